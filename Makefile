@@ -1,0 +1,59 @@
+# Every command runs from this folder by relative paths, so the folder may lie anywhere.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test demo requirements bench-engine lock clean
+.DELETE_ON_ERROR:
+
+help:  ## Show this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | \
+		while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
+
+setup: $(READY)  ## Create .venv with the locked dependencies and this package
+
+$(READY): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo 'Headrace needs Python 3.11 or later as $(PYTHON), found:' \
+			"$$($(PYTHON) --version 2>&1). Set another with: make PYTHON=python3.12"; exit 1; }
+	@[ -x $(BIN)/pip ] || { echo 'Creating .venv'; $(PYTHON) -m venv .venv; }
+	@echo 'Installing the locked dependencies; the first time takes about a minute'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
+		--require-hashes -r requirements/dev.txt
+	@echo 'Installing headrace from this folder'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
+		--no-deps --no-build-isolation --editable .
+	@touch $(READY)
+	@echo 'Ready'
+
+check: setup  ## Format, lint, types, import rules, Lua
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m tests.lint_lua
+
+test: setup check  ## Everything in check, then all tests
+	$(BIN)/pytest -n 2
+
+demo: setup  ## See it work
+	@$(BIN)/headrace demo
+
+requirements: setup  ## Which requirement is proved by which test
+	@$(BIN)/python -m tests.requirements
+
+bench-engine: setup  ## Measure the engine on this machine
+	@$(BIN)/python -m benchmarks.engine
+
+lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that still fit
+	@[ -x .venv/lock/bin/uv ] || { $(PYTHON) -m venv .venv/lock && \
+		.venv/lock/bin/python -m pip install -qq --disable-pip-version-check uv; }
+	cd requirements && ../.venv/lock/bin/uv pip compile --quiet --no-config --universal \
+		--python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+		--no-emit-find-links --no-annotate dev.in --output-file dev.txt
+
+clean:  ## Remove .venv, caches and built files; data in .headrace stays
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
