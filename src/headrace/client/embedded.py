@@ -55,6 +55,8 @@ def start(directory: Path | str = ".headrace") -> str:
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _start(home)
+    except FileExistsError as error:
+        raise EmbeddedServerError(f"{home} is a file, not a directory") from error
     except OSError as error:
         raise EmbeddedServerError(f"cannot start a server in {home}: {error.strerror}") from error
 
