@@ -1,0 +1,403 @@
+"""The embedded server, with real processes: shared, kept, found again after every kill -9."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import redis
+
+from headrace.client import embedded, local
+from headrace.client.scratch import scratch_directory
+from headrace.errors import EmbeddedServerError
+from tests.processes import gone, run_python, start_python
+from tests.servers import until
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with scratch_directory() as path:
+        yield path / "home"
+        embedded.stop(path / "home")
+
+
+def pid_in(home: Path) -> int:
+    running = embedded.status(home)
+    assert running
+    return running.pid
+
+
+def kill_server(home: Path) -> int:
+    pid = pid_in(home)
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: gone(pid), "the server is dead")
+    return pid
+
+
+def test_a_server_is_started_once_and_found_again(home: Path) -> None:
+    url = embedded.start(home)
+    pid = pid_in(home)
+
+    assert embedded.start(home) == url
+    assert embedded.status(home) == embedded.Status(pid, url, home)
+
+
+def test_the_server_keeps_everything_and_listens_to_nobody_else(home: Path) -> None:
+    with redis.Redis.from_url(embedded.start(home), decode_responses=True) as server:
+        found = server.config_get("*")
+
+    assert found["appendonly"] == "yes"
+    assert found["appendfsync"] == "everysec"
+    assert found["maxmemory-policy"] == "noeviction"
+    assert found["port"] == "0"
+    assert (home / local.SOCKET).stat().st_mode & 0o777 == 0o700
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
+def test_data_survives_a_stop(home: Path) -> None:
+    with redis.Redis.from_url(embedded.start(home)) as server:
+        server.set("kept", "yes")
+    pid = pid_in(home)
+
+    assert embedded.stop(home)
+    assert gone(pid)
+
+    with redis.Redis.from_url(embedded.start(home)) as server:
+        assert server.get("kept") == b"yes"
+
+
+def test_data_survives_kill_9_of_the_server(home: Path) -> None:
+    with redis.Redis.from_url(embedded.start(home)) as server:
+        server.set("kept", "yes")
+    killed = kill_server(home)
+
+    assert embedded.status(home) is None
+    with redis.Redis.from_url(embedded.start(home)) as server:
+        assert server.get("kept") == b"yes"
+    assert pid_in(home) != killed
+
+
+def test_stop_says_whether_there_was_one(home: Path) -> None:
+    assert not embedded.stop(home)
+    assert not home.exists()
+
+    embedded.start(home)
+    assert embedded.stop(home)
+    assert not embedded.stop(home)
+    assert embedded.status(home) is None
+
+
+def test_stop_leaves_nothing_in_a_directory_it_does_not_know(tmp_path: Path) -> None:
+    assert not embedded.stop(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_stop_after_a_crash_finds_nothing_to_stop(home: Path) -> None:
+    embedded.start(home)
+    kill_server(home)
+
+    assert not embedded.stop(home)
+
+
+def test_the_server_outlives_a_starter_killed_with_kill_9(home: Path) -> None:
+    starter = run_python(
+        "import os, signal, sys\n"
+        "from headrace.client import embedded\n"
+        "print(embedded.start(sys.argv[1]), flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)",
+        home,
+    )
+
+    assert starter.returncode == -signal.SIGKILL
+    assert embedded.start(home) == starter.stdout.strip()
+
+
+KILLED_AT_EVERY_LINE = """
+import os, pathlib, signal, sys
+from headrace.client import embedded, local
+
+def kill_at(number):
+    lines = set()
+    def trace(frame, event, _):
+        if frame.f_code.co_filename not in (embedded.__file__, local.__file__):
+            return None
+        lines.add((frame.f_code.co_filename, frame.f_lineno))
+        if len(lines) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+    return trace
+
+for number in range(1, 1000):
+    home = pathlib.Path(sys.argv[1], str(number))
+    starter = os.fork()
+    if starter == 0:
+        sys.settrace(kill_at(number))
+        embedded.start(home)
+        os._exit(0)
+    ended = os.waitstatus_to_exitcode(os.waitpid(starter, 0)[1])
+    embedded.start(home)
+    assert embedded.stop(home), number
+    if ended == 0:
+        print(number)
+        break
+"""
+
+
+@pytest.mark.slow
+def test_a_starter_may_be_killed_at_every_line(home: Path) -> None:
+    done = run_python(KILLED_AT_EVERY_LINE, home)
+
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 30
+
+
+def test_processes_that_start_at_the_same_instant_share_one_server(home: Path) -> None:
+    starters = [
+        start_python(
+            "import sys\n"
+            "from headrace.client import embedded\n"
+            "print('ready', flush=True)\n"
+            "sys.stdin.read()\n"
+            "embedded.start(sys.argv[1])\n"
+            "print(embedded.status(sys.argv[1]))",
+            home,
+        )
+        for _ in range(6)
+    ]
+    for starter in starters:
+        assert starter.stdout
+        assert starter.stdout.readline() == "ready\n"
+    for starter in starters:
+        assert starter.stdin
+        starter.stdin.close()
+        starter.stdin = None
+
+    found = {starter.communicate()[0] for starter in starters}
+
+    assert found == {f"{embedded.status(home)}\n"}
+
+
+def test_stale_files_are_no_obstacle(home: Path) -> None:
+    home.mkdir()
+    (home / "server.pid").write_text(str(os.getpid()))
+    (home / embedded.LOCK).write_text("somebody")
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(home / local.SOCKET))
+
+    assert embedded.status(home) is None
+    assert local.ping(home / local.SOCKET) is None
+    embedded.start(home)
+    assert pid_in(home) != os.getpid()
+
+
+def test_a_plain_file_in_place_of_the_socket_is_replaced(home: Path) -> None:
+    home.mkdir()
+    (home / local.SOCKET).write_text("not a socket")
+
+    embedded.start(home)
+    assert pid_in(home)
+
+
+def test_a_path_too_long_for_a_socket_still_works(home: Path) -> None:
+    deep = home.joinpath(*["a rather long name, with spaces? and #signs"] * 4)
+    url = embedded.start(deep)
+    link = local.reachable_socket(deep).parent
+
+    assert len(local.reachable_socket(deep).as_posix()) <= local.LONGEST_ADDRESS
+    with redis.Redis.from_url(url) as server:
+        assert server.ping()
+    assert embedded.start(deep) == url
+    assert embedded.stop(deep)
+    assert not link.is_symlink()
+
+
+def test_signs_that_mean_something_in_a_url_are_only_signs(home: Path) -> None:
+    odd = home / "50% of #1, really?"
+
+    with redis.Redis.from_url(embedded.start(odd)) as server:
+        assert server.ping()
+    assert embedded.stop(odd)
+
+
+def test_a_short_directory_that_others_can_enter_is_refused(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.mkdir()
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(home))
+    (home / f"headrace-{os.getuid()}").mkdir()
+    (home / f"headrace-{os.getuid()}").chmod(0o777)
+
+    with pytest.raises(EmbeddedServerError, match="only this user"):
+        embedded.start(home / ("long" * 30))
+
+
+def test_a_link_and_the_directory_have_one_server(home: Path) -> None:
+    home.mkdir()
+    link = home.with_name("link")
+    link.symlink_to(home)
+
+    assert embedded.start(link) == embedded.start(home)
+    assert embedded.status(link) == embedded.status(home)
+
+
+def test_each_directory_has_its_own_server(home: Path) -> None:
+    other = home.with_name("other")
+    assert embedded.start(home) != embedded.start(other)
+    assert pid_in(home) != pid_in(other)
+
+    assert embedded.stop(other)
+    assert pid_in(home)
+
+
+@ON_LINUX
+def test_a_server_whose_directory_was_deleted_makes_room_for_a_new_one(home: Path) -> None:
+    embedded.start(home)
+    orphan = pid_in(home)
+    shutil.rmtree(home)
+
+    embedded.start(home)
+
+    until(lambda: gone(orphan), "the orphan is dead")
+    assert pid_in(home) != orphan
+
+
+@ON_LINUX
+def test_a_server_whose_directory_was_deleted_can_be_stopped(home: Path) -> None:
+    embedded.start(home)
+    orphan = pid_in(home)
+    shutil.rmtree(home)
+
+    assert embedded.stop(home)
+    until(lambda: gone(orphan), "the orphan is dead")
+    assert not embedded.stop(home)
+
+
+def test_a_file_is_not_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(EmbeddedServerError, match="is a file"):
+        embedded.start(tmp_path / "file")
+    with pytest.raises(EmbeddedServerError, match="Not a directory"):
+        embedded.start(tmp_path / "file" / "below")
+
+
+@contextmanager
+def as_somebody_without_rights() -> Iterator[None]:
+    """Root may write everywhere, so the tests of root become somebody else."""
+    if os.getuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_directory_that_cannot_be_written_is_named(home: Path) -> None:
+    home.parent.chmod(0o555)
+
+    with as_somebody_without_rights(), pytest.raises(EmbeddedServerError) as refused:
+        embedded.start(home)
+    assert str(refused.value) == f"cannot start a server in {home}: Permission denied"
+
+
+def test_a_server_that_cannot_read_its_data_says_so(home: Path) -> None:
+    embedded.start(home)
+    embedded.stop(home)
+    [manifest] = home.glob("appendonlydir/*.manifest")
+    manifest.write_text("nonsense\n")
+
+    with pytest.raises(EmbeddedServerError, match="manifest") as refused:
+        embedded.start(home)
+    assert str(home) in str(refused.value)
+
+
+def test_a_lock_held_by_something_that_is_no_server_is_named(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "PATIENCE", 0.1)
+    home.mkdir()
+    with embedded._lock(home) as lock:
+        assert lock
+        with pytest.raises(EmbeddedServerError, match=embedded.LOCK):
+            embedded.start(home)
+        with pytest.raises(EmbeddedServerError, match="does not stop: no answer"):
+            embedded.stop(home)
+
+
+def test_a_server_that_reads_its_data_is_waited_for(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "PATIENCE", 0.05)
+    home.mkdir()
+    replies = [b"-LOADING Valkey is loading the dataset in memory\r\n"] * 20 + [b"+PONG\r\n"]
+    with socket.socket(socket.AF_UNIX) as server, embedded._lock(home):
+        server.bind(str(home / local.SOCKET))
+        server.listen()
+        reader = threading.Thread(target=answer_with, args=(server, replies))
+        reader.start()
+
+        assert embedded.start(home) == local.url_of(home / local.SOCKET)
+        reader.join()
+    assert replies == []
+
+
+def answer_with(server: socket.socket, replies: list[bytes]) -> None:
+    while replies:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(100)
+            connection.sendall(replies.pop(0))
+
+
+def test_a_child_forked_while_a_server_starts_does_not_keep_the_lock(home: Path) -> None:
+    home.mkdir()
+    forking = multiprocessing.get_context("fork")
+    end = forking.Event()
+    with embedded._lock(home):
+        child = forking.Process(target=end.wait)
+        child.start()
+    try:
+        until(lambda: is_free(home), "the lock is free")
+        assert child.is_alive()
+    finally:
+        end.set()
+        child.join()
+
+
+def is_free(home: Path) -> bool:
+    with embedded._lock(home) as lock:
+        return lock is not None
+
+
+def test_a_platform_without_a_binary_is_told_what_to_do(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "files", lambda _: None)
+
+    with pytest.raises(EmbeddedServerError, match="pass its URL"):
+        embedded.start(home)
+
+
+def test_a_binary_that_does_not_run_is_told_what_to_do(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.mkdir()
+    (home / "binary").write_bytes(b"")
+    monkeypatch.setattr(local, "binary", lambda: home / "binary")
+
+    with pytest.raises(EmbeddedServerError, match=r"binary does not run here .* pass its URL"):
+        embedded.start(home)

@@ -1,0 +1,82 @@
+"""Private servers: they start at once, and nothing of them is left, whoever dies first."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+import redis
+
+from headrace.client import local
+from headrace.client.scratch import private_server
+from headrace.errors import EmbeddedServerError
+from tests.processes import gone, start_python
+from tests.servers import until
+
+OWNER = """
+from headrace.client.scratch import private_server
+server = private_server()
+print(server.__enter__(), flush=True)
+"""
+
+
+def socket_of(url: str) -> Path:
+    return Path(url.removeprefix("unix://"))
+
+
+def pid_of(url: str) -> int:
+    found = re.search(r"process_id:(\d+)", local.ask(socket_of(url), "INFO", "server"))
+    assert found
+    return int(found[1])
+
+
+def test_a_private_server_lives_as_long_as_the_block() -> None:
+    with private_server() as url:
+        with redis.Redis.from_url(url) as server:
+            assert server.ping()
+        pid = pid_of(url)
+
+    assert gone(pid)
+    assert not socket_of(url).parent.exists()
+
+
+def test_two_private_servers_are_two() -> None:
+    with private_server() as one, private_server() as other:
+        assert pid_of(one) != pid_of(other)
+
+
+def test_a_private_server_dies_with_an_owner_killed_with_kill_9() -> None:
+    owner = start_python(OWNER + "input()")
+    assert owner.stdout
+    url = owner.stdout.readline().strip()
+    pid = pid_of(url)
+
+    owner.kill()
+    owner.communicate()
+
+    until(lambda: gone(pid), "the server is dead")
+    until(lambda: not socket_of(url).parent.exists(), "its directory is removed")
+
+
+def test_a_private_server_dies_with_an_owner_that_forgets_it() -> None:
+    owner = start_python(OWNER)
+    url = owner.communicate()[0].strip()
+
+    until(lambda: not socket_of(url).parent.exists(), "its directory is removed")
+
+
+def test_a_server_killed_inside_the_block_leaves_nothing() -> None:
+    with private_server() as url:
+        pid = pid_of(url)
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: gone(pid), "the server is dead")
+
+    assert not socket_of(url).parent.exists()
+
+
+def test_a_server_that_refuses_its_options_says_why() -> None:
+    with pytest.raises(EmbeddedServerError, match="nonsense"), private_server("--nonsense", "1"):
+        pass
