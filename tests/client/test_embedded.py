@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
 import signal
 import socket
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 import redis
 
 from headrace.client import embedded, local
-from headrace.client.scratch import scratch_directory
 from headrace.errors import EmbeddedServerError
 from tests.processes import gone, run_python, start_python
 from tests.servers import until
-
-ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    with scratch_directory() as path:
-        yield path / "home"
-        embedded.stop(path / "home")
 
 
 def pid_in(home: Path) -> int:
@@ -210,121 +195,6 @@ def test_a_plain_file_in_place_of_the_socket_is_replaced(home: Path) -> None:
     assert pid_in(home)
 
 
-def test_a_path_too_long_for_a_socket_still_works(home: Path) -> None:
-    deep = home.joinpath(*["a rather long name, with spaces? and #signs"] * 4)
-    url = embedded.start(deep)
-    link = local.reachable_socket(deep).parent
-
-    assert len(local.reachable_socket(deep).as_posix()) <= local.LONGEST_ADDRESS
-    with redis.Redis.from_url(url) as server:
-        assert server.ping()
-    assert embedded.start(deep) == url
-    assert embedded.stop(deep)
-    assert not link.is_symlink()
-
-
-def test_signs_that_mean_something_in_a_url_are_only_signs(home: Path) -> None:
-    odd = home / "50% of #1, really?"
-
-    with redis.Redis.from_url(embedded.start(odd)) as server:
-        assert server.ping()
-    assert embedded.stop(odd)
-
-
-def test_a_short_directory_that_others_can_enter_is_refused(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home.mkdir()
-    monkeypatch.setattr("tempfile.gettempdir", lambda: str(home))
-    (home / f"headrace-{os.getuid()}").mkdir()
-    (home / f"headrace-{os.getuid()}").chmod(0o777)
-
-    with pytest.raises(EmbeddedServerError, match="only this user"):
-        embedded.start(home / ("long" * 30))
-
-
-def test_a_link_and_the_directory_have_one_server(home: Path) -> None:
-    home.mkdir()
-    link = home.with_name("link")
-    link.symlink_to(home)
-
-    assert embedded.start(link) == embedded.start(home)
-    assert embedded.status(link) == embedded.status(home)
-
-
-def test_each_directory_has_its_own_server(home: Path) -> None:
-    other = home.with_name("other")
-    assert embedded.start(home) != embedded.start(other)
-    assert pid_in(home) != pid_in(other)
-
-    assert embedded.stop(other)
-    assert pid_in(home)
-
-
-@ON_LINUX
-def test_a_server_whose_directory_was_deleted_makes_room_for_a_new_one(home: Path) -> None:
-    embedded.start(home)
-    orphan = pid_in(home)
-    shutil.rmtree(home)
-
-    embedded.start(home)
-
-    until(lambda: gone(orphan), "the orphan is dead")
-    assert pid_in(home) != orphan
-
-
-@ON_LINUX
-def test_a_server_whose_directory_was_deleted_can_be_stopped(home: Path) -> None:
-    embedded.start(home)
-    orphan = pid_in(home)
-    shutil.rmtree(home)
-
-    assert embedded.stop(home)
-    until(lambda: gone(orphan), "the orphan is dead")
-    assert not embedded.stop(home)
-
-
-def test_a_file_is_not_a_directory(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-
-    with pytest.raises(EmbeddedServerError, match="is a file"):
-        embedded.start(tmp_path / "file")
-    with pytest.raises(EmbeddedServerError, match="Not a directory"):
-        embedded.start(tmp_path / "file" / "below")
-
-
-@contextmanager
-def as_somebody_without_rights() -> Iterator[None]:
-    """Root may write everywhere, so the tests of root become somebody else."""
-    if os.getuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-def test_a_directory_that_cannot_be_written_is_named(home: Path) -> None:
-    home.parent.chmod(0o555)
-
-    with as_somebody_without_rights(), pytest.raises(EmbeddedServerError) as refused:
-        embedded.start(home)
-    assert str(refused.value) == f"cannot start a server in {home}: Permission denied"
-
-
-def test_a_server_that_cannot_read_its_data_says_so(home: Path) -> None:
-    embedded.start(home)
-    embedded.stop(home)
-    [manifest] = home.glob("appendonlydir/*.manifest")
-    manifest.write_text("nonsense\n")
-
-    with pytest.raises(EmbeddedServerError, match="manifest") as refused:
-        embedded.start(home)
-    assert str(home) in str(refused.value)
-
-
 def test_a_lock_held_by_something_that_is_no_server_is_named(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -381,23 +251,3 @@ def test_a_child_forked_while_a_server_starts_does_not_keep_the_lock(home: Path)
 def is_free(home: Path) -> bool:
     with embedded._lock(home) as lock:
         return lock is not None
-
-
-def test_a_platform_without_a_binary_is_told_what_to_do(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(metadata, "files", lambda _: None)
-
-    with pytest.raises(EmbeddedServerError, match="pass its URL"):
-        embedded.start(home)
-
-
-def test_a_binary_that_does_not_run_is_told_what_to_do(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home.mkdir()
-    (home / "binary").write_bytes(b"")
-    monkeypatch.setattr(local, "binary", lambda: home / "binary")
-
-    with pytest.raises(EmbeddedServerError, match=r"binary does not run here .* pass its URL"):
-        embedded.start(home)
