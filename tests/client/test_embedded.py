@@ -37,6 +37,7 @@ def test_a_server_is_started_once_and_found_again(home: Path) -> None:
 
     assert embedded.start(home) == url
     assert embedded.status(home) == embedded.Status(pid, url, home)
+    assert (home / "server.pid").read_text().strip() == str(pid)
 
 
 def test_the_server_keeps_everything_and_listens_to_nobody_else(home: Path) -> None:
