@@ -1,0 +1,159 @@
+"""Headrace: a reliable, atomic, distributed work queue on Redis or Valkey."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import (
+    EmbeddedServerError,
+    HeadraceError,
+    InvalidArgument,
+    JobError,
+    JobExists,
+    JobNotFound,
+    LeaseLost,
+    NamespaceMismatch,
+    NoResult,
+    QueueNotFound,
+    ScriptError,
+    ServerUnavailable,
+    SessionEnded,
+    SessionRequired,
+    WorkerError,
+    WrongState,
+)
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from headrace.client.client import AsyncClient, Client
+    from headrace.client.codec import Codec
+    from headrace.client.lease import AsyncLease, Lease
+    from headrace.client.queue import AsyncQueue, Queue
+    from headrace.client.session import AsyncSession, Session
+    from headrace.client.values import Audit, Counts, Failure, Job, Page, Put, Result, Stage, Worker
+    from headrace.engine.check import Limits
+    from headrace.engine.events import Event
+    from headrace.engine.script import Library
+    from headrace.engine.statistics import Series, Stats
+
+__version__ = "0.1.0"
+
+# Loaded when first asked for: redis-py alone takes longer to import than most programs to start.
+_LATER = {
+    "AsyncClient": "headrace.client.client",
+    "AsyncLease": "headrace.client.lease",
+    "AsyncQueue": "headrace.client.queue",
+    "AsyncSession": "headrace.client.session",
+    "Audit": "headrace.client.values",
+    "Client": "headrace.client.client",
+    "Codec": "headrace.client.codec",
+    "Counts": "headrace.client.values",
+    "Event": "headrace.engine.events",
+    "Failure": "headrace.client.values",
+    "Job": "headrace.client.values",
+    "Lease": "headrace.client.lease",
+    "Limits": "headrace.engine.check",
+    "Page": "headrace.client.values",
+    "Put": "headrace.client.values",
+    "Queue": "headrace.client.queue",
+    "Result": "headrace.client.values",
+    "Series": "headrace.engine.statistics",
+    "Session": "headrace.client.session",
+    "Stage": "headrace.client.values",
+    "Stats": "headrace.engine.statistics",
+    "Worker": "headrace.client.values",
+}
+
+__all__ = [
+    "AsyncClient",
+    "AsyncLease",
+    "AsyncQueue",
+    "AsyncSession",
+    "Audit",
+    "Client",
+    "Codec",
+    "Counts",
+    "EmbeddedServerError",
+    "Event",
+    "Failure",
+    "HeadraceError",
+    "InvalidArgument",
+    "Job",
+    "JobError",
+    "JobExists",
+    "JobNotFound",
+    "Lease",
+    "LeaseLost",
+    "Limits",
+    "NamespaceMismatch",
+    "NoResult",
+    "Page",
+    "Put",
+    "Queue",
+    "QueueNotFound",
+    "Result",
+    "ScriptError",
+    "Series",
+    "ServerUnavailable",
+    "Session",
+    "SessionEnded",
+    "SessionRequired",
+    "Stage",
+    "Stats",
+    "Worker",
+    "WorkerError",
+    "WrongState",
+    "connect",
+    "connect_async",
+]
+
+
+def connect(
+    url: str | None = None,
+    *,
+    namespace: str = "default",
+    shards: int | None = None,
+    codec: str | Codec = "json",
+    limits: Limits | None = None,
+    retry_for: float | timedelta = 15,
+    timeout: float | timedelta = 5,
+    library: Library | None = None,
+) -> Client:
+    """Opens a namespace on a server; without a URL on the embedded one, data under ./.headrace.
+
+    The number of shards is fixed by whoever opens the namespace first (default 1). A call whose
+    answer is lost is repeated safely for retry_for seconds; a reply may take timeout seconds.
+    """
+    from headrace.client import connect as connecting
+
+    return connecting.connect(
+        connecting.wanted(url, namespace, shards, codec, limits, library, retry_for, timeout)
+    )
+
+
+async def connect_async(
+    url: str | None = None,
+    *,
+    namespace: str = "default",
+    shards: int | None = None,
+    codec: str | Codec = "json",
+    limits: Limits | None = None,
+    retry_for: float | timedelta = 15,
+    timeout: float | timedelta = 5,
+    library: Library | None = None,
+) -> AsyncClient:
+    """The same for code that awaits."""
+    from headrace.client import connect as connecting
+
+    return await connecting.connect_async(
+        connecting.wanted(url, namespace, shards, codec, limits, library, retry_for, timeout)
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        from importlib import import_module
+
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'headrace' has no attribute {name!r}")

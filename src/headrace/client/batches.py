@@ -1,0 +1,41 @@
+"""Many jobs in one go: which go to which shard, a bounded number in every turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from headrace.client.core import Core
+from headrace.client.talk import Talk, ask
+from headrace.engine.call import Arg, Call
+
+T = TypeVar("T")
+Row = tuple[Arg, ...]
+
+
+def turns(core: Core, rows: Sequence[Row]) -> Iterator[list[tuple[int, list[int]]]]:
+    """The positions of rows by shard; the first value of a row is the id of its job."""
+    by_shard: dict[int, list[int]] = {}
+    for position, row in enumerate(rows):
+        by_shard.setdefault(core.shard_of(str(row[0])), []).append(position)
+    size = core.limits.batch
+    longest = max((len(positions) for positions in by_shard.values()), default=0)
+    for start in range(0, longest, size):
+        yield [
+            (shard, positions[start : start + size])
+            for shard, positions in by_shard.items()
+            if start < len(positions)
+        ]
+
+
+def in_batches(
+    core: Core, rows: Sequence[Row], make: Callable[[Sequence[Row]], Call[list[T]]]
+) -> Talk[list[T]]:
+    """Makes a call for the rows of every shard; one answer a row, in the given order."""
+    answers: dict[int, T] = {}
+    for turn in turns(core, rows):
+        calls = [(shard, make([rows[i] for i in positions])) for shard, positions in turn]
+        replies = yield from ask(core, calls)
+        for (_, positions), found in zip(turn, replies, strict=True):
+            answers.update(zip(positions, found, strict=True))
+    return [answers[position] for position in range(len(rows))]

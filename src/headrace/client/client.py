@@ -1,0 +1,169 @@
+"""The client: the door to a namespace, for code that blocks and for code that awaits."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from types import TracebackType
+
+from headrace.client.bind import awaiting, blocking
+from headrace.client.core import Core
+from headrace.client.queue import AsyncQueue, Queue
+from headrace.client.session import AsyncSession, Session
+from headrace.client.talk import drive, drive_async
+from headrace.client.talks import ending, sessions, upkeep
+from headrace.client.talks import jobs as job_talks
+from headrace.client.talks import queues as queue_talks
+from headrace.engine.check import Span
+from headrace.engine.events import Event
+
+FOLLOW_MS = 1000
+
+
+class Config:
+    """The settings of a namespace: defaults for every queue that does not say otherwise."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+
+    get = blocking(queue_talks.config_get)
+    set = blocking(queue_talks.config_set)
+    unset = blocking(queue_talks.config_unset)
+
+
+class AsyncConfig:
+    """The settings of a namespace, for code that awaits."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+
+    get = awaiting(queue_talks.config_get)
+    set = awaiting(queue_talks.config_set)
+    unset = awaiting(queue_talks.config_unset)
+
+
+class Client:
+    """A namespace on a server, for code that blocks. Threads may share it."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.config = Config(core)
+
+    audit = blocking(upkeep.audit)
+    cancel = blocking(job_talks.cancel)
+    complete_many = blocking(ending.complete_many)
+    end_worker = blocking(sessions.end_by_name)
+    fail = blocking(ending.fail_by_id)
+    failed = blocking(job_talks.failed)
+    failures = blocking(job_talks.failures)
+    finish = blocking(ending.finish)
+    heartbeat_many = blocking(ending.heartbeat_many)
+    job = blocking(job_talks.job)
+    jobs = blocking(job_talks.jobs)
+    prioritise = blocking(job_talks.prioritise)
+    queues = blocking(queue_talks.queues)
+    release = blocking(ending.release_by_id)
+    release_many = blocking(ending.release_many)
+    requeue = blocking(job_talks.requeue)
+    result = blocking(job_talks.result)
+    retry = blocking(job_talks.retry)
+    sweep = blocking(upkeep.sweep)
+    timeout = blocking(job_talks.timeout)
+    workers = blocking(sessions.workers)
+
+    def queue(self, name: str) -> Queue:
+        """The queue of this name; the first put makes it."""
+        return Queue(self.core, name)
+
+    def session(self, worker: str, *, ttl: Span | None = sessions.TTL) -> Session:
+        """Begins a session of a worker, to be renewed within ttl seconds, again and again."""
+        token = drive(self.core.wire, sessions.start(self, worker, ttl=ttl))
+        return Session(self.core, worker, token)
+
+    def events(self, *, follow: bool = False, count: int = 1000) -> Iterator[Event]:
+        """What happened, oldest first on each shard; with follow, what happens from then on too."""
+        seen: dict[int, str] = {}
+        while True:
+            found = drive(self.core.wire, upkeep.events(self, after=seen, count=count))
+            for event in found:
+                seen[event.shard] = event.entry_id
+                yield event
+            if not found and not follow:
+                return
+            if not found:
+                drive(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self.core.wire.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncClient:
+    """A namespace on a server, for code that awaits. Tasks of one loop may share it."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.config = AsyncConfig(core)
+
+    audit = awaiting(upkeep.audit)
+    cancel = awaiting(job_talks.cancel)
+    complete_many = awaiting(ending.complete_many)
+    end_worker = awaiting(sessions.end_by_name)
+    fail = awaiting(ending.fail_by_id)
+    failed = awaiting(job_talks.failed)
+    failures = awaiting(job_talks.failures)
+    finish = awaiting(ending.finish)
+    heartbeat_many = awaiting(ending.heartbeat_many)
+    job = awaiting(job_talks.job)
+    jobs = awaiting(job_talks.jobs)
+    prioritise = awaiting(job_talks.prioritise)
+    queues = awaiting(queue_talks.queues)
+    release = awaiting(ending.release_by_id)
+    release_many = awaiting(ending.release_many)
+    requeue = awaiting(job_talks.requeue)
+    result = awaiting(job_talks.result)
+    retry = awaiting(job_talks.retry)
+    sweep = awaiting(upkeep.sweep)
+    timeout = awaiting(job_talks.timeout)
+    workers = awaiting(sessions.workers)
+
+    def queue(self, name: str) -> AsyncQueue:
+        """The queue of this name; the first put makes it."""
+        return AsyncQueue(self.core, name)
+
+    async def session(self, worker: str, *, ttl: Span | None = sessions.TTL) -> AsyncSession:
+        """Begins a session of a worker, to be renewed within ttl seconds, again and again."""
+        token = await drive_async(self.core.wire, sessions.start(self, worker, ttl=ttl))
+        return AsyncSession(self.core, worker, token)
+
+    async def events(self, *, follow: bool = False, count: int = 1000) -> AsyncIterator[Event]:
+        """What happened, oldest first on each shard; with follow, what happens from then on too."""
+        seen: dict[int, str] = {}
+        while True:
+            found = await drive_async(self.core.wire, upkeep.events(self, after=seen, count=count))
+            for event in found:
+                seen[event.shard] = event.entry_id
+                yield event
+            if not found and not follow:
+                return
+            if not found:
+                await drive_async(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self.core.wire.close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        await self.close()

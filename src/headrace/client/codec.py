@@ -1,0 +1,70 @@
+"""Codecs: values on one side, bytes on the other. The server never looks inside."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+from headrace.errors import InvalidArgument
+
+
+class Codec(Protocol):
+    """How job data and results become bytes, and come back."""
+
+    def encode(self, value: Any) -> bytes: ...
+
+    def decode(self, payload: bytes) -> Any: ...
+
+
+class Raw:
+    """Bytes as they are."""
+
+    def encode(self, value: Any) -> bytes:
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return bytes(value)
+        raise InvalidArgument(f"the raw codec takes bytes, not {type(value).__name__}")
+
+    def decode(self, payload: bytes) -> bytes:
+        return payload
+
+
+class Json:
+    """JSON, the default: readable everywhere."""
+
+    def __init__(self) -> None:
+        self._encode = msgspec.json.Encoder().encode
+        self.decode = msgspec.json.Decoder().decode
+
+    def encode(self, value: Any) -> bytes:
+        try:
+            return self._encode(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidArgument(f"the data cannot be written as JSON: {error}") from error
+
+
+class Msgpack:
+    """MessagePack: smaller, and knows bytes."""
+
+    def __init__(self) -> None:
+        self._encode = msgspec.msgpack.Encoder().encode
+        self.decode = msgspec.msgpack.Decoder().decode
+
+    def encode(self, value: Any) -> bytes:
+        try:
+            return self._encode(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidArgument(f"the data cannot be written as msgpack: {error}") from error
+
+
+_NAMED: dict[str, type[Raw | Json | Msgpack]] = {"raw": Raw, "json": Json, "msgpack": Msgpack}
+
+
+def codec_of(codec: str | Codec) -> Codec:
+    """A codec by name, or as given."""
+    if not isinstance(codec, str):
+        return codec
+    try:
+        return _NAMED[codec]()
+    except KeyError:
+        raise InvalidArgument(f"no codec {codec!r}; there are: {', '.join(_NAMED)}") from None

@@ -1,0 +1,217 @@
+"""From a URL to a client: one server, the primary of a Sentinel, a Cluster, or the embedded one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from redis import asyncio as redis_asyncio
+from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
+from redis.asyncio.connection import parse_url as parse_async_url
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.asyncio.sentinel import Sentinel as AsyncSentinel
+from redis.backoff import NoBackoff
+from redis.connection import ConnectionPool, parse_url
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+
+from headrace.client import embedded
+from headrace.client.client import AsyncClient, Client
+from headrace.client.codec import Codec, codec_of
+from headrace.client.core import Core
+from headrace.client.talk import Talk, drive, drive_async, raw
+from headrace.client.talks.upkeep import open_namespace
+from headrace.client.topology import Address, Topology
+from headrace.client.wire import AsyncWire, Wire
+from headrace.engine import check
+from headrace.engine.check import Limits, Span, milliseconds
+from headrace.engine.script import LIBRARY, Library
+from headrace.errors import InvalidArgument, NamespaceMismatch
+
+LAYOUT = 1
+CONNECTIONS = 10_000
+
+SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What connect was asked for, checked."""
+
+    url: str
+    namespace: str
+    shards: int | None
+    codec: Codec
+    limits: Limits
+    library: Library
+    retry_for: float
+    timeout: float
+
+
+def wanted(
+    url: str | None,
+    namespace: str,
+    shards: int | None,
+    codec: str | Codec,
+    limits: Limits | None,
+    library: Library | None,
+    retry_for: Span,
+    timeout: Span,
+) -> Wanted:
+    """The arguments of connect, checked before anything is started or sent."""
+    check.namespace(namespace)
+    if shards is not None:
+        check.whole("shards", shards, 1, 1024)
+    found = Wanted(
+        url="" if url is None else url,
+        namespace=namespace,
+        shards=shards,
+        codec=codec_of(codec),
+        limits=limits or Limits(),
+        library=library or LIBRARY,
+        retry_for=milliseconds("retry_for", retry_for) / 1000,
+        timeout=milliseconds("timeout", timeout) / 1000,
+    )
+    if url is not None and urlsplit(url).scheme not in SCHEMES:
+        raise InvalidArgument(
+            f"a URL begins with {', '.join(f'{scheme}://' for scheme in SCHEMES)}; "
+            f"this one begins with {url.split(':', 1)[0]!r}"
+        )
+    return found
+
+
+def connect(asked: Wanted) -> Client:
+    """A client for code that blocks."""
+    url = asked.url or embedded.start()
+    wire = Wire(_topology(asked, url))
+    core = _core(asked, wire)
+    seeds = drive(wire, _cluster_seeds(core, url))
+    if seeds:
+        core.wire = wire = Wire(_topology(asked, url, seeds))
+        wire.refresh()
+    _use(core, asked, *drive(wire, open_namespace(core, asked.shards, LAYOUT)))
+    return Client(core)
+
+
+async def connect_async(asked: Wanted) -> AsyncClient:
+    """A client for code that awaits."""
+    url = asked.url or embedded.start()
+    wire = AsyncWire(_async_topology(asked, url))
+    core = _core(asked, wire)
+    seeds = await drive_async(wire, _cluster_seeds(core, url))
+    if seeds:
+        await wire.close()
+        core.wire = wire = AsyncWire(_async_topology(asked, url, seeds))
+        await wire.refresh()
+    _use(core, asked, *await drive_async(wire, open_namespace(core, asked.shards, LAYOUT)))
+    return AsyncClient(core)
+
+
+def _core(asked: Wanted, wire: Any) -> Core:
+    return Core(
+        wire,
+        asked.namespace,
+        codec=asked.codec,
+        limits=asked.limits,
+        library=asked.library,
+        retry_for=asked.retry_for,
+    )
+
+
+def _use(core: Core, asked: Wanted, layout: int, shards: int) -> None:
+    if layout != LAYOUT:
+        raise NamespaceMismatch(
+            f"namespace {asked.namespace!r} has layout {layout}, this Headrace knows {LAYOUT}: "
+            "upgrade the older of the two"
+        )
+    if asked.shards is not None and asked.shards != shards:
+        raise NamespaceMismatch(
+            f"namespace {asked.namespace!r} was made with {shards} shards, not {asked.shards}; "
+            "leave shards= out, or use another namespace"
+        )
+    core.use_shards(shards)
+
+
+def _cluster_seeds(core: Core, url: str) -> Talk[list[Address]]:
+    """The node to ask first if the server is part of a Cluster, else nothing."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("redis", "rediss"):
+        return []
+    [about] = yield from raw(core, [(0, ("INFO", "cluster"))])
+    if b"cluster_enabled:1" not in about:
+        return []
+    return [(parts.hostname or "localhost", parts.port or 6379)]
+
+
+def _common(asked: Wanted) -> dict[str, Any]:
+    return {
+        "protocol": 2,
+        "socket_timeout": asked.timeout,
+        "socket_connect_timeout": asked.timeout,
+        "health_check_interval": 0,
+    }
+
+
+def _topology(
+    asked: Wanted, url: str, seeds: list[Address] | None = None
+) -> Topology[ConnectionPool]:
+    options = {**_common(asked), "retry": Retry(NoBackoff(), 0)}
+    if "+sentinel" in url:
+        hosts, service, scheme, login = _sentinels(url)
+        options |= {"ssl": True} if scheme == "rediss" else {}
+        manager = Sentinel(hosts, sentinel_kwargs=options, **options)
+        pool = manager.master_for(service, **login).connection_pool
+        return Topology(asked.namespace, lambda _: pool)
+    parsed: dict[str, Any] = dict(parse_url(url))
+    return Topology(
+        asked.namespace,
+        lambda address: ConnectionPool(
+            max_connections=CONNECTIONS, **{**options, **parsed, **_host(address)}
+        ),
+        seeds or (),
+    )
+
+
+def _async_topology(
+    asked: Wanted, url: str, seeds: list[Address] | None = None
+) -> Topology[AsyncConnectionPool]:
+    options = {**_common(asked), "retry": AsyncRetry(NoBackoff(), 0)}
+    if "+sentinel" in url:
+        hosts, service, scheme, login = _sentinels(url)
+        options |= {"ssl": True} if scheme == "rediss" else {}
+        manager = AsyncSentinel(hosts, sentinel_kwargs=options, **options)
+        client: redis_asyncio.Redis = manager.master_for(service, **login)
+        pool = client.connection_pool
+        return Topology(asked.namespace, lambda _: pool)
+    parsed: dict[str, Any] = dict(parse_async_url(url))
+    return Topology(
+        asked.namespace,
+        lambda address: AsyncConnectionPool(
+            max_connections=CONNECTIONS, **{**options, **parsed, **_host(address)}
+        ),
+        seeds or (),
+    )
+
+
+def _host(address: Address) -> dict[str, Any]:
+    return {"host": address[0], "port": address[1]} if address[0] else {}
+
+
+def _sentinels(url: str) -> tuple[list[Address], str, str, dict[str, Any]]:
+    """redis+sentinel://user:password@host:port,host:port/service?db=0"""
+    parts = urlsplit(url)
+    login: dict[str, Any] = {"db": int(dict(parse_qsl(parts.query)).get("db", 0))}
+    netloc = parts.netloc
+    if "@" in netloc:
+        user, _, netloc = netloc.rpartition("@")
+        name, _, password = user.partition(":")
+        login |= {"username": unquote(name) or None, "password": unquote(password) or None}
+    service = parts.path.strip("/")
+    hosts = [host.rpartition(":") for host in netloc.split(",")]
+    if not service or not all(name and port.isdigit() for name, _, port in hosts):
+        raise InvalidArgument(
+            "a Sentinel URL is redis+sentinel://host:port,host:port/service, "
+            f"not {parts.scheme}://.../{service}"
+        )
+    return [(name, int(port)) for name, _, port in hosts], service, parts.scheme[:6].rstrip("+"), login

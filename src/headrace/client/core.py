@@ -1,0 +1,69 @@
+"""What every face of a client shares: the namespace, its shards, the codec, the limits, the wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.client.codec import Codec
+from headrace.engine.call import Call
+from headrace.engine.check import Limits
+from headrace.engine.script import Library
+from headrace.engine.shard import prefix, shard_of
+
+
+class Core:
+    """One client's view of a namespace. The wire is a Wire or an AsyncWire, as the client is."""
+
+    __slots__ = (
+        "_prefixes",
+        "_shas",
+        "codec",
+        "library",
+        "limits",
+        "namespace",
+        "next_shard",
+        "retry_for",
+        "shards",
+        "wire",
+    )
+
+    def __init__(
+        self,
+        wire: Any,
+        namespace: str,
+        *,
+        codec: Codec,
+        limits: Limits,
+        library: Library,
+        retry_for: float,
+    ) -> None:
+        self.wire = wire
+        self.namespace = namespace
+        self.codec = codec
+        self.limits = limits
+        self.library = library
+        self.retry_for = retry_for
+        self.next_shard = 0
+        self._shas: dict[str, bytes] = {}
+        self.use_shards(1)
+
+    def use_shards(self, shards: int) -> None:
+        self.shards = shards
+        self._prefixes = [prefix(self.namespace, shard).encode() for shard in range(shards)]
+
+    def shard_of(self, job_id: str) -> int:
+        return shard_of(job_id, self.shards)
+
+    def channel(self, shard: int, role: str, name: str) -> tuple[int, str]:
+        """A channel for notices, and the shard it belongs to."""
+        return shard, f"{prefix(self.namespace, shard)}{role}:{name}"
+
+    def key(self, shard: int, name: str) -> str:
+        return f"{prefix(self.namespace, shard)}{name}"
+
+    def words(self, shard: int, call: Call[Any], again: bool = False) -> tuple[Any, ...]:
+        """The command that makes a call on a shard."""
+        sha = self._shas.get(call.op)
+        if sha is None:
+            sha = self._shas[call.op] = self.library[call.op].sha.encode()
+        return (b"EVALSHA", sha, 1, self._prefixes[shard], b"1" if again else b"0", *call.args)

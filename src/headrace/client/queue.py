@@ -1,0 +1,103 @@
+"""A queue, for code that blocks and for code that awaits: the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.client.bind import awaiting, blocking
+from headrace.client.core import Core
+from headrace.client.lease import AsyncLease, Lease
+from headrace.client.talk import drive, drive_async
+from headrace.client.talks import jobs as job_talks
+from headrace.client.talks import popping, putting, queues
+from headrace.client.talks.both import complete_and_pop
+from headrace.engine.call import Answer
+from headrace.engine.check import Span
+
+
+class QueueName:
+    """What a queue knows without asking the server: its name."""
+
+    def __init__(self, core: Core, name: str) -> None:
+        self.core = core
+        self.name = queues.check_name(core, name)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} of {self.core.namespace!r}>"
+
+
+class Queue(QueueName):
+    """A queue, for code that blocks."""
+
+    configure = blocking(queues.configure)
+    counts = blocking(queues.counts)
+    delete = blocking(queues.delete)
+    jobs = blocking(job_talks.queue_jobs)
+    length = blocking(queues.length)
+    pause = blocking(queues.pause)
+    peek = blocking(popping.peek)
+    put = blocking(putting.put)
+    put_many = blocking(putting.put_many)
+    resume = blocking(queues.resume)
+    settings = blocking(queues.settings)
+    stats = blocking(queues.stats)
+
+    def pop(
+        self, worker: str, *, count: int = 1, lease: Span | None = None, wait: Span | None = 0
+    ) -> list[Lease]:
+        """Up to count jobs for a worker, each under a lease; waits for the first as asked."""
+        talk = popping.pop(self, worker, count=count, lease=lease, wait=wait)
+        return [Lease(self.core, popped) for popped in drive(self.core.wire, talk)]
+
+    def complete_and_pop(
+        self,
+        leases: Iterable[Lease],
+        worker: str,
+        *,
+        results: Iterable[Any] | None = None,
+        count: int = 1,
+        lease: Span | None = None,
+    ) -> tuple[list[Answer], list[Lease]]:
+        """Ends jobs and takes the next ones, in one round trip."""
+        talk = complete_and_pop(self, list(leases), worker, results, count, lease)
+        answers, jobs_popped = drive(self.core.wire, talk)
+        return answers, [Lease(self.core, popped) for popped in jobs_popped]
+
+
+class AsyncQueue(QueueName):
+    """A queue, for code that awaits."""
+
+    configure = awaiting(queues.configure)
+    counts = awaiting(queues.counts)
+    delete = awaiting(queues.delete)
+    jobs = awaiting(job_talks.queue_jobs)
+    length = awaiting(queues.length)
+    pause = awaiting(queues.pause)
+    peek = awaiting(popping.peek)
+    put = awaiting(putting.put)
+    put_many = awaiting(putting.put_many)
+    resume = awaiting(queues.resume)
+    settings = awaiting(queues.settings)
+    stats = awaiting(queues.stats)
+
+    async def pop(
+        self, worker: str, *, count: int = 1, lease: Span | None = None, wait: Span | None = 0
+    ) -> list[AsyncLease]:
+        """Up to count jobs for a worker, each under a lease; waits for the first as asked."""
+        talk = popping.pop(self, worker, count=count, lease=lease, wait=wait)
+        return [AsyncLease(self.core, popped) for popped in await drive_async(self.core.wire, talk)]
+
+    async def complete_and_pop(
+        self,
+        leases: Iterable[AsyncLease],
+        worker: str,
+        *,
+        results: Iterable[Any] | None = None,
+        count: int = 1,
+        lease: Span | None = None,
+    ) -> tuple[list[Answer], list[AsyncLease]]:
+        """Ends jobs and takes the next ones, in one round trip."""
+        talk = complete_and_pop(self, list(leases), worker, results, count, lease)
+        answers, jobs_popped = await drive_async(self.core.wire, talk)
+        return answers, [AsyncLease(self.core, popped) for popped in jobs_popped]

@@ -1,0 +1,206 @@
+"""A conversation with the server as a generator: it yields what it wants done and is sent what came
+of it. It does no I/O and has no colour; drive and drive_async are the only code that has one.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from redis.exceptions import (
+    AskError,
+    BusyLoadingError,
+    ClusterDownError,
+    MasterDownError,
+    MovedError,
+    NoScriptError,
+    ReadOnlyError,
+    ResponseError,
+    TryAgainError,
+)
+
+from headrace.client.wire import BROKEN, AsyncWire, Command, Wire
+from headrace.engine.call import Call
+from headrace.errors import ScriptError, ServerUnavailable
+
+if TYPE_CHECKING:
+    from headrace.client.core import Core
+
+T = TypeVar("T")
+Talk = Generator[Any, Any, T]
+
+MOVED = (MovedError, AskError, ClusterDownError, TryAgainError)
+NOT_NOW = (BusyLoadingError, MasterDownError, ReadOnlyError)
+FIRST_PAUSE = 0.02
+LONGEST_PAUSE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Wants commands sent; is sent a reply or an error for each."""
+
+    commands: list[Command]
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """Wants the wire to learn anew where the shards are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wants to wait."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Wants an ear on channels, each with its shard."""
+
+    channels: list[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hear:
+    """Wants to wait for notices."""
+
+    ear: Any
+    seconds: float
+
+
+def ask(core: Core, calls: Sequence[tuple[int, Call[T]]]) -> Talk[list[T]]:
+    """Makes calls, each on its shard, and reads the answers."""
+    replies = yield Send([(shard, core.words(shard, call)) for shard, call in calls])
+    for reply in replies:
+        if isinstance(reply, Exception):
+            replies = yield from _recover(core, calls, replies)
+            break
+    return [call.decode(reply) for (_, call), reply in zip(calls, replies, strict=True)]
+
+
+def ask_one(core: Core, shard: int, call: Call[T]) -> Talk[T]:
+    """Makes one call."""
+    return (yield from ask(core, [(shard, call)]))[0]
+
+
+def _recover(core: Core, calls: Sequence[tuple[int, Call[Any]]], replies: list[Any]) -> Talk[Any]:
+    """Repeats what can be repeated until every call has an answer or time is up."""
+    deadline = time.monotonic() + core.retry_for
+    again = [False] * len(calls)
+    pause = FIRST_PAUSE
+    while True:
+        open_positions = [i for i, reply in enumerate(replies) if isinstance(reply, Exception)]
+        if not open_positions:
+            return replies
+        loads = []
+        for i in open_positions:
+            error = replies[i]
+            if isinstance(error, NoScriptError):
+                loads.append((calls[i][0], ("SCRIPT", "LOAD", core.library[calls[i][1].op].text)))
+            elif isinstance(error, BROKEN):
+                again[i] = True
+            elif not isinstance(error, (*MOVED, *NOT_NOW)):
+                raise _fault(core, calls[i][1], error) from error
+        if len(loads) < len(open_positions):
+            if time.monotonic() + pause > deadline:
+                raise _unavailable(replies[open_positions[0]], again)
+            yield Sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - only spreads the load
+            pause = min(2 * pause, LONGEST_PAUSE)
+            yield Refresh()
+        if loads:
+            yield Send(loads)
+        commands = [
+            (calls[i][0], core.words(calls[i][0], calls[i][1], again[i])) for i in open_positions
+        ]
+        for i, reply in zip(open_positions, (yield Send(commands)), strict=True):
+            replies[i] = reply
+
+
+def _fault(core: Core, call: Call[Any], error: Exception) -> Exception:
+    line = re.search(r"user_script:(\d+)", str(error))
+    if line and type(error) is ResponseError:
+        return ScriptError(call.op, core.library[call.op].locate(int(line[1])), str(error))
+    return error
+
+
+def _unavailable(error: Exception, again: list[bool]) -> ServerUnavailable:
+    return ServerUnavailable(
+        f"the server did not answer in time ({type(error).__name__}: {error}); is it running, and "
+        "is the URL right? The call is safe to make again",
+        maybe_done=any(again),
+    )
+
+
+def raw(core: Core, commands: list[Command]) -> Talk[list[Any]]:
+    """Sends plain commands that only read, and so may be repeated."""
+    deadline = time.monotonic() + core.retry_for
+    pause = FIRST_PAUSE
+    while True:
+        replies = yield Send(commands)
+        errors = [reply for reply in replies if isinstance(reply, Exception)]
+        if not errors:
+            return cast(list[Any], replies)
+        if not isinstance(errors[0], (*BROKEN, *MOVED, *NOT_NOW)):
+            raise errors[0]
+        if time.monotonic() + pause > deadline:
+            raise _unavailable(errors[0], [False])
+        yield Sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+        yield Refresh()
+
+
+def drive(wire: Wire, talk: Talk[T]) -> T:
+    """Carries out a talk, blocking."""
+    ears = []
+    try:
+        wish = next(talk)
+        while True:
+            kind = type(wish)
+            if kind is Send:
+                answer: Any = wire.send(wish.commands)
+            elif kind is Hear:
+                answer = wish.ear.hear(wish.seconds)
+            elif kind is Listen:
+                answer = wire.listen(wish.channels)
+                ears.append(answer)
+            elif kind is Sleep:
+                answer = wire.sleep(wish.seconds)
+            else:
+                answer = wire.refresh()
+            wish = talk.send(answer)
+    except StopIteration as end:
+        return cast(T, end.value)
+    finally:
+        for ear in ears:
+            ear.close()
+
+
+async def drive_async(wire: AsyncWire, talk: Talk[T]) -> T:
+    """Carries out a talk, awaiting."""
+    ears = []
+    try:
+        wish = next(talk)
+        while True:
+            kind = type(wish)
+            if kind is Send:
+                answer: Any = await wire.send(wish.commands)
+            elif kind is Hear:
+                answer = await wish.ear.hear(wish.seconds)
+            elif kind is Listen:
+                answer = await wire.listen(wish.channels)
+                ears.append(answer)
+            elif kind is Sleep:
+                answer = await wire.sleep(wish.seconds)
+            else:
+                answer = await wire.refresh()
+            wish = talk.send(answer)
+    except StopIteration as end:
+        return cast(T, end.value)
+    finally:
+        for ear in ears:
+            ear.close()

@@ -1,0 +1,316 @@
+"""What a worker says of the jobs it holds, by token; and an operator says of running ones, by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from headrace.client.batches import Row, in_batches
+from headrace.client.core import Core
+from headrace.client.talk import Talk, ask_one
+from headrace.client.talks.faces import ClientFace
+from headrace.client.talks.putting import encoded
+from headrace.engine.call import (
+    Answer,
+    Call,
+    build,
+    each_state,
+    is_refusal,
+    job_refusal,
+    optional,
+)
+from headrace.engine.check import Span, choice, free_text, milliseconds, number, text
+from headrace.engine.moments import moment_or_none
+from headrace.errors import HeadraceError, InvalidArgument
+
+POSITIONS = ("front", "back")
+LOG_LINES = 100
+OPERATOR = ""
+
+
+class Held(Protocol):
+    """A lease of either colour."""
+
+    @property
+    def core(self) -> Core: ...
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def token(self) -> str: ...
+
+
+class Missing:
+    """Tells "no result" from a result that is None or empty."""
+
+    def __repr__(self) -> str:
+        return "no result"
+
+
+NO_RESULT = Missing()
+
+
+def sole(answers: Sequence[Answer]) -> str:
+    """The one answer, or raises its refusal."""
+    [answer] = answers
+    if isinstance(answer, HeadraceError):
+        raise answer
+    return answer
+
+
+# complete
+
+
+def complete(
+    lease: Held,
+    result: Any = NO_RESULT,
+    *,
+    data: Any = NO_RESULT,
+    next: str | None = None,  # noqa: A002 - the word users know
+    delay: Span = 0,
+) -> Talk[str]:
+    """Ends the job well, keeping a result if one is given, or moves it on to the next queue.
+
+    Returns the new state; raises LeaseLost if the job is no longer yours.
+    """
+    rows = [_completion(lease.core, lease.id, lease.token, result, data)]
+    call = complete_call(lease.core, rows, next, delay)
+    return sole((yield from ask_one(lease.core, lease.core.shard_of(lease.id), call)))
+
+
+def complete_many(
+    client: ClientFace,
+    leases: Iterable[Held],
+    results: Iterable[Any] | None = None,
+    *,
+    next: str | None = None,  # noqa: A002
+    delay: Span = 0,
+) -> Talk[list[Answer]]:
+    """Ends jobs well; for each its new state, or the error that says why not."""
+    rows = completions(client.core, list(leases), results)
+    return (
+        yield from in_batches(
+            client.core, rows, lambda part: complete_call(client.core, part, next, delay)
+        )
+    )
+
+
+def finish(client: ClientFace, job_id: str, result: Any = NO_RESULT) -> Talk[str]:
+    """Ends a running job well as an operator, whoever holds it."""
+    core = client.core
+    text("id", job_id, core.limits.name)
+    rows = [_completion(core, job_id, OPERATOR, result, NO_RESULT)]
+    call = complete_call(core, rows, None, 0)
+    return sole((yield from ask_one(core, core.shard_of(job_id), call)))
+
+
+def completions(core: Core, leases: list[Any], results: Iterable[Any] | None) -> list[Row]:
+    """Rows of a complete call; without results there are none."""
+    if results is None:
+        return [(lease.id, lease.token, b"", b"") for lease in leases]
+    listed = list(results)
+    if len(listed) != len(leases):
+        raise InvalidArgument(f"{len(leases)} leases, but {len(listed)} results")
+    return [
+        _completion(core, lease.id, lease.token, result, NO_RESULT)
+        for lease, result in zip(leases, listed, strict=True)
+    ]
+
+
+def _completion(core: Core, job_id: str, token: str, result: Any, data: Any) -> Row:
+    return (job_id, token, _given(core, result), _given(core, data))
+
+
+def _given(core: Core, value: Any) -> bytes:
+    return b"" if value is NO_RESULT else optional(encoded(core, value))
+
+
+def complete_call(
+    core: Core, rows: Sequence[Row], next_queue: str | None, delay: Span
+) -> Call[list[Answer]]:
+    """A complete call for rows of one shard."""
+    if next_queue is not None:
+        text("next", next_queue, core.limits.name)
+        if any(row[2] for row in rows):
+            raise InvalidArgument("a job that moves on has no result yet; give data= instead")
+    delay_ms = milliseconds("delay", delay)
+    if delay_ms and next_queue is None:
+        raise InvalidArgument("delay= needs next=: only a job that moves on can be delayed")
+    ids = [str(row[0]) for row in rows]
+    return build(
+        "complete", each_state(ids), rows, next=optional(next_queue), delay=delay_ms
+    )
+
+
+# fail
+
+
+def fail(
+    lease: Held,
+    failure: str,
+    message: str = "",
+    *,
+    retry_in: Span | None = None,
+    data: Any = NO_RESULT,
+) -> Talk[str]:
+    """Says that the attempt failed, with a type that groups such failures and a message.
+
+    With retry_in the job is tried again after that time, if it has retries left; without, or
+    without retries left, it is set aside as failed. Returns the new state.
+    """
+    core = lease.core
+    call = _fail_call(core, lease.id, lease.token, failure, message, retry_in, data)
+    return sole((yield from ask_one(core, core.shard_of(lease.id), call)))
+
+
+def fail_by_id(client: ClientFace, job_id: str, failure: str, message: str = "") -> Talk[str]:
+    """Sets a job aside as failed as an operator, in any state but complete."""
+    core = client.core
+    text("id", job_id, core.limits.name)
+    call = _fail_call(core, job_id, OPERATOR, failure, message, None, NO_RESULT)
+    return sole((yield from ask_one(core, core.shard_of(job_id), call)))
+
+
+def _fail_call(
+    core: Core,
+    job_id: str,
+    token: str,
+    failure: str,
+    message: str,
+    retry_in: Span | None,
+    data: Any,
+) -> Call[list[Answer]]:
+    row = (
+        job_id,
+        token,
+        text("failure", failure, core.limits.name),
+        free_text("message", message, core.limits.message),
+        _given(core, data),
+    )
+    retry_ms = -1 if retry_in is None else milliseconds("retry_in", retry_in)
+    return build("fail", each_state([job_id]), [row], retry_in=retry_ms)
+
+
+# release
+
+
+def release(lease: Held, *, position: str | None = None, delay: Span = 0) -> Talk[str]:
+    """Gives the job back unharmed, to the front or the back (default: as the queue says)."""
+    call = _release_call([(lease.id, lease.token)], position, delay, "worker")
+    return sole((yield from ask_one(lease.core, lease.core.shard_of(lease.id), call)))
+
+
+def release_many(
+    client: ClientFace, leases: Iterable[Held], *, position: str | None = None, delay: Span = 0
+) -> Talk[list[Answer]]:
+    """Gives jobs back unharmed; for each its new state, or the error that says why not."""
+    rows: list[Row] = [(lease.id, lease.token) for lease in leases]
+    return (
+        yield from in_batches(
+            client.core, rows, lambda part: _release_call(part, position, delay, "worker")
+        )
+    )
+
+
+def release_by_id(
+    client: ClientFace, job_id: str, *, position: str | None = None, delay: Span = 0
+) -> Talk[str]:
+    """Gives a running job back as an operator; its holder loses it."""
+    core = client.core
+    text("id", job_id, core.limits.name)
+    call = _release_call([(job_id, OPERATOR)], position, delay, "operator")
+    return sole((yield from ask_one(core, core.shard_of(job_id), call)))
+
+
+def _release_call(
+    rows: Sequence[Row], position: str | None, delay: Span, reason: str
+) -> Call[list[Answer]]:
+    if position is not None:
+        choice("position", position, POSITIONS)
+    return build(
+        "release",
+        each_state([str(row[0]) for row in rows]),
+        rows,
+        position=position or "",
+        delay=milliseconds("delay", delay),
+        reason=reason,
+    )
+
+
+# heartbeat, progress, log
+
+
+def heartbeat(
+    lease: Held, *, lease_for: Span | None = None, data: Any = NO_RESULT
+) -> Talk[datetime | None]:
+    """Renews the lease and may replace the data; the new deadline, None where there is none."""
+    core = lease.core
+    rows = [(lease.id, lease.token, _given(core, data))]
+    call = _heartbeat_call(rows, lease_for)
+    [answer] = yield from ask_one(core, core.shard_of(lease.id), call)
+    if isinstance(answer, HeadraceError):
+        raise answer
+    return answer
+
+
+def heartbeat_many(
+    client: ClientFace, leases: Iterable[Held], *, lease_for: Span | None = None
+) -> Talk[list[datetime | HeadraceError | None]]:
+    """Renews leases; for each its new deadline, or the error that says why not."""
+    rows: list[Row] = [(lease.id, lease.token, b"") for lease in leases]
+    return (
+        yield from in_batches(client.core, rows, lambda part: _heartbeat_call(part, lease_for))
+    )
+
+
+def _heartbeat_call(
+    rows: Sequence[Row], lease_for: Span | None
+) -> Call[list[datetime | HeadraceError | None]]:
+    def decode(answers: list[Any]) -> list[datetime | HeadraceError | None]:
+        return [
+            job_refusal(str(row[0]), answer) if is_refusal(answer) else moment_or_none(answer)
+            for row, answer in zip(rows, answers, strict=True)
+        ]
+
+    lease_ms = -1 if lease_for is None else milliseconds("lease_for", lease_for)
+    return build("heartbeat", decode, rows, lease=lease_ms)
+
+
+def progress(lease: Held, share: float, note: str = "") -> Talk[None]:
+    """Says how far the job is, from 0 to 1, with a note for people."""
+    core = lease.core
+    if not 0 <= number("share", share) <= 1:
+        raise InvalidArgument(f"share must be from 0 to 1, not {share}")
+    call = build(
+        "progress",
+        _raises(lease.id),
+        id=lease.id,
+        token=lease.token,
+        share=share,
+        note=free_text("note", note, core.limits.message),
+    )
+    yield from ask_one(core, core.shard_of(lease.id), call)
+
+
+def log(lease: Held, line: str) -> Talk[None]:
+    """Adds a line to the log of the job; the newest lines are kept."""
+    core = lease.core
+    call = build(
+        "log",
+        _raises(lease.id),
+        id=lease.id,
+        token=lease.token,
+        line=free_text("line", line, core.limits.message),
+        keep=LOG_LINES,
+    )
+    yield from ask_one(core, core.shard_of(lease.id), call)
+
+
+def _raises(job_id: str) -> Any:
+    def decode(answer: Any) -> None:
+        if is_refusal(answer):
+            raise job_refusal(job_id, answer)
+
+    return decode

@@ -1,0 +1,37 @@
+"""What a talk needs to know of the object it is a method of, whatever its colour."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from headrace.client.core import Core
+
+
+class ClientFace(Protocol):
+    """A client."""
+
+    @property
+    def core(self) -> Core: ...
+
+
+class QueueFace(Protocol):
+    """A queue of a client."""
+
+    @property
+    def core(self) -> Core: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+class SessionFace(Protocol):
+    """The session of a worker."""
+
+    @property
+    def core(self) -> Core: ...
+
+    @property
+    def worker(self) -> str: ...
+
+    @property
+    def token(self) -> str: ...

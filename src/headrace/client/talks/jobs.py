@@ -1,0 +1,236 @@
+"""What is asked and said of jobs by their ids."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.client.batches import Row, in_batches
+from headrace.client.core import Core
+from headrace.client.talk import Hear, Listen, Talk, ask, ask_one
+from headrace.client.talks.ending import sole
+from headrace.client.talks.faces import ClientFace, QueueFace
+from headrace.client.talks.popping import SAFETY_POLL
+from headrace.client.values import Job, Page, Result, read_job
+from headrace.engine.call import Answer, Call, build, each_state
+from headrace.engine.check import PAGE, Span, choice, milliseconds, number, page, text, whole
+from headrace.engine.states import STATES
+from headrace.errors import HeadraceError, InvalidArgument, JobNotFound, NoResult, WrongState
+
+
+def checked_rows(core: Core, ids: Sequence[str]) -> list[Row]:
+    """Ids as rows of a batch call."""
+    return [(text("id", job_id, core.limits.name),) for job_id in ids]
+
+
+def _state_calls(op: str, **args: Any) -> Any:
+    def make(rows: Sequence[Row]) -> Call[list[Answer]]:
+        return build(op, each_state([str(row[0]) for row in rows]), rows, **args)
+
+    return make
+
+
+def job(client: ClientFace, job_id: str) -> Talk[Job | None]:
+    """The job of this id, or None."""
+    found = yield from jobs(client, [job_id])
+    return found[0] if found else None
+
+
+def jobs(client: ClientFace, ids: Sequence[str]) -> Talk[list[Job]]:
+    """The jobs of these ids, in the given order; unknown ones are left out."""
+    core = client.core
+
+    def make(rows: Sequence[Row]) -> Call[list[Job | None]]:
+        def decode(reply: list[Any]) -> list[Job | None]:
+            found = {described[0].decode(): read_job(core.codec, described) for described in reply}
+            return [found.get(str(row[0])) for row in rows]
+
+        return build("get", decode, rows)
+
+    found = yield from in_batches(core, checked_rows(core, ids), make)
+    return [one for one in found if one is not None]
+
+
+def cancel(client: ClientFace, *ids: str) -> Talk[list[str]]:
+    """Deletes jobs that are not complete and returns the ids of those; unknown ids are fine."""
+    rows = checked_rows(client.core, ids)
+    answers = yield from in_batches(client.core, rows, _state_calls("cancel"))
+    return [
+        job_id
+        for job_id, answer in zip(ids, answers, strict=True)
+        if not isinstance(answer, HeadraceError)
+    ]
+
+
+def timeout(client: ClientFace, *ids: str) -> Talk[list[Answer]]:
+    """Takes the leases of running jobs back now; for each its new state, or why not."""
+    rows = checked_rows(client.core, ids)
+    return (yield from in_batches(client.core, rows, _state_calls("timeout")))
+
+
+def requeue(
+    client: ClientFace, job_id: str, queue: str | None = None, *, delay: Span = 0
+) -> Talk[str]:
+    """Puts a job that exists into a queue (its own by default) as if new; JobNotFound if not."""
+    core = client.core
+    rows = checked_rows(core, [job_id])
+    name = "" if queue is None else text("queue", queue, core.limits.name)
+    make = _state_calls("requeue", queue=name, delay=milliseconds("delay", delay))
+    return sole((yield from in_batches(core, rows, make)))
+
+
+def prioritise(client: ClientFace, job_id: str, priority: float) -> Talk[str]:
+    """Changes the priority of a job; if it waits it moves to its new place. Returns its state."""
+    rows = checked_rows(client.core, [job_id])
+    make = _state_calls("prioritise", priority=number("priority", priority))
+    return sole((yield from in_batches(client.core, rows, make)))
+
+
+def retry(
+    client: ClientFace,
+    *ids: str,
+    failure: str | None = None,
+    count: int = 25,
+    delay: Span = 0,
+) -> Talk[list[Answer]]:
+    """Tries failed jobs again: these, or up to count of the oldest that failed with a type.
+
+    For each its new state, or the error that says why not.
+    """
+    core = client.core
+    if bool(ids) == (failure is not None):
+        raise InvalidArgument("give either ids or failure=, one of them")
+    if failure is not None:
+        whole("count", count, 1, PAGE)
+        text("failure", failure, core.limits.name)
+        found = yield from _failed_page(client, failure, 0, count, oldest_first=True)
+        ids = tuple(one.id for one in found.jobs)
+    make = _state_calls("retry", delay=milliseconds("delay", delay))
+    return (yield from in_batches(core, checked_rows(core, ids), make))
+
+
+def failures(client: ClientFace, *, offset: int = 0, count: int = 25) -> Talk[dict[str, int]]:
+    """Failure types and how many jobs each has, the most frequent first."""
+    core = client.core
+    offset, count = page(offset, count)
+    call = build("failures", list, offset=0, count=offset + count)
+    totals: dict[str, int] = {}
+    replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+    for reply in replies:
+        for kind, times in zip(reply[::2], reply[1::2], strict=True):
+            totals[kind.decode()] = totals.get(kind.decode(), 0) + int(times)
+    ranked = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
+    return dict(ranked[offset : offset + count])
+
+
+def failed(client: ClientFace, failure: str, *, offset: int = 0, count: int = 25) -> Talk[Page]:
+    """A page of the jobs that failed with a type, most recent first."""
+    text("failure", failure, client.core.limits.name)
+    return (yield from _failed_page(client, failure, *page(offset, count), oldest_first=False))
+
+
+def _failed_page(
+    client: ClientFace, failure: str, offset: int, count: int, *, oldest_first: bool
+) -> Talk[Page]:
+    core = client.core
+    call = build(
+        "failed",
+        _page_reader(core),
+        failure=failure,
+        offset=_first(core, offset),
+        count=_reach(core, offset, count),
+        oldest_first=int(oldest_first),
+    )
+    pages = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+    return _merged(pages, offset, count, lambda one: _when_failed(one), not oldest_first)
+
+
+def _when_failed(one: Job) -> Any:
+    return one.failure.at if one.failure else one.put_at
+
+
+def queue_jobs(
+    queue: QueueFace, state: str, *, offset: int = 0, count: int = 25
+) -> Talk[Page]:
+    """A page of the jobs of a queue in one state, and how many there are."""
+    core = queue.core
+    choice("state", state, STATES)
+    offset, count = page(offset, count)
+    call = build(
+        "jobs",
+        _page_reader(core),
+        queue=queue.name,
+        state=state,
+        offset=_first(core, offset),
+        count=_reach(core, offset, count),
+    )
+    pages = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+    newest_first = state in ("failed", "complete")
+    return _merged(pages, offset, count, _ORDERS[state], newest_first)
+
+
+def _last_moment(one: Job) -> Any:
+    return one.history[-1].ended or one.put_at if one.history else one.put_at
+
+
+_ORDERS: dict[str, Any] = {
+    "waiting": lambda one: (one.priority, one.put_at),
+    "scheduled": lambda one: one.due,
+    "blocked": lambda one: one.put_at,
+    "running": lambda one: (one.expires is None, one.expires or one.put_at),
+    "failed": _when_failed,
+    "complete": _last_moment,
+}
+
+
+def _first(core: Core, offset: int) -> int:
+    # With several shards every one is asked for all up to the end of the page, then merged.
+    return offset if core.shards == 1 else 0
+
+
+def _reach(core: Core, offset: int, count: int) -> int:
+    return count if core.shards == 1 else offset + count
+
+
+def _page_reader(core: Core) -> Any:
+    def decode(reply: list[Any]) -> Page:
+        return Page(reply[0], [read_job(core.codec, described) for described in reply[1:]])
+
+    return decode
+
+
+def _merged(pages: list[Page], offset: int, count: int, order: Any, newest_first: bool) -> Page:
+    if len(pages) == 1:
+        return pages[0]
+    every = sorted((one for part in pages for one in part.jobs), key=order, reverse=newest_first)
+    return Page(sum(part.total for part in pages), every[offset : offset + count])
+
+
+def result(
+    client: ClientFace, job_id: str, *, wait: Span | None = 0, take: bool = False
+) -> Talk[Result]:
+    """The result of a job, waited for if it is not there yet; take=True removes it for others.
+
+    Raises NoResult when there is none in time, JobNotFound when the job is unknown and nothing is
+    waited for, WrongState when it is failed.
+    """
+    core = client.core
+    text("id", job_id, core.limits.name)
+    shard = core.shard_of(job_id)
+    call = build("result", lambda reply: reply, id=job_id, take=int(take))
+    until = None if wait is None else time.monotonic() + milliseconds("wait", wait) / 1000
+    ear = None
+    while True:
+        state, has_result, value, payload = yield from ask_one(core, shard, call)
+        if has_result:
+            return Result(core.codec.decode(value), core.codec.decode(payload))
+        left = SAFETY_POLL if until is None else until - time.monotonic()
+        if state == b"failed":
+            raise WrongState(job_id, "failed")
+        if left <= 0 or state == b"complete":
+            raise NoResult(job_id) if state else JobNotFound(job_id)
+        if ear is None or ear.broken:
+            ear = yield Listen([core.channel(shard, "ended", "")])
+        else:
+            yield Hear(ear, min(left, SAFETY_POLL))

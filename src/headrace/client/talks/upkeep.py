@@ -1,0 +1,168 @@
+"""sweep, audit and the event log: what keeps a namespace in order and shows that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.client.core import Core
+from headrace.client.talk import Talk, ask_one, raw
+from headrace.client.talks.faces import ClientFace
+from headrace.client.talks.queues import LISTED, queue_names, text_map
+from headrace.client.values import Audit
+from headrace.engine.call import build
+from headrace.engine.check import whole
+from headrace.engine.events import Event, read_event
+from headrace.engine.states import STATES
+from headrace.errors import InvalidArgument
+
+PAGE = 500
+QUEUES_A_SWEEP = 50
+
+
+def sweep(client: ClientFace) -> Talk[None]:
+    """Housekeeping that any peer may do: what dead workers held goes back, what is due starts to
+    wait, what is too old goes. Workers do the same as they pop; this is for when none does.
+    """
+    core = client.core
+    names = yield from all_queues(core)
+    for shard in range(core.shards):
+        for first in range(0, max(1, len(names)), QUEUES_A_SWEEP):
+            rows = [(name,) for name in names[first : first + QUEUES_A_SWEEP]]
+            while not (yield from ask_one(core, shard, build("sweep", int, rows))):
+                pass
+
+
+def all_queues(core: Core) -> Talk[list[str]]:
+    """Every queue of the namespace."""
+    names: list[str] = []
+    while True:
+        found = yield from queue_names(core, len(names), LISTED)
+        names += found
+        if len(found) < LISTED:
+            return names
+
+
+def audit(client: ClientFace) -> Talk[Audit]:
+    """Compares the books of every queue with what is there, and names the jobs that break them."""
+    core = client.core
+    names = yield from all_queues(core)
+    problems: list[str] = []
+    jobs = 0
+    for shard in range(core.shards):
+        for name in names:
+            seen, found = yield from _audit_queue(core, shard, name)
+            jobs += seen
+            problems += found
+    return Audit(len(names), jobs, problems)
+
+
+def _audit_queue(core: Core, shard: int, queue: str) -> Talk[tuple[int, list[str]]]:
+    books, there = yield from ask_one(core, shard, build("audit", _books_and_sets, queue=queue))
+    problems: list[str] = []
+    seen = 0
+    for state in STATES:
+        looked_at, faults = yield from _audit_state(core, shard, queue, state)
+        seen += looked_at
+        problems += faults
+    imbalances = _imbalances(queue, books, there)
+    if imbalances and not problems:
+        problems += yield from _suspects(core, shard, queue)
+    return seen, problems + imbalances
+
+
+def _books_and_sets(reply: list[Any]) -> tuple[dict[str, int], dict[str, int]]:
+    books = {name: int(value) for name, value in text_map(reply[0]).items()}
+    states, sizes = reply[1][::2], reply[1][1::2]
+    return books, {state.decode(): size for state, size in zip(states, sizes, strict=True)}
+
+
+def _imbalances(queue: str, books: dict[str, int], there: dict[str, int]) -> list[str]:
+    def booked(name: str) -> int:
+        return books.get(name, 0)
+
+    found = [
+        f"queue {queue!r}: the books say {expected} {state}, there are {there[state]}"
+        for state in STATES
+        if (expected := booked(state) - (booked("pruned") if state == "complete" else 0))
+        != there[state]
+    ]
+    parts = sum(booked(name) for name in (*STATES, "cancelled", "expired", "moved"))
+    if booked("put") != parts:
+        found.append(f"queue {queue!r}: {booked('put')} were put, but the parts sum to {parts}")
+    return found
+
+
+def _audit_state(core: Core, shard: int, queue: str, state: str) -> Talk[tuple[int, list[str]]]:
+    seen = 0
+    problems: list[str] = []
+    while True:
+        call = build("audit_members", list, queue=queue, state=state, offset=seen, count=PAGE)
+        looked_at, *faults = yield from ask_one(core, shard, call)
+        seen += looked_at
+        problems += [_fault(row) for row in faults]
+        if looked_at < PAGE:
+            return seen, problems
+
+
+def _fault(row: Sequence[bytes]) -> str:
+    return f"job {row[0].decode()!r} {row[1].decode()}"
+
+
+def _suspects(core: Core, shard: int, queue: str) -> Talk[list[str]]:
+    """A job that is in no set can only be found through the log."""
+    after = "-"
+    while True:
+        found = yield from _read_log(core, shard, after, PAGE)
+        ids = {event.job_id for event in found if event.queue == queue}
+        if ids:
+            call = build("audit_jobs", list, [(job_id,) for job_id in sorted(ids)])
+            faults = yield from ask_one(core, shard, call)
+            if faults:
+                return [_fault(row) for row in faults]
+        if len(found) < PAGE:
+            return []
+        after = f"({found[-1].entry_id}"
+
+
+def events(client: ClientFace, *, after: dict[int, str] | None = None, count: int = 1000) -> Talk[
+    list[Event]
+]:
+    """Up to count events of each shard, oldest first; after gives the last entry id seen of each."""
+    core = client.core
+    whole("count", count, 1, 10_000)
+    found: list[Event] = []
+    for shard in range(core.shards):
+        start = (after or {}).get(shard)
+        found += yield from _read_log(core, shard, f"({start}" if start else "-", count)
+    return found
+
+
+def _read_log(core: Core, shard: int, start: str, count: int) -> Talk[list[Event]]:
+    key = core.key(shard, "events")
+    [entries] = yield from raw(core, [(shard, ("XRANGE", key, start, "+", "COUNT", count))])
+    return [read_event(shard, entry_id, pairs) for entry_id, pairs in entries]
+
+
+def open_namespace(core: Core, shards: int | None, layout: int) -> Talk[tuple[int, int]]:
+    """Makes the namespace if it is new; returns its layout and number of shards."""
+    if shards is not None:
+        whole("shards", shards, 1, 1024)
+    call = build("open", list, shards=shards or 1, layout=layout)
+    found_layout, found_shards = yield from ask_one(core, 0, call)
+    if found_layout is None or found_shards is None:
+        raise InvalidArgument("the namespace has no description: is this key prefix used otherwise?")
+    return int(found_layout), int(found_shards)
+
+
+def wait_for_event(client: ClientFace, seen: dict[int, str], milliseconds: int) -> Talk[None]:
+    """Waits until a shard has an event beyond the last one seen, but not for long."""
+    core = client.core
+    for shard in range(core.shards):
+        block = max(1, milliseconds // core.shards)
+        key = core.key(shard, "events")
+        last = seen.get(shard, "0-0")
+        words = ("XREAD", "BLOCK", block, "COUNT", 1, "STREAMS", key, last)
+        [found] = yield from raw(core, [(shard, words)])
+        if found:
+            return

@@ -1,0 +1,211 @@
+"""What clients are given: jobs and what is said of them, frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from headrace.client.codec import Codec
+from headrace.engine.check import Span
+from headrace.engine.moments import moment, moment_or_none
+from headrace.engine.record import Record, decode_record
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """One item of a put_many that has an id or options of its own; None is "as the call says"."""
+
+    data: Any
+    id: str | None = None
+    priority: float | None = None
+    tags: list[str] | None = None
+    delay: Span | None = None
+    retries: int | None = None
+    start_within: Span | None = None
+    result_ttl: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a job is failed."""
+
+    type: str
+    message: str
+    at: datetime
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage or attempt in the life of a job; outcome is None for the present one."""
+
+    queue: str
+    put: datetime
+    popped: datetime | None
+    ended: datetime | None
+    worker: str
+    outcome: str | None
+    failure: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it was when it was read."""
+
+    id: str
+    state: str
+    queue: str | None
+    priority: float
+    tags: list[str]
+    worker: str
+    expires: datetime | None
+    due: datetime | None
+    attempt: int
+    releases: int
+    retries: int | None
+    remaining: int | None
+    put_at: datetime
+    failure: Failure | None
+    history: list[Stage]
+    payload: bytes
+    progress: float | None
+    note: str
+    log: list[tuple[datetime, str]]
+    has_result: bool
+    _codec: Codec = field(repr=False, compare=False)
+
+    @property
+    def data(self) -> Any:
+        """The user's data, decoded."""
+        return self._codec.decode(self.payload)
+
+
+def read_job(codec: Codec, described: list[Any]) -> Job:
+    """A job from the answer of the describe function of the scripts."""
+    job_id, packed, apart, score, notes, lines, has_result = described
+    record = decode_record(packed)
+    running = record.state == "running"
+    return Job(
+        id=job_id.decode(),
+        state=record.state,
+        queue=None if record.state == "complete" else record.queue,
+        priority=record.priority,
+        tags=record.tags if isinstance(record.tags, list) else [],
+        worker=record.worker,
+        expires=moment_or_none(score) if running else None,
+        due=moment_or_none(score) if record.state == "scheduled" else None,
+        attempt=record.attempt,
+        releases=record.releases,
+        retries=_none_if_false(record.retries),
+        remaining=_none_if_false(record.remaining),
+        put_at=moment(record.put_at),
+        failure=_failure(record),
+        history=_history(record),
+        payload=payload_of(record, apart),
+        progress=float(notes[0]) if notes[0] is not None else None,
+        note=(notes[1] or b"").decode(),
+        log=[_log_line(line) for line in lines],
+        has_result=bool(has_result),
+        _codec=codec,
+    )
+
+
+def payload_of(record: Record, apart: bytes) -> bytes:
+    """The payload, from the record or from beside it."""
+    inline = record.inline_data()
+    return apart if inline is None else inline
+
+
+def _log_line(packed: bytes) -> tuple[datetime, str]:
+    at, line = msgspec.msgpack.decode(packed)
+    return moment(at), line
+
+
+def _none_if_false(value: int | bool) -> int | None:
+    return None if value is False else int(value)
+
+
+def _failure(record: Record) -> Failure | None:
+    if not isinstance(record.failure, list):
+        return None
+    kind, message, at, worker = record.failure
+    return Failure(kind, message, moment(at), worker)
+
+
+def _history(record: Record) -> list[Stage]:
+    past = record.history if isinstance(record.history, list) else []
+    stages = [
+        Stage(queue, moment(put), moment_or_none(popped), moment(ended), worker, outcome, kind, text)
+        for queue, put, popped, ended, worker, outcome, kind, text in past
+    ]
+    if record.state in ("waiting", "scheduled", "blocked", "running"):
+        popped = moment(record.since) if record.state == "running" else None
+        stages.append(
+            Stage(record.queue, moment(record.put_at), popped, None, record.worker, None)
+        )
+    return stages
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of jobs, and how many there are in all."""
+
+    total: int
+    jobs: list[Job]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many jobs of a queue are in which state; late and due are parts of running, scheduled."""
+
+    waiting: int
+    scheduled: int
+    blocked: int
+    running: int
+    failed: int
+    complete: int
+    late: int
+    due: int
+    paused: bool
+
+    @property
+    def length(self) -> int:
+        """Everything that is still to be done or being done."""
+        return self.waiting + self.scheduled + self.blocked + self.running
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a job, with the data it was put with."""
+
+    value: Any
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker that has a session; expires_in is None for one that never lapses by itself."""
+
+    name: str
+    expires_in: float | None
+    started: datetime | None
+    about: str
+    queues: list[str]
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Whether the books of every queue balance; if not, what is wrong, the first job by name."""
+
+    queues: int
+    jobs: int
+    problems: list[str]
+
+    @property
+    def balanced(self) -> bool:
+        return not self.problems

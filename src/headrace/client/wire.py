@@ -1,0 +1,327 @@
+"""How commands travel: connections of redis-py, one exchange of many commands a node.
+
+A wire sends commands and returns replies; errors are replies too. It repeats nothing: whether a
+command may be repeated is for the talk to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import selectors
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
+
+from redis.asyncio.connection import Connection as AsyncConnection
+from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
+from redis.connection import Connection, ConnectionPool
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from headrace.client.topology import Address, Topology
+
+Words = tuple[str | bytes | int | float, ...]
+Command = tuple[int, Words]
+Notice = tuple[str, bytes]
+
+BROKEN = (RedisConnectionError, RedisTimeoutError, OSError)
+
+
+def _by_node(
+    commands: Sequence[Command], node_of: Callable[[int], Address]
+) -> dict[Address, list[int]]:
+    grouped: dict[Address, list[int]] = {}
+    for position, (shard, _) in enumerate(commands):
+        grouped.setdefault(node_of(shard), []).append(position)
+    return grouped
+
+
+def _notices(message: Any) -> list[Notice]:
+    if message[0] in (b"smessage", b"message"):
+        return [(message[1].decode(), message[2])]
+    return []
+
+
+class Wire:
+    """The blocking wire. Each thread has its own connection to each node it talks to."""
+
+    def __init__(self, topology: Topology[ConnectionPool]) -> None:
+        self._topology = topology
+        self._local = threading.local()
+
+    def send(self, commands: Sequence[Command]) -> list[Any]:
+        """Sends commands in order, those for one node in one go; a reply for each."""
+        if self._topology.single is not None:
+            return self._exchange(self._topology.single, [words for _, words in commands])
+        replies: list[Any] = [None] * len(commands)
+        for address, positions in _by_node(commands, self._topology.node_of).items():
+            words = [commands[position][1] for position in positions]
+            for position, reply in zip(positions, self._exchange(address, words), strict=True):
+                replies[position] = reply
+        return replies
+
+    def refresh(self) -> None:
+        """Learns anew which node has which slots."""
+        for address in self._topology.addresses():
+            reply = self._exchange(address, [("CLUSTER", "SLOTS")])[0]
+            if not isinstance(reply, Exception):
+                self._topology.learn(address, reply)
+                return
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def listen(self, channels: Sequence[tuple[int, str]]) -> Ear:
+        """Subscribes to channels of shards; heard by the ear until it is closed."""
+        ears: dict[tuple[tuple[int, str], ...], Ear] = self._mine().setdefault("ears", {})
+        wanted = tuple(channels)
+        ear = ears.pop(wanted, None)
+        if ear is None or ear.broken:
+            ear = Ear(self._topology, wanted, lambda: ears.__setitem__(wanted, ear))
+        return ear
+
+    def close(self) -> None:
+        """Closes the connections of this thread and all idle ones."""
+        mine = self._mine()
+        for ear in mine.get("ears", {}).values():
+            ear.disconnect()
+        for connection in mine.get("connections", {}).values():
+            connection.disconnect()
+        mine.clear()
+        for pool in self._topology.pools():
+            pool.disconnect()
+
+    def _mine(self) -> dict[str, Any]:
+        held: dict[str, Any] | None = getattr(self._local, "held", None)
+        if held is None or held["pid"] != os.getpid():
+            held = {"pid": os.getpid()}
+            self._local.held = held
+        return held
+
+    def _connection(self, address: Address) -> Connection:
+        connections = self._mine().setdefault("connections", {})
+        if address not in connections:
+            connections[address] = self._topology.pool(address).make_connection()
+        return cast(Connection, connections[address])
+
+    def _exchange(self, address: Address, commands: list[Words]) -> list[Any]:
+        replies: list[Any] = []
+        try:
+            connection = self._connection(address)
+            if len(commands) == 1:
+                connection.send_packed_command(connection.pack_command(*commands[0]))
+            else:
+                connection.send_packed_command(connection.pack_commands(commands))
+            for _ in commands:
+                try:
+                    replies.append(connection.read_response())
+                except ResponseError as error:
+                    replies.append(error)
+        except BROKEN as error:
+            connection.disconnect()
+            replies += [error] * (len(commands) - len(replies))
+        return replies
+
+
+class Ear:
+    """What a blocking waiter hears. Broken means that notices may have been missed."""
+
+    def __init__(
+        self,
+        topology: Topology[ConnectionPool],
+        channels: Sequence[tuple[int, str]],
+        keep: Callable[[], None],
+    ) -> None:
+        self.broken = False
+        self._keep = keep
+        self._connections: list[Connection] = []
+        for address, names in topology.channels_by_node(channels).items():
+            connection = cast(Connection, topology.pool(address).make_connection())
+            self._connections.append(connection)
+            try:
+                connection.connect()
+                connection.send_command("SSUBSCRIBE", *names)
+                for _ in names:
+                    connection.read_response(timeout=5)
+            except (*BROKEN, RedisError):
+                self.disconnect()
+                return
+
+    def hear(self, timeout: float) -> list[Notice]:
+        """The notices that came within timeout seconds; returns with the first."""
+        heard = self._pending()
+        if heard or self.broken:
+            return heard
+        with selectors.DefaultSelector() as selector:
+            for connection in self._connections:
+                selector.register(connection._sock, selectors.EVENT_READ)  # noqa: SLF001
+            selector.select(timeout)
+        return self._pending()
+
+    def _pending(self) -> list[Notice]:
+        heard: list[Notice] = []
+        try:
+            for connection in self._connections:
+                while connection.can_read(timeout=0):
+                    heard += _notices(connection.read_response())
+        except (*BROKEN, RedisError):
+            self.disconnect()
+        return heard
+
+    def close(self) -> None:
+        """Keeps the subscription for the next wait of this thread on the same channels."""
+        if not self.broken:
+            self._keep()
+
+    def disconnect(self) -> None:
+        self.broken = True
+        for connection in self._connections:
+            connection.disconnect()
+
+
+class AsyncWire:
+    """The awaiting wire: connections are taken from redis-py's pool for one exchange."""
+
+    def __init__(self, topology: Topology[AsyncConnectionPool]) -> None:
+        self._topology = topology
+        self._ears: dict[tuple[tuple[int, str], ...], deque[AsyncEar]] = {}
+
+    async def send(self, commands: Sequence[Command]) -> list[Any]:
+        """Sends commands in order, those for one node in one go; a reply for each."""
+        if self._topology.single is not None:
+            return await self._exchange(self._topology.single, [words for _, words in commands])
+        replies: list[Any] = [None] * len(commands)
+        grouped = _by_node(commands, self._topology.node_of)
+        exchanges = [
+            self._exchange(address, [commands[position][1] for position in positions])
+            for address, positions in grouped.items()
+        ]
+        for positions, found in zip(grouped.values(), await asyncio.gather(*exchanges), strict=True):
+            for position, reply in zip(positions, found, strict=True):
+                replies[position] = reply
+        return replies
+
+    async def refresh(self) -> None:
+        """Learns anew which node has which slots."""
+        for address in self._topology.addresses():
+            reply = (await self._exchange(address, [("CLUSTER", "SLOTS")]))[0]
+            if not isinstance(reply, Exception):
+                self._topology.learn(address, reply)
+                return
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def listen(self, channels: Sequence[tuple[int, str]]) -> AsyncEar:
+        """Subscribes to channels of shards; heard by the ear until it is closed."""
+        wanted = tuple(channels)
+        idle = self._ears.setdefault(wanted, deque(maxlen=8))
+        while idle:
+            ear = idle.pop()
+            if not ear.broken:
+                return ear
+        ear = AsyncEar(lambda: idle.append(ear))
+        await ear.subscribe(self._topology, wanted)
+        return ear
+
+    async def close(self) -> None:
+        """Closes every connection."""
+        for idle in self._ears.values():
+            for ear in idle:
+                await ear.disconnect()
+        for pool in self._topology.pools():
+            await pool.disconnect()
+
+    async def _exchange(self, address: Address, commands: list[Words]) -> list[Any]:
+        replies: list[Any] = []
+        pool = self._topology.pool(address)
+        connection: AsyncConnection | None = None
+        try:
+            connection = cast(AsyncConnection, await pool.get_connection())
+            packed = connection.pack_commands(cast(Iterable[Iterable[Any]], commands))
+            await connection.send_packed_command(packed)
+            for _ in commands:
+                try:
+                    replies.append(await connection.read_response())
+                except ResponseError as error:
+                    replies.append(error)
+        except BROKEN as error:
+            if connection is not None:
+                await connection.disconnect(nowait=True)
+            replies += [error] * (len(commands) - len(replies))
+        except BaseException:
+            # A cancelled exchange leaves replies unread: the connection cannot be used again.
+            if connection is not None:
+                await connection.disconnect(nowait=True)
+            raise
+        finally:
+            if connection is not None:
+                await pool.release(connection)
+        return replies
+
+
+class AsyncEar:
+    """What an awaiting waiter hears. Broken means that notices may have been missed."""
+
+    def __init__(self, keep: Callable[[], None]) -> None:
+        self.broken = False
+        self._keep = keep
+        self._connections: list[AsyncConnection] = []
+        self._reads: dict[asyncio.Task[Any], AsyncConnection] = {}
+
+    async def subscribe(
+        self, topology: Topology[AsyncConnectionPool], channels: Sequence[tuple[int, str]]
+    ) -> None:
+        for address, names in topology.channels_by_node(channels).items():
+            connection = cast(AsyncConnection, topology.pool(address).make_connection())
+            self._connections.append(connection)
+            try:
+                await connection.connect()
+                await connection.send_command("SSUBSCRIBE", *names)
+                for _ in names:
+                    await connection.read_response(timeout=5)
+            except (*BROKEN, RedisError):
+                await self.disconnect()
+                return
+        for connection in self._connections:
+            self._read_from(connection)
+
+    def _read_from(self, connection: AsyncConnection) -> None:
+        read = connection.read_response(timeout=None)
+        self._reads[asyncio.ensure_future(read)] = connection
+
+    async def hear(self, timeout: float) -> list[Notice]:  # noqa: ASYNC109 - the wire's signature
+        """The notices that came within timeout seconds; returns with the first."""
+        if self.broken or not self._reads:
+            return []
+        done, _ = await asyncio.wait(
+            self._reads, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+        )
+        heard: list[Notice] = []
+        for read in done:
+            connection = self._reads.pop(read)
+            try:
+                heard += _notices(read.result())
+            except (*BROKEN, RedisError):
+                await self.disconnect()
+                break
+            self._read_from(connection)
+        return heard
+
+    def close(self) -> None:
+        """Keeps the subscription for the next wait on the same channels."""
+        if not self.broken:
+            self._keep()
+
+    async def disconnect(self) -> None:
+        self.broken = True
+        for read in self._reads:
+            read.cancel()
+        await asyncio.gather(*self._reads, return_exceptions=True)
+        self._reads.clear()
+        for connection in self._connections:
+            await connection.disconnect(nowait=True)

@@ -1,0 +1,143 @@
+"""A call of one operation on one shard: its name, its arguments and how to read the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from headrace.engine.script import source
+from headrace.errors import (
+    HeadraceError,
+    JobExists,
+    JobNotFound,
+    LeaseLost,
+    QueueNotFound,
+    SessionEnded,
+    SessionRequired,
+    WrongState,
+)
+
+T = TypeVar("T")
+Arg = str | bytes | int | float
+
+pack = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """What is asked of one shard. Building one sends nothing."""
+
+    op: str
+    args: tuple[Arg, ...]
+    decode: Callable[[Any], T]
+
+
+@cache
+def _declared(op: str) -> tuple[tuple[str, ...], int]:
+    header = source(f"ops/{op}")
+    return tuple(argument.name for argument in header.args), len(header.each)
+
+
+def build(
+    op: str,
+    decode: Callable[[Any], T],
+    each: Sequence[tuple[Arg, ...]] = (),
+    **args: Arg,
+) -> Call[T]:
+    """A call of op, whose Lua header says what it takes; a wrong name fails here."""
+    names, width = _declared(op)
+    if len(args) != len(names):
+        raise TypeError(f"{op} takes {', '.join(names)}; got {', '.join(args)}")
+    try:
+        fixed = tuple(args[name] for name in names)
+    except KeyError as missing:
+        raise TypeError(f"{op} needs {missing}; got {', '.join(args)}") from None
+    if each and len(each[0]) != width:
+        raise TypeError(f"{op} takes {width} values for each, not {len(each[0])}")
+    return Call(op, fixed + tuple(chain.from_iterable(each)), decode)
+
+
+def optional(value: bytes | str | None) -> bytes:
+    """An argument that may be absent; empty is not absent."""
+    if value is None:
+        return b""
+    return b"=" + (value.encode() if isinstance(value, str) else value)
+
+
+def packed(value: dict[str, Any] | None) -> bytes:
+    """Options as one argument; none at all costs nothing."""
+    return pack(value) if value else b""
+
+
+def job_refusal(job_id: str, answer: bytes) -> HeadraceError:
+    """The error behind a refusal that is about a job."""
+    code, _, rest = answer.decode().partition(" ")
+    state, _, worker = rest.partition(" ")
+    if code == "LEASE_LOST":
+        return LeaseLost(job_id, state, worker)
+    if code == "WRONG_STATE":
+        return WrongState(job_id, state)
+    if code == "JOB_EXISTS":
+        return JobExists(job_id, state)
+    return JobNotFound(job_id)
+
+
+def is_refusal(answer: Any) -> bool:
+    """Refusals are texts that begin with a capital; everything else is an answer."""
+    return isinstance(answer, bytes) and answer[:1].isupper()
+
+
+Answer = str | HeadraceError
+
+
+def each_state(ids: Sequence[str]) -> Callable[[Iterable[Any]], list[Answer]]:
+    """Reads one answer for each job: its new state, or why it was refused."""
+
+    def decode(answers: Iterable[Any]) -> list[Answer]:
+        return [
+            _state(answer) if not _refused(answer) else job_refusal(job_id, answer)
+            for job_id, answer in zip(ids, answers, strict=True)
+        ]
+
+    return decode
+
+
+def _refused(answer: bytes) -> bool:
+    return answer != b"DONE" and answer[:1].isupper()
+
+
+def _state(answer: bytes) -> str:
+    return "done" if answer == b"DONE" else answer.decode()
+
+
+def session_answer(worker: str) -> Callable[[Any], int]:
+    """Reads an answer about a session."""
+
+    def decode(answer: Any) -> int:
+        if is_refusal(answer):
+            raise SessionEnded(worker)
+        return int(answer)
+
+    return decode
+
+
+def queue_answer(queue: str) -> Callable[[Any], int]:
+    """Reads an answer about a queue."""
+
+    def decode(answer: Any) -> int:
+        if is_refusal(answer):
+            raise QueueNotFound(queue)
+        return int(answer)
+
+    return decode
+
+
+def refuse_pop(worker: str, queue: str, answer: Any) -> None:
+    """Raises if a pop was refused."""
+    if is_refusal(answer):
+        raise SessionRequired(worker, queue)

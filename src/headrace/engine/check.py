@@ -1,0 +1,128 @@
+"""What users may pass: checked once, before anything is sent, with errors that say what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from headrace.errors import InvalidArgument
+
+Span = float | int | timedelta
+
+LONGEST_MS = 100 * 365 * 86_400_000
+PAGE = 1000
+EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large things may be; give your own to connect()."""
+
+    payload: int = 1 << 20
+    name: int = 250
+    tags: int = 32
+    message: int = 1 << 16
+    batch: int = 250
+
+
+def text(what: str, value: object, longest: int) -> str:
+    """A non-empty text without control characters that fits."""
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{what} must be a str, not {type(value).__name__}")
+    if not value:
+        raise InvalidArgument(f"{what} must not be empty")
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"{what} must be valid Unicode, not {value!r}") from None
+    if size > longest:
+        raise InvalidArgument(f"{what} may have {longest} bytes, not {size}")
+    if not value.isprintable() and any(ord(char) < 32 or ord(char) == 127 for char in value):
+        raise InvalidArgument(f"{what} must not contain control characters: {value!r}")
+    return value
+
+
+def free_text(what: str, value: object, longest: int) -> str:
+    """Any text, cut to what fits: messages and log lines are for people."""
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{what} must be a str, not {type(value).__name__}")
+    encoded = value.encode(errors="replace")
+    if len(encoded) <= longest:
+        return encoded.decode()
+    return encoded[: longest - 4].decode(errors="ignore") + " ..."
+
+
+def namespace(value: object) -> str:
+    """A namespace is part of the hash tag, so it must not end it."""
+    name = text("namespace", value, 100)
+    if "{" in name or "}" in name:
+        raise InvalidArgument(f"namespace must not contain braces: {name!r}")
+    return name
+
+
+def whole(what: str, value: object, least: int, most: int) -> int:
+    """A whole number within bounds."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidArgument(f"{what} must be an int, not {type(value).__name__}")
+    if not least <= value <= most:
+        raise InvalidArgument(f"{what} must be from {least} to {most}, not {value}")
+    return value
+
+
+def page(offset: object, count: object) -> tuple[int, int]:
+    """A page of a listing."""
+    return whole("offset", offset, 0, 10**9), whole("count", count, 1, PAGE)
+
+
+def milliseconds(what: str, value: object) -> int:
+    """A span in seconds or as a timedelta, as whole milliseconds."""
+    if isinstance(value, timedelta):
+        ms = value / timedelta(milliseconds=1)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InvalidArgument(f"{what} must be finite, not {value}")
+        ms = value * 1000
+    else:
+        raise InvalidArgument(
+            f"{what} must be seconds or a timedelta, not {type(value).__name__}"
+        )
+    if not 0 <= ms <= LONGEST_MS:
+        raise InvalidArgument(f"{what} must be from 0 to 100 years, not {value}")
+    return round(ms)
+
+
+def number(what: str, value: object) -> float | int:
+    """A finite number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidArgument(f"{what} must be a number, not {type(value).__name__}")
+    if not math.isfinite(value) or abs(value) > 2**53:
+        raise InvalidArgument(f"{what} must be from -2**53 to 2**53, not {value}")
+    return value
+
+
+def tags(value: object, limits: Limits) -> list[str]:
+    """Tags, each a short text, without repetitions."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidArgument(f"tags must be a list of str, not {value!r}")
+    found = list(dict.fromkeys(text("a tag", tag, limits.name) for tag in value))
+    if len(found) > limits.tags:
+        raise InvalidArgument(f"a job may have {limits.tags} tags, not {len(found)}")
+    return found
+
+
+def choice(what: str, value: object, allowed: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if value not in allowed:
+        raise InvalidArgument(f"{what} must be {' or '.join(map(repr, allowed))}, not {value!r}")
+    return str(value)
+
+
+def day_number(value: object) -> int:
+    """A day, given as a date or as YYYY-MM-DD, as its number since 1970-01-01."""
+    try:
+        day = value if isinstance(value, date) else date.fromisoformat(str(value))
+        return (date(day.year, day.month, day.day) - EPOCH).days
+    except ValueError:
+        raise InvalidArgument(f"a day is a date or YYYY-MM-DD, not {value!r}") from None

@@ -1,0 +1,96 @@
+"""Event: what the log says of one thing that happened to a job. The source of every schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from headrace.engine.moments import moment
+
+VERSION = 1
+
+KINDS = (
+    "put",
+    "due",
+    "popped",
+    "completed",
+    "failed",
+    "retried",
+    "released",
+    "lost",
+    "unfailed",
+    "prioritised",
+    "cancelled",
+    "expired",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of the log of a shard. Spans are milliseconds; None is "does not apply"."""
+
+    shard: int
+    number: int
+    at: datetime
+    version: int
+    kind: str
+    job_id: str
+    queue: str
+    attempt: int
+    worker: str
+    priority: float
+    wait: int | None = None
+    run: int | None = None
+    data: bytes | None = None
+    tags: str | None = None
+    delay: int | None = None
+    failure: str | None = None
+    message: str | None = None
+    reason: str | None = None
+    next_queue: str | None = None
+    from_queue: str | None = None
+    was: str | None = None
+    left_out: int | None = None
+    entry_id: str = ""
+
+
+def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
+    """An event from an entry of the stream, whose id is <milliseconds>-<number>."""
+    stamp, _, number = entry_id.partition(b"-")
+    fields = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    kind = fields[b"kind"].decode()
+    return Event(
+        shard=shard,
+        number=int(number),
+        at=moment(int(fields.get(b"at", stamp))),
+        version=int(fields[b"v"]),
+        kind=kind,
+        job_id=fields[b"id"].decode(),
+        queue=fields[b"queue"].decode(),
+        attempt=int(fields[b"attempt"]),
+        worker=fields[b"worker"].decode(),
+        priority=float(fields[b"priority"]),
+        wait=_whole(fields, b"wait"),
+        run=_whole(fields, b"run"),
+        data=fields[b"data"] if kind == "put" and b"left_out" not in fields else None,
+        tags=_text(fields, b"tags"),
+        delay=_whole(fields, b"delay"),
+        failure=_text(fields, b"failure"),
+        message=_text(fields, b"message"),
+        reason=_text(fields, b"reason"),
+        next_queue=_text(fields, b"next"),
+        from_queue=_text(fields, b"from"),
+        was=_text(fields, b"was"),
+        left_out=_whole(fields, b"left_out"),
+        entry_id=entry_id.decode(),
+    )
+
+
+def _whole(fields: dict[bytes, bytes], name: bytes) -> int | None:
+    value = fields.get(name)
+    return int(value) if value else None
+
+
+def _text(fields: dict[bytes, bytes], name: bytes) -> str | None:
+    value = fields.get(name)
+    return value.decode() if value is not None else None

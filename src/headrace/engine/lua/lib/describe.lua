@@ -1,0 +1,31 @@
+-- describe: a job as readers see it: its packed record and what lies beside it. The moment is
+-- when its lease ends (running) or it is due (scheduled).
+--
+-- uses   keys jobs move places
+
+local function describe(id)
+  local job = read_job(id)
+  if not job then
+    return false
+  end
+  local moment = redis.call('ZSCORE', key(job.state, job.queue), member(job))
+  return {
+    id, packed_job(job), job.data == false and payload(job) or '', moment or '',
+    redis.call('HMGET', key('notes', id), 'progress', 'note'),
+    redis.call('LRANGE', key('log', id), 0, -1),
+    redis.call('EXISTS', key('result', id)),
+  }
+end
+
+local function describe_all(ids)
+  settle()
+  read_jobs(ids)
+  local found = {}
+  for _, id in ipairs(ids) do
+    local described = describe(id)
+    if described then
+      found[#found + 1] = described
+    end
+  end
+  return found
+end

@@ -1,0 +1,11 @@
+-- expire_job: a job that was not started in time is over.
+--
+-- uses   emit move books notices
+
+local function expire_job(job)
+  emit('expired', job)
+  leave(job)
+  count(job.queue, 'expired', 1)
+  tell_ended(job.id)
+  forget(job)
+end

@@ -1,0 +1,15 @@
+-- keys: how the keys of a shard are spelled, here and nowhere else. A name is always the whole
+-- tail of its key, so no name can be mistaken for another key; docs/keys.md lists the roles.
+
+local function key(role, name)
+  return shard .. role .. ':' .. name
+end
+
+local AGENDA = shard .. 'agenda'
+local CONFIG = shard .. 'config'
+local EVENTS = shard .. 'events'
+local FAILURE_TYPES = shard .. 'failure_types'
+local LOG = shard .. 'log'
+local META = shard .. 'meta'
+local QUEUES = shard .. 'queues'
+local SESSIONS = shard .. 'sessions'

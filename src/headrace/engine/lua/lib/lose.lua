@@ -1,0 +1,20 @@
+-- lose: a lease is taken from a worker that let it lapse or died. It costs a retry; a job that has
+-- none left is failed, so that what kills its workers does not come back for ever.
+--
+-- uses   give_back fail_job observe notices
+
+local function lose(job, reason)
+  tell_worker(job, 'lost')
+  local holder = job.worker
+  job.token = ''
+  tally(job.queue, 'retries')
+  if job.retries and job.remaining <= 0 then
+    fail_job(job, 'retries exhausted',
+      reason .. ' with worker ' .. holder .. ' on attempt ' .. job.attempt, reason)
+  else
+    if job.retries then
+      job.remaining = job.remaining - 1
+    end
+    give_back(job, 'lost', 'front', 0, { 'reason', reason })
+  end
+end

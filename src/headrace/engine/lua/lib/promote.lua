@@ -1,0 +1,22 @@
+-- promote: scheduled jobs whose time has come start to wait. True when all of them do.
+--
+-- uses   keys now jobs emit move notices
+
+local PROMOTE_AT_MOST = 256
+
+local function promote(queue)
+  local ids = redis.call(
+    'ZRANGE', key('scheduled', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0, PROMOTE_AT_MOST
+  )
+  read_jobs(ids)
+  for _, id in ipairs(ids) do
+    local job = read_job(id)
+    emit('due', job)
+    leave(job)
+    enter(job, 'waiting', job.priority)
+  end
+  if #ids > 0 then
+    wake(queue, #ids)
+  end
+  return #ids < PROMOTE_AT_MOST
+end

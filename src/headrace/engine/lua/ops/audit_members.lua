@@ -1,0 +1,36 @@
+-- audit_members: checks a page of the members of one state of a queue against their jobs.
+--
+-- args   queue state offset:int count:int
+-- uses   keys settings jobs move
+-- reply  {how many were looked at, {id, what is wrong}, ...}
+
+local found = redis.call('ZRANGE', key(state, queue), offset, offset + count - 1, 'WITHSCORES')
+local reply = { #found / 2 }
+
+local function fault(name, score)
+  local id = state == 'waiting' and string.sub(name, 17) or name
+  local job = read_job(id)
+  if not job then
+    return id, 'is listed as ' .. state .. ' but has no record'
+  elseif job.state ~= state or job.queue ~= queue then
+    return id, 'is listed as ' .. state .. ' in ' .. queue .. ' but its record says '
+      .. job.state .. ' in ' .. job.queue
+  elseif member(job) ~= name or (state == 'waiting' and tonumber(score) ~= job.priority) then
+    return id, 'waits at another place than its record says'
+  elseif state == 'running' and settings(queue).session ~= 'none' then
+    local held_by, what = holding(job)
+    if not redis.call('ZSCORE', held_by, what) then
+      return id, 'runs with ' .. job.worker .. ', who is not listed as holding it'
+    end
+  elseif state == 'failed' and not redis.call('ZSCORE', key('failures', job.failure[1]), id) then
+    return id, 'is failed but not listed under its type'
+  end
+end
+
+for i = 1, #found, 2 do
+  local id, problem = fault(found[i], found[i + 1])
+  if id then
+    reply[#reply + 1] = { id, problem }
+  end
+end
+return reply

@@ -1,0 +1,20 @@
+-- cancel: jobs are deleted, wherever they are; a complete one is left alone. Whoever runs one is told.
+--
+-- each   id
+-- uses   jobs cancel_job commit
+-- reply  for each, the state it was in or why not
+-- error  NOT_FOUND WRONG_STATE
+
+local answers = {}
+for id in each() do
+  local job = read_job(id)
+  if not job then
+    answers[#answers + 1] = 'NOT_FOUND'
+  elseif job.state == 'complete' then
+    answers[#answers + 1] = 'WRONG_STATE complete'
+  else
+    answers[#answers + 1] = job.state
+    cancel_job(job, 'operator')
+  end
+end
+return commit(answers)

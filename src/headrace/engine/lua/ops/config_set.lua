@@ -1,0 +1,14 @@
+-- config_set: sets options of the namespace; an empty one is unset, so that its default holds again.
+--
+-- each   name value:optional
+-- uses   keys
+-- reply  1
+
+for name, value in each() do
+  if value then
+    redis.call('HSET', CONFIG, name, value)
+  else
+    redis.call('HDEL', CONFIG, name)
+  end
+end
+return 1

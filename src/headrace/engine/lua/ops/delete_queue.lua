@@ -1,0 +1,58 @@
+-- delete_queue: deletes a queue and everything of it, a bounded number of jobs a call; with the
+-- last of them every key of the queue is gone. Running jobs are cancelled, their holders told.
+--
+-- args   queue at_most:int
+-- uses   keys now settings jobs places cancel_job notices move books chunks commit
+-- reply  1 when it is gone, 0 when there is more, or why not
+-- error  QUEUE_NOT_FOUND
+
+if not settings(queue).created then
+  return 'QUEUE_NOT_FOUND'
+end
+
+local left = at_most
+
+local function first_ids(state)
+  if left == 0 then
+    return {}
+  end
+  local ids = redis.call('ZRANGE', key(state, queue), 0, left - 1)
+  left = left - #ids
+  if state == 'waiting' then
+    for i, place_name in ipairs(ids) do
+      ids[i] = string.sub(place_name, 17)
+    end
+  end
+  read_jobs(ids)
+  return ids
+end
+
+for _, state in ipairs({ 'running', 'waiting', 'scheduled', 'blocked', 'failed' }) do
+  for _, id in ipairs(first_ids(state)) do
+    cancel_job(read_job(id), 'queue deleted')
+  end
+end
+for _, id in ipairs(first_ids('complete')) do
+  lift(key('complete', queue), id)
+  count(queue, 'pruned', 1)
+  erase({ id = id })
+end
+if left == 0 then
+  return commit(0)
+end
+
+lift(QUEUES, queue)
+lift(AGENDA, 'complete:' .. queue)
+local days = redis.call('ZRANGE', key('days', queue), 0, -1)
+tell_queue(queue, 'deleted')
+commit(1)
+local names = { key('settings', queue), key('books', queue), key('days', queue) }
+for _, day in ipairs(days) do
+  for _, role in ipairs({ 'stats', 'histogram' }) do
+    local name = day .. ':' .. queue
+    names[#names + 1] = key(role, name)
+    redis.call('ZREM', AGENDA, role .. ':' .. name)
+  end
+end
+in_chunks('DEL', nil, names)
+return 1

@@ -1,0 +1,53 @@
+-- fail: an attempt failed. With a retry_in of 0 or more the job is tried again after that time if
+-- it has retries left; otherwise it is set aside. An operator (empty token) may set aside a job in
+-- any state but complete.
+--
+-- args   retry_in:int
+-- each   id token failure message data:optional
+-- uses   jobs held fail_job give_back observe notices commit
+-- reply  for each, its new state or why not
+-- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
+
+local function by_operator(id)
+  local job = read_job(id)
+  if not job then
+    return nil, 'NOT_FOUND'
+  elseif job.state == 'complete' then
+    return nil, 'WRONG_STATE complete'
+  end
+  return job
+end
+
+local function fail_one(job, by_token, failure, message, data)
+  if data then
+    set_data(job, data)
+  end
+  local tries_left = not job.retries or job.remaining > 0
+  if retry_in >= 0 and job.state == 'running' and tries_left then
+    tally(job.queue, 'retries')
+    if job.retries then
+      job.remaining = job.remaining - 1
+    end
+    give_back(job, 'retried', 'back', retry_in, { 'failure', failure, 'message',
+      string.sub(message, 1, MESSAGE_IN_EVENT), 'delay', retry_in }, failure, message)
+    return job.state
+  end
+  if not by_token and job.state == 'running' then
+    tell_worker(job, 'lost')
+    job.token = ''
+  end
+  fail_job(job, failure, message, by_token and 'worker' or 'operator')
+  return 'failed'
+end
+
+local answers = {}
+for id, token, failure, message, data in each() do
+  local job, refusal
+  if token == '' then
+    job, refusal = by_operator(id)
+  else
+    job, refusal = held(id, token)
+  end
+  answers[#answers + 1] = job and fail_one(job, token ~= '', failure, message, data) or refusal
+end
+return commit(answers)

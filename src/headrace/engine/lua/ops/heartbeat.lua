@@ -1,0 +1,29 @@
+-- heartbeat: a worker renews its leases, and may replace the data of its jobs. A lease of -1 is the
+-- queue's own.
+--
+-- args   lease:int
+-- each   id token data:optional
+-- uses   keys now settings jobs places held commit
+-- reply  for each, the new deadline ('inf' for none) or why not
+-- error  NOT_FOUND LEASE_LOST
+
+local answers = {}
+for id, token, data in each() do
+  local job, refusal = held(id, token)
+  if job then
+    local span = settings(job.queue).lease
+    if lease >= 0 then
+      span = lease
+    end
+    local deadline = span and now + span or 'inf'
+    place(key('running', job.queue), id, deadline)
+    if data then
+      set_data(job, data)
+      touch(job)
+    end
+    answers[#answers + 1] = deadline
+  else
+    answers[#answers + 1] = refusal == 'DONE' and 'NOT_FOUND' or refusal
+  end
+end
+return commit(answers)

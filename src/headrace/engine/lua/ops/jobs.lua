@@ -1,0 +1,18 @@
+-- jobs: a page of the jobs of a queue in one state, in the order of that state: next to be served,
+-- due soonest, lease ending soonest; failed and complete newest first.
+--
+-- args   queue state offset:int count:int
+-- uses   keys describe
+-- reply  {how many there are, described job, ...}
+
+local where = key(state, queue)
+local newest_first = state == 'failed' or state == 'complete'
+local ids = redis.call(newest_first and 'ZREVRANGE' or 'ZRANGE', where, offset, offset + count - 1)
+if state == 'waiting' then
+  for i, place_name in ipairs(ids) do
+    ids[i] = string.sub(place_name, 17)
+  end
+end
+local reply = describe_all(ids)
+table.insert(reply, 1, redis.call('ZCARD', where))
+return reply

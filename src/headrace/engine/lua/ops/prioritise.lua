@@ -1,0 +1,27 @@
+-- prioritise: changes the priority of jobs; a waiting one moves to its new place, behind none that
+-- were put after it.
+--
+-- args   priority:number
+-- each   id
+-- uses   keys jobs places emit move commit
+-- reply  for each, its state or why not
+-- error  NOT_FOUND WRONG_STATE
+
+local answers = {}
+for id in each() do
+  local job = read_job(id)
+  if not job then
+    answers[#answers + 1] = 'NOT_FOUND'
+  elseif job.state == 'complete' then
+    answers[#answers + 1] = 'WRONG_STATE complete'
+  else
+    job.priority = priority
+    emit('prioritised', job)
+    touch(job)
+    if job.state == 'waiting' then
+      place(key('waiting', job.queue), member(job), priority)
+    end
+    answers[#answers + 1] = job.state
+  end
+end
+return commit(answers)

@@ -1,0 +1,13 @@
+-- progress: a worker says how far a job is, as a share and a note.
+--
+-- args   id token share:number note
+-- uses   keys held
+-- reply  1 or why not
+-- error  NOT_FOUND LEASE_LOST
+
+local job, refusal = held(id, token)
+if not job then
+  return refusal == 'DONE' and 'NOT_FOUND' or refusal
+end
+redis.call('HSET', key('notes', id), 'progress', share, 'note', note)
+return 1

@@ -1,0 +1,26 @@
+-- release: jobs are given back unharmed, to the front or the back, at once or after a delay; by
+-- their token, or by an operator where the token is empty. Costs no retry, but is counted.
+--
+-- args   position delay:int reason
+-- each   id token
+-- uses   settings jobs held give_back notices commit
+-- reply  for each, its new state or why not
+-- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
+
+local answers = {}
+for id, token in each() do
+  local job, refusal = held_or_operated(id, token)
+  if job then
+    if token == '' then
+      tell_worker(job, 'lost')
+      job.token = ''
+    end
+    job.releases = job.releases + 1
+    local where = position ~= '' and position or settings(job.queue).returns
+    give_back(job, 'released', where, delay, { 'reason', reason })
+    answers[#answers + 1] = job.state
+  else
+    answers[#answers + 1] = refusal
+  end
+end
+return commit(answers)

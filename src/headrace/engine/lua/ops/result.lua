@@ -1,0 +1,25 @@
+-- result: the result of a job, with its data; taking it removes it for everybody else.
+--
+-- args   id take:flag
+-- uses   keys jobs move places
+-- reply  {state or '', has a result, result, data}
+
+local job = read_job(id)
+if not job then
+  return { '', 0, '', '' }
+end
+local value = redis.call('GET', key('result', id))
+if not value then
+  return { job.state, 0, '', '' }
+end
+local reply = { job.state, 1, value, payload(job) }
+if take then
+  redis.call('DEL', key('result', id))
+  lift(AGENDA, 'result:' .. id)
+  if not redis.call('ZSCORE', key('complete', job.queue), id) then
+    forget(job)
+  end
+  settle()
+  write_jobs()
+end
+return reply

@@ -1,0 +1,27 @@
+-- retry: failed jobs are tried again, from the back of their queue, their budget renewed.
+--
+-- args   delay:int
+-- each   id
+-- uses   jobs emit move line_up commit
+-- reply  for each, its new state or why not
+-- error  NOT_FOUND WRONG_STATE
+
+local answers = {}
+for id in each() do
+  local job = read_job(id)
+  if not job then
+    answers[#answers + 1] = 'NOT_FOUND'
+  elseif job.state ~= 'failed' then
+    answers[#answers + 1] = 'WRONG_STATE ' .. job.state
+  else
+    leave(job)
+    job.failure = false
+    job.remaining = job.retries
+    job.releases = 0
+    job.token = ''
+    job.seq = emit('unfailed', job, nil, nil, nil, { 'delay', delay })
+    line_up(job, delay)
+    answers[#answers + 1] = job.state
+  end
+end
+return commit(answers)

@@ -1,0 +1,22 @@
+-- session_start: a worker begins a session. What an earlier session of that name still held goes
+-- back first, in bounded steps: 0 means call again. A ttl of -1 never ends by itself.
+--
+-- args   worker token ttl:int about
+-- uses   keys now places end_session give_back commit
+-- reply  1, or 0 when it is to be called again
+
+if again and redis.call('HGET', key('session', worker), 'token') == token then
+  return 1
+end
+if redis.call('ZSCORE', SESSIONS, worker) then
+  local finished = end_session(worker, function(job)
+    job.token = ''
+    give_back(job, 'lost', 'front', 0, { 'reason', 'session ended' })
+  end)
+  if not finished then
+    return commit(0)
+  end
+end
+place(SESSIONS, worker, ttl >= 0 and now + ttl or 'inf')
+redis.call('HSET', key('session', worker), 'token', token, 'ttl', ttl, 'started', now, 'about', about)
+return commit(1)

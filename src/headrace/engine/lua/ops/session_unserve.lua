@@ -1,0 +1,19 @@
+-- session_unserve: a worker stops serving one queue; what it holds of it goes back to the front, in
+-- bounded steps: 0 means call again.
+--
+-- args   worker token queue
+-- uses   keys live_session end_session jobs give_back commit
+-- reply  1, 0 when it is to be called again, or why not
+-- error  SESSION_ENDED
+
+if not live_session(worker, token) then
+  return 'SESSION_ENDED'
+end
+redis.call('ZREM', key('serves', worker), queue)
+local ids = worker_jobs(worker, '[' .. queue .. '\0', '(' .. queue .. '\1')
+for _, id in ipairs(ids) do
+  local job = read_job(id)
+  job.token = ''
+  give_back(job, 'released', 'front', 0, { 'reason', 'unserved' })
+end
+return commit(#ids < AT_MOST and 1 or 0)

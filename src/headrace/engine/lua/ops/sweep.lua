@@ -1,0 +1,17 @@
+-- sweep: one turn of housekeeping that any peer may do: jobs of dead workers go back, due jobs of
+-- the given queues start to wait, limits are kept, and somebody is woken for late jobs.
+--
+-- each   queue
+-- uses   keys now reclaim promote notices retain tidy settings commit
+-- reply  1 when nothing is left to do, else 0
+
+local done = reclaim()
+for queue in each() do
+  done = promote(queue) and done
+  local late = redis.call('ZCOUNT', key('running', queue), '-inf', now)
+  if late > 0 then
+    wake(queue, late)
+  end
+end
+done = tidy() and done
+return commit(done and 1 or 0)

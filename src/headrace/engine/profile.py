@@ -1,0 +1,150 @@
+"""The settings of a queue, their defaults, and the five named sets of them, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from types import MappingProxyType
+
+from headrace.engine.check import Span, milliseconds
+from headrace.errors import InvalidArgument
+
+Value = Span | int | str | bool | None
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: what kind of value it takes, and what holds if nobody sets it."""
+
+    kind: str
+    default: Value
+    about: str
+    optional: bool = False
+    choices: tuple[str, ...] = ()
+    namespace_only: bool = False
+
+
+SETTINGS: Mapping[str, Setting] = MappingProxyType(
+    {
+        "lease": Setting("span", 60, "how long a popped job is the worker's, unless renewed", True),
+        "session": Setting(
+            "choice",
+            "optional",
+            "whether the end of a worker's session returns its jobs, and whether pop needs one",
+            choices=("none", "optional", "required"),
+        ),
+        "returns": Setting(
+            "choice", "front", "where released jobs go by default", choices=("front", "back")
+        ),
+        "removes": Setting("flag", False, "whether pop removes the job for good"),
+        "history": Setting("count", 100, "how many past attempts a job remembers"),
+        "keep_count": Setting("count", 50_000, "how many completed jobs are kept"),
+        "keep_age": Setting("span", 7 * DAY, "how long completed jobs are kept"),
+        "stats": Setting("flag", True, "whether waiting and running times are summed up by day"),
+        "stats_age": Setting("span", 30 * DAY, "how long the summary of a day is kept"),
+        "histogram_age": Setting("span", 7 * DAY, "how long the histogram of a day is kept"),
+        "retries": Setting("count", 5, "how often a job may be tried again", True),
+        "result_ttl": Setting("span", DAY, "how long a result is kept"),
+        "on_exists": Setting(
+            "choice",
+            "move",
+            "what a put does when the id exists",
+            choices=("move", "replace", "reject", "duplicate"),
+        ),
+        "event_data": Setting("count", 16_384, "payloads up to this size stand in the put event"),
+        "paused": Setting("flag", False, "whether pop hands out nothing"),
+        "events_age": Setting("span", 7 * DAY, "how long events are kept", namespace_only=True),
+        "events_count": Setting(
+            "count", 1_000_000, "how many events a shard keeps", namespace_only=True
+        ),
+    }
+)
+
+_NO_RECORDS: Mapping[str, Value] = {"history": 0, "keep_count": 0, "stats": False, "retries": None}
+
+PROFILES: Mapping[str, Mapping[str, Value]] = MappingProxyType(
+    {
+        "job": {},
+        "fifo": {
+            **_NO_RECORDS,
+            "lease": None,
+            "session": "none",
+            "removes": True,
+            "on_exists": "duplicate",
+        },
+        "task": {**_NO_RECORDS, "lease": None, "session": "required", "on_exists": "duplicate"},
+        "manual": {
+            **_NO_RECORDS,
+            "lease": None,
+            "session": "none",
+            "returns": "back",
+            "on_exists": "duplicate",
+        },
+        "ring": {**_NO_RECORDS, "lease": 30, "session": "none", "on_exists": "reject"},
+    }
+)
+
+
+def to_wire(name: str, value: Value) -> str:
+    """A setting as the server stores it."""
+    setting = known(name)
+    if value is None:
+        if setting.optional:
+            return "none"
+        raise InvalidArgument(f"{name} must have a value; unset it to get the default back")
+    if setting.kind == "span":
+        return str(milliseconds(name, value))
+    if setting.kind == "flag" and isinstance(value, bool):
+        return str(int(value))
+    if setting.kind == "count" and isinstance(value, int) and not isinstance(value, bool):
+        if value >= 0:
+            return str(value)
+        raise InvalidArgument(f"{name} must be 0 or more, not {value}")
+    if setting.kind == "choice" and value in setting.choices:
+        return str(value)
+    wanted = " or ".join(map(repr, setting.choices)) or f"a {setting.kind}"
+    raise InvalidArgument(f"{name} must be {wanted}, not {value!r}")
+
+
+def from_wire(name: str, stored: str) -> Value:
+    """A setting as users see it: spans are seconds."""
+    setting = SETTINGS[name]
+    if setting.optional and stored == "none":
+        return None
+    if setting.kind == "span":
+        return int(stored) / 1000
+    if setting.kind == "count":
+        return int(stored)
+    if setting.kind == "flag":
+        return stored == "1"
+    return stored
+
+
+def known(name: str) -> Setting:
+    """The setting of this name."""
+    try:
+        return SETTINGS[name]
+    except (KeyError, TypeError):
+        raise InvalidArgument(f"no setting {name!r}; there are: {', '.join(SETTINGS)}") from None
+
+
+def default(name: str) -> Value:
+    """The default of a setting as users see it."""
+    return from_wire(name, to_wire(name, known(name).default))
+
+
+def lua_defaults() -> str:
+    """The defaults as the Lua table every script falls back on."""
+    fields = ", ".join(
+        f"{name} = {_literal(to_wire(name, setting.default))}" for name, setting in SETTINGS.items()
+    )
+    return f"local DEFAULTS = {{ {fields} }}\n"
+
+
+def _literal(stored: str) -> str:
+    if stored == "none":
+        return "false"
+    return stored if stored.lstrip("-").isdigit() else f"'{stored}'"

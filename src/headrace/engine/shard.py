@@ -1,0 +1,32 @@
+"""Which shard a job lives on, and how the keys of a shard begin."""
+
+from __future__ import annotations
+
+from binascii import crc_hqx
+
+
+def shard_of(job_id: str, shards: int) -> int:
+    """The shard of a job: ids that share a part in braces live together, as on a Cluster."""
+    if shards == 1:
+        return 0
+    return crc_hqx(_hashed_part(job_id).encode(), 0) % shards
+
+
+def _hashed_part(job_id: str) -> str:
+    opening = job_id.find("{")
+    if opening >= 0:
+        closing = job_id.find("}", opening + 1)
+        if closing > opening + 1:
+            return job_id[opening + 1 : closing]
+    return job_id
+
+
+def beside(job_id: str, suffix: str) -> str:
+    """A new id that lives on the same shard as job_id."""
+    tagged = job_id if _hashed_part(job_id) != job_id else f"{{{job_id}}}"
+    return f"{tagged}~{suffix}"
+
+
+def prefix(namespace: str, shard: int) -> str:
+    """What every key and channel of a shard begins with."""
+    return f"hr:{{{namespace}:{shard}}}:"

@@ -1,0 +1,27 @@
+"""The states of a job and the moves between them, as data; docs/states.md is made from it."""
+
+from __future__ import annotations
+
+STATES = ("waiting", "scheduled", "blocked", "running", "failed", "complete")
+
+MOVES: tuple[tuple[str, str, str], ...] = (
+    ("", "waiting", "put"),
+    ("", "scheduled", "put with a delay"),
+    ("scheduled", "waiting", "due"),
+    ("waiting", "running", "pop"),
+    ("running", "running", "pop, after the lease ran out"),
+    ("running", "complete", "complete, finish"),
+    ("running", "waiting", "release, fail with retry_in=0, timeout, session end, complete with next"),
+    ("running", "scheduled", "release, fail with retry_in or complete with next, and a delay"),
+    ("running", "failed", "fail, or no retries left"),
+    ("waiting", "failed", "fail by an operator"),
+    ("scheduled", "failed", "fail by an operator"),
+    ("failed", "waiting", "retry"),
+    ("failed", "scheduled", "retry with a delay"),
+    ("any state", "waiting", "put of the same id with on_exists=move, requeue"),
+    ("waiting", "gone", "cancel, not started in time, or pop where the queue removes"),
+    ("scheduled", "gone", "cancel, not started in time"),
+    ("running", "gone", "cancel, or complete where the queue keeps nothing"),
+    ("failed", "gone", "cancel"),
+    ("complete", "gone", "retention"),
+)

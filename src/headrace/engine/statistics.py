@@ -1,0 +1,103 @@
+"""Statistics of a queue and day: two series, each with count, mean, variance and a histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+
+BINS = (
+    [f"s{second}" for second in range(60)]
+    + [f"m{minute}" for minute in range(1, 60)]
+    + [f"q{quarter}" for quarter in range(4, 96)]
+    + [f"h{hour}" for hour in range(24, 72)]
+    + [f"d{day}" for day in range(3, 367)]
+)
+_DAY_BINS_FROM = BINS.index("d3")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Waiting or running times in seconds."""
+
+    count: int
+    mean: float
+    variance: float
+    bins: Mapping[str, int]
+
+    @property
+    def std(self) -> float:
+        return self.variance**0.5
+
+    @property
+    def histogram(self) -> list[int]:
+        """Counts by second, minute, quarter hour, hour and day; the list ends with the last hour
+        bin or the last day that has a value, so that its sum is always the count."""
+        counts = [self.bins.get(name, 0) for name in BINS]
+        while len(counts) > _DAY_BINS_FROM and counts[-1] == 0:
+            counts.pop()
+        return counts
+
+    @property
+    def coarse_histogram(self) -> list[int]:
+        """The same in 148 bins: 60 seconds, 59 minutes, 23 hours, 6 days, the last one open."""
+        counts = [0] * 148
+        for name, times in self.bins.items():
+            counts[_coarse(name[0], int(name[1:]))] += times
+        return counts
+
+
+def _coarse(unit: str, position: int) -> int:
+    if unit == "s":
+        return position
+    if unit == "m":
+        return 59 + position
+    hours = {"q": position // 4, "h": position, "d": position * 24}[unit]
+    if hours < 24:
+        return 118 + hours
+    return 141 + min(6, hours // 24)
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a queue did on one UTC day; `failed` is how many are failed now."""
+
+    queue: str
+    day: date
+    wait: Series
+    run: Series
+    failed: int
+    failures: int
+    retries: int
+
+
+def merged(parts: Iterable[Series]) -> Series:
+    """The series of several shards as one, without having kept the values."""
+    count, mean, squares = 0, 0.0, 0.0
+    bins: dict[str, int] = {}
+    for part in parts:
+        if part.count:
+            total = count + part.count
+            apart = part.mean - mean
+            squares += part.variance * (part.count - 1) + apart**2 * count * part.count / total
+            mean += apart * part.count / total
+            count = total
+        for name, times in part.bins.items():
+            bins[name] = bins.get(name, 0) + times
+    return Series(count, mean, squares / (count - 1) if count > 1 else 0.0, bins)
+
+
+def read_series(name: str, summary: Mapping[str, str], bins: Mapping[str, str]) -> Series:
+    """A series as the server stores it, in milliseconds."""
+    count = int(summary.get(f"{name}:count", 0))
+    squares = float(summary.get(f"{name}:vk", 0.0))
+    return Series(
+        count=count,
+        mean=float(summary.get(f"{name}:mean", 0.0)) / 1000,
+        variance=squares / (count - 1) / 1e6 if count > 1 else 0.0,
+        bins={
+            key.removeprefix(f"{name}:"): int(times)
+            for key, times in bins.items()
+            if key.startswith(f"{name}:")
+        },
+    )

@@ -1,0 +1,143 @@
+"""What can go wrong, as one tree. A refused operation has changed nothing.
+
+HeadraceError
+├── InvalidArgument         bad input, found before anything was sent; also a ValueError
+├── JobError                about one job: .job_id
+│   ├── JobNotFound         it never was, or it is over and forgotten
+│   ├── JobExists           a put with on_exists="reject" (or "replace" while it runs); .state
+│   ├── WrongState          the job is not in a state that allows this; .state
+│   └── LeaseLost           the job is no longer yours; .state, and .worker has it now, if anyone
+├── WorkerError             about one worker: .worker
+│   ├── SessionEnded        the session lapsed or was ended; start a new one
+│   └── SessionRequired     this queue is only for workers with a session that serve it
+├── QueueNotFound           no such queue; .queue
+├── NoResult                the job has no result (yet)
+├── NamespaceMismatch       the namespace was made with other settings than the ones asked for
+├── EmbeddedServerError     the embedded server cannot be started or stopped
+├── ServerUnavailable       the server did not answer, also after retries; .maybe_done
+└── ScriptError             a fault in Headrace itself: .op and .where
+"""
+
+from __future__ import annotations
+
+
+class HeadraceError(Exception):
+    """The root: catch this to catch everything Headrace raises on purpose."""
+
+
+class InvalidArgument(HeadraceError, ValueError):
+    """An argument was refused before anything was sent."""
+
+
+class JobError(HeadraceError):
+    """Something about one job."""
+
+    def __init__(self, job_id: str, message: str) -> None:
+        super().__init__(f"job {job_id!r} {message}")
+        self.job_id = job_id
+
+
+class JobNotFound(JobError):
+    """The job never was, or it is over and no longer kept."""
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(job_id, "is unknown: it never was, or it is over and no longer kept")
+
+
+class JobExists(JobError):
+    """A job of this id is already there."""
+
+    def __init__(self, job_id: str, state: str) -> None:
+        super().__init__(
+            job_id,
+            f"already exists and is {state}; put it with on_exists='move' to take it over",
+        )
+        self.state = state
+
+
+class WrongState(JobError):
+    """The job is not in a state that allows this operation."""
+
+    def __init__(self, job_id: str, state: str) -> None:
+        super().__init__(job_id, f"is {state}, and this operation does not apply to that state")
+        self.state = state
+
+
+class LeaseLost(JobError):
+    """Somebody took the job back. Stop working on it: what you do no longer counts."""
+
+    def __init__(self, job_id: str, state: str, worker: str = "") -> None:
+        where = f"is with worker {worker!r} now" if worker else f"is {state} now"
+        super().__init__(job_id, f"is no longer yours: it {where}; stop working on it")
+        self.state = state
+        self.worker = worker
+
+
+class WorkerError(HeadraceError):
+    """Something about one worker."""
+
+    def __init__(self, worker: str, message: str) -> None:
+        super().__init__(f"worker {worker!r} {message}")
+        self.worker = worker
+
+
+class SessionEnded(WorkerError):
+    """The worker's session lapsed or was ended; its jobs went back to their queues."""
+
+    def __init__(self, worker: str) -> None:
+        super().__init__(
+            worker, "has no such session any more, and its jobs were given back; start a new one"
+        )
+
+
+class SessionRequired(WorkerError):
+    """The queue is only for workers that have a session and serve it."""
+
+    def __init__(self, worker: str, queue: str) -> None:
+        super().__init__(
+            worker,
+            f"must have a session and serve queue {queue!r} first: "
+            f"session = client.session({worker!r}); session.serve({queue!r})",
+        )
+        self.queue = queue
+
+
+class QueueNotFound(HeadraceError):
+    """No such queue."""
+
+    def __init__(self, queue: str) -> None:
+        super().__init__(f"queue {queue!r} does not exist; the first put makes it")
+        self.queue = queue
+
+
+class NoResult(HeadraceError):
+    """The job has no result, or not yet."""
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"job {job_id!r} has no result; wait for one with result(id, wait=seconds)")
+        self.job_id = job_id
+
+
+class NamespaceMismatch(HeadraceError):
+    """The namespace on the server was made with other settings."""
+
+
+class EmbeddedServerError(HeadraceError):
+    """The embedded server cannot be started or stopped."""
+
+
+class ServerUnavailable(HeadraceError):
+    """The server did not answer. If maybe_done, the operation may have been carried out."""
+
+    def __init__(self, message: str, *, maybe_done: bool) -> None:
+        super().__init__(message)
+        self.maybe_done = maybe_done
+
+
+class ScriptError(HeadraceError):
+    """A fault in Headrace itself, with the Lua file and line it came from."""
+
+    def __init__(self, op: str, where: str, message: str) -> None:
+        super().__init__(f"{op} failed at {where}: {message}")
+        self.op = op
+        self.where = where

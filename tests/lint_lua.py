@@ -1,0 +1,52 @@
+"""Runs luacheck over the composed scripts: over the sources it would see free names."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from headrace.engine.script import Library, operations
+
+GLOBALS = ["redis", "cmsgpack", "cjson", "KEYS", "ARGV"]
+
+
+def main() -> int:
+    luacheck = shutil.which("luacheck")
+    if luacheck is None:
+        print("luacheck is not installed (Debian: lua-check): Lua is compiled by the tests only")
+        return 0
+    library = Library()
+    with tempfile.TemporaryDirectory() as folder:
+        for op in operations():
+            Path(folder, f"{op}.lua").write_text(library[op].text)
+        ran = subprocess.run(
+            [
+                luacheck,
+                "--std",
+                "lua51",
+                "--read-globals",
+                *GLOBALS,
+                # 211, 231: a lib file may define more than one operation needs.
+                # 411, 421, 431: an argument may be named as in another file of the script.
+                "--ignore",
+                "211",
+                "231",
+                "411",
+                "421",
+                "431",
+                "--no-max-line-length",
+                "--quiet",
+                "--codes",
+                "--",
+                folder,
+            ],
+            check=False,
+        )
+    return ran.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
