@@ -1,11 +1,6 @@
 -- complete_job: a running job ends well, or moves on to its next queue in the same step.
 --
--- uses   keys now settings jobs emit history move books observe notices retain join places
-
-local function keep_result(job, result)
-  redis.call('SET', key('result', job.id), result)
-  place(AGENDA, 'result:' .. job.id, now + (job.result_ttl or settings(job.queue).result_ttl))
-end
+-- uses   now settings jobs emit history move books observe notices retain join results
 
 local function complete_job(job, result, data, next, delay)
   local run = now - job.since
@@ -26,7 +21,8 @@ local function complete_job(job, result, data, next, delay)
   job.failure = false
   job.since = now
   tell_ended(job.id)
-  if limits.keep_count > 0 and limits.keep_age > 0 then
+  local kept = limits.keep_count > 0 and limits.keep_age > 0
+  if kept then
     enter(job, 'complete', now)
     retain_later(job.queue)
   else
@@ -36,7 +32,7 @@ local function complete_job(job, result, data, next, delay)
     if result then touch(job) else forget(job) end
   end
   if result then
-    keep_result(job, result)
+    keep_result(job, result, not kept)
   end
   return 'complete'
 end

@@ -8,6 +8,7 @@ local to_retain = {}
 local function drop_oldest(queue, ids)
   for _, id in ipairs(ids) do
     lift(key('complete', queue), id)
+    lift(AGENDA, 'result:' .. id)
     erase({ id = id })
   end
   count(queue, 'pruned', #ids)

@@ -1,7 +1,7 @@
 -- tidy: does what the agenda says is due, a few things in every call, so that limits hold without
 -- a process of our own.
 --
--- uses   keys now jobs places move expire_job retain trim_log
+-- uses   keys now jobs places move expire_job retain results trim_log
 
 local TIDY_AT_MOST = 16
 
@@ -15,11 +15,12 @@ function duties.start(id)
 end
 
 function duties.result(id)
-  redis.call('DEL', key('result', id))
   local job = read_job(id)
-  if job and job.state == 'complete'
-    and not redis.call('ZSCORE', key('complete', job.queue), id) then
-    forget(job)
+  if job and job.state == 'complete' then
+    drop_result(job)
+    if not redis.call('ZSCORE', key('complete', job.queue), id) then
+      forget(job)
+    end
   end
 end
 

@@ -2,7 +2,7 @@
 -- last of them every key of the queue is gone. Running jobs are cancelled, their holders told.
 --
 -- args   queue at_most:int
--- uses   keys now settings jobs places cancel_job notices move books chunks commit
+-- uses   keys now settings jobs places cancel_job notices move books chunks results commit
 -- reply  1 when it is gone, 0 when there is more, or why not
 -- error  QUEUE_NOT_FOUND
 
@@ -34,8 +34,14 @@ for _, state in ipairs({ 'running', 'waiting', 'scheduled', 'blocked', 'failed' 
 end
 for _, id in ipairs(first_ids('complete')) do
   lift(key('complete', queue), id)
+  lift(AGENDA, 'result:' .. id)
   count(queue, 'pruned', 1)
   erase({ id = id })
+end
+for _, id in ipairs(first_ids('results')) do
+  local job = read_job(id)
+  drop_result(job)
+  erase(job)
 end
 if left == 0 then
   return commit(0)

@@ -1,7 +1,7 @@
 -- result: the result of a job, with its data; taking it removes it for everybody else.
 --
 -- args   id take:flag
--- uses   keys jobs move places
+-- uses   keys jobs move places results
 -- reply  {state or '', has a result, result, data}
 
 local job = read_job(id)
@@ -14,8 +14,7 @@ if not value then
 end
 local reply = { job.state, 1, value, payload(job) }
 if take then
-  redis.call('DEL', key('result', id))
-  lift(AGENDA, 'result:' .. id)
+  drop_result(job)
   if not redis.call('ZSCORE', key('complete', job.queue), id) then
     forget(job)
   end
