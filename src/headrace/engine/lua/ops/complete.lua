@@ -3,13 +3,16 @@
 --
 -- args   next:optional delay:int
 -- each   id token result:optional data:optional
--- uses   jobs held complete_job commit
+-- uses   jobs held complete_job notices commit
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
 local answers = {}
 for id, token, result, data in each() do
   local job, refusal = held_or_operated(id, token)
+  if job and token == '' then
+    tell_worker(job, 'lost')
+  end
   answers[#answers + 1] = job and complete_job(job, result, data, next, delay) or refusal
 end
 return commit(answers)

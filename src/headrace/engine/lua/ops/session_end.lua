@@ -1,8 +1,8 @@
--- session_end: ends a session, one's own by its token or, with an empty token, anybody's as an
--- operator. What the worker held goes back to the front, in bounded steps: 0 means call again.
+-- session_end: ends a session, one's own by its token or, with an empty token, anybody's, as if it
+-- had lapsed. What the worker held goes back to the front, in bounded steps: 0 means call again.
 --
 -- args   worker token
--- uses   keys end_session give_back notices commit
+-- uses   keys end_session give_back lose notices commit
 -- reply  1, 0 when it is to be called again, or why not
 -- error  SESSION_ENDED
 
@@ -11,6 +11,9 @@ if not redis.call('ZSCORE', SESSIONS, worker) or (token ~= '' and current and cu
   return again and 1 or 'SESSION_ENDED'
 end
 local finished = end_session(worker, function(job)
+  if token == '' then
+    return lose(job, 'session ended')
+  end
   tell_worker(job, 'lost')
   job.token = ''
   give_back(job, 'lost', 'front', 0, { 'reason', 'session ended' })

@@ -1,8 +1,9 @@
--- session_start: a worker begins a session. What an earlier session of that name still held goes
--- back first, in bounded steps: 0 means call again. A ttl of -1 never ends by itself.
+-- session_start: a worker begins a session. What an earlier session of that name still held was
+-- lost with it and goes back first, in bounded steps: 0 means call again. A ttl of -1 never ends by
+-- itself.
 --
 -- args   worker token ttl:int about
--- uses   keys now places end_session give_back commit
+-- uses   keys now places end_session lose commit
 -- reply  1, or 0 when it is to be called again
 
 if again and redis.call('HGET', key('session', worker), 'token') == token then
@@ -10,8 +11,7 @@ if again and redis.call('HGET', key('session', worker), 'token') == token then
 end
 if redis.call('ZSCORE', SESSIONS, worker) then
   local finished = end_session(worker, function(job)
-    job.token = ''
-    give_back(job, 'lost', 'front', 0, { 'reason', 'session ended' })
+    lose(job, 'session ended')
   end)
   if not finished then
     return commit(0)

@@ -2,7 +2,7 @@
 -- bounded steps: 0 means call again.
 --
 -- args   worker token queue
--- uses   keys live_session end_session jobs give_back commit
+-- uses   keys live_session end_session jobs give_back notices commit
 -- reply  1, 0 when it is to be called again, or why not
 -- error  SESSION_ENDED
 
@@ -13,6 +13,7 @@ redis.call('ZREM', key('serves', worker), queue)
 local ids = worker_jobs(worker, '[' .. queue .. '\0', '(' .. queue .. '\1')
 for _, id in ipairs(ids) do
   local job = read_job(id)
+  tell_worker(job, 'lost')
   job.token = ''
   give_back(job, 'released', 'front', 0, { 'reason', 'unserved' })
 end
