@@ -212,8 +212,8 @@ def result(
 ) -> Talk[Result]:
     """The result of a job, waited for if it is not there yet; take=True removes it for others.
 
-    Raises NoResult when there is none in time, JobNotFound when the job is unknown and nothing is
-    waited for, WrongState when it is failed.
+    Raises NoResult when there is none in time, JobNotFound when the job stays unknown or is gone
+    without a result, WrongState when it is failed.
     """
     core = client.core
     text("id", job_id, core.limits.name)
@@ -221,6 +221,7 @@ def result(
     call = build("result", lambda reply: reply, id=job_id, take=int(take))
     until = None if wait is None else time.monotonic() + milliseconds("wait", wait) / 1000
     ear = None
+    seen = False
     while True:
         state, has_result, value, payload = yield from ask_one(core, shard, call)
         if has_result:
@@ -228,8 +229,9 @@ def result(
         left = SAFETY_POLL if until is None else until - time.monotonic()
         if state == b"failed":
             raise WrongState(job_id, "failed")
-        if left <= 0 or state == b"complete":
+        if left <= 0 or state == b"complete" or (seen and not state):
             raise NoResult(job_id) if state else JobNotFound(job_id)
+        seen = bool(state)
         if ear is None or ear.broken:
             ear = yield Listen([core.channel(shard, "ended", "")])
         else:

@@ -6,11 +6,12 @@ import os
 import socket
 from typing import Any
 
+from headrace.client.core import Core
 from headrace.client.talk import Talk, ask, ask_one
 from headrace.client.talks.faces import ClientFace, SessionFace
 from headrace.client.values import Worker
 from headrace.engine.call import build, session_answer
-from headrace.engine.check import Span, milliseconds, page, text
+from headrace.engine.check import PAGE, Span, milliseconds, page, text
 from headrace.engine.moments import moment
 from headrace.errors import SessionEnded
 
@@ -100,20 +101,29 @@ def _end(core: Any, worker: str, token: str) -> Talk[None]:
 
 
 def workers(client: ClientFace, *, offset: int = 0, count: int = 100) -> Talk[list[Worker]]:
-    """The workers that have a session."""
+    """The workers that have a session, by name."""
     core = client.core
     offset, count = page(offset, count)
-    call = build("workers", list, offset=0, count=offset + count)
-    replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
     found: dict[str, Worker] = {}
-    for row in (row for reply in replies for row in reply):
-        worker = _worker(row)
-        known = found.get(worker.name)
-        held = worker.jobs + (known.jobs if known else 0)
-        found[worker.name] = Worker(
-            worker.name, worker.expires_in, worker.started, worker.about, worker.queues, held
-        )
+    for shard in range(core.shards):
+        for worker in (yield from _workers_of(core, shard)):
+            known = found.get(worker.name)
+            held = worker.jobs + (known.jobs if known else 0)
+            found[worker.name] = Worker(
+                worker.name, worker.expires_in, worker.started, worker.about, worker.queues, held
+            )
     return [found[name] for name in sorted(found)][offset : offset + count]
+
+
+def _workers_of(core: Core, shard: int) -> Talk[list[Worker]]:
+    # The server lists them by the end of their sessions, which changes all the time.
+    found: list[Worker] = []
+    while True:
+        call = build("workers", list, offset=len(found), count=PAGE)
+        rows = yield from ask_one(core, shard, call)
+        found += [_worker(row) for row in rows]
+        if len(rows) < PAGE:
+            return found
 
 
 def _worker(row: list[Any]) -> Worker:
