@@ -8,21 +8,37 @@
 local done = promote(queue)
 settle()
 
+local LOOK_AT_MOST = 10000
 local ids = {}
-local late = redis.call('ZRANGE', key('running', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0, 2 * count)
-for _, id in ipairs(late) do
-  local job = read_job(id)
-  if #ids < count and not (job.retries and job.remaining <= 0) then
-    ids[#ids + 1] = id
+
+-- Passes over what pop would set aside instead of handing it out, however many there are.
+local function collect(state, until_score, id_starts, goes_out)
+  local page = math.max(count, 100)
+  for from = 0, LOOK_AT_MOST, page do
+    local found = redis.call(
+      'ZRANGE', key(state, queue), '-inf', until_score, 'BYSCORE', 'LIMIT', from, page
+    )
+    for i, name in ipairs(found) do
+      found[i] = string.sub(name, id_starts)
+    end
+    read_jobs(found)
+    for _, id in ipairs(found) do
+      if #ids < count and goes_out(read_job(id)) then
+        ids[#ids + 1] = id
+      end
+    end
+    if #ids == count or #found < page then
+      return
+    end
   end
 end
-for _, place_name in ipairs(redis.call('ZRANGE', key('waiting', queue), 0, 2 * count - 1)) do
-  local id = string.sub(place_name, 17)
-  local start_by = read_job(id).start_by
-  if #ids < count and not (start_by and start_by <= now) then
-    ids[#ids + 1] = id
-  end
-end
+
+collect('running', now, 1, function(job)
+  return not (job.retries and job.remaining <= 0)
+end)
+collect('waiting', '+inf', 17, function(job)
+  return not (job.start_by and job.start_by <= now)
+end)
 
 local reply = describe_all(ids)
 table.insert(reply, 1, done and 1 or 0)

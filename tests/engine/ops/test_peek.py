@@ -1,0 +1,132 @@
+"""peek: what pop would hand out next, without handing it out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace import Client, InvalidArgument, Queue
+from headrace.testing import Clock
+from tests.dump import dump
+from tests.engine.shortcuts import found, ids
+from tests.proof import proves
+
+
+def fill(queue: Queue, clock: Clock) -> None:
+    """Late, due and waiting jobs of many priorities; what is not due yet stays out."""
+    queue.put(1, id="late", priority=3)
+    queue.put(1, id="later", priority=2)
+    queue.pop("w1", lease=8)
+    queue.pop("w1", lease=6)
+    queue.put(1, id="due", priority=-1, delay=10)
+    queue.put(1, id="waiting")
+    queue.put(1, id="too", priority=-1)
+    queue.put(1, id="not due", priority=-5, delay=11)
+    clock.tick(10)
+
+
+@proves("Q-46")
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10])
+def test_peek_shows_what_pop_then_hands_out(queue: Queue, clock: Clock, count: int) -> None:
+    fill(queue, clock)
+
+    shown = ids(queue.peek(count))
+
+    assert shown == ["late", "later", "due", "too", "waiting"][:count]
+    assert ids(queue.pop("w2", count=count)) == shown
+
+
+@proves("Q-46", "QD-19")
+def test_peek_changes_neither_owner_nor_history_nor_statistics(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    fill(queue, clock)
+    held, waiting, stats = hr.job("late"), hr.job("waiting"), queue.stats()
+
+    queue.peek(10)
+
+    assert (hr.job("late"), hr.job("waiting"), queue.stats()) == (held, waiting, stats)
+    assert queue.counts().running == 2
+
+
+@proves("QD-19")
+def test_only_due_jobs_start_to_wait_by_a_peek(hr: Client, queue: Queue, clock: Clock) -> None:
+    fill(queue, clock)
+
+    queue.peek()
+
+    assert (found(hr, "due").state, found(hr, "not due").state) == ("waiting", "scheduled")
+    assert found(hr, "due").history[0].popped is None
+
+
+@proves("QD-19")
+def test_a_second_peek_changes_nothing_at_all(hr: Client, queue: Queue, clock: Clock) -> None:
+    fill(queue, clock)
+    queue.peek()
+    before = dump(hr)
+
+    queue.peek(10)
+
+    assert dump(hr) == before
+
+
+def test_a_job_that_waited_for_its_time_is_not_older_because_of_a_peek(
+    queue: Queue, clock: Clock
+) -> None:
+    queue.put(1, delay=10)
+    clock.tick(15)
+    queue.peek()
+    clock.tick(5)
+    queue.pop("w1")
+
+    assert queue.stats().wait.mean == 10
+
+
+@proves("Q-41")
+def test_peek_at_an_empty_queue_is_an_empty_list(hr: Client, queue: Queue) -> None:
+    before = dump(hr)
+
+    assert queue.peek(5) == []
+
+    assert dump(hr) == before
+
+
+@proves("Q-46")
+@pytest.mark.parametrize("exhausted", [1, 3, 150])
+def test_peek_leaves_out_what_pop_would_set_aside_as_failed(
+    queue: Queue, clock: Clock, exhausted: int
+) -> None:
+    for _ in range(exhausted):
+        queue.put(1, retries=0)
+    queue.pop("w1", count=exhausted, lease=1)
+    queue.put(1, id="late")
+    queue.pop("w1", lease=2)
+    queue.put(1, id="waiting", priority=-1)
+    clock.tick(2)
+
+    shown = ids(queue.peek(1))
+
+    assert shown == ids(queue.pop("w2")) == ["late"]
+
+
+@proves("Q-46")
+@pytest.mark.parametrize("expired", [1, 3, 150])
+def test_peek_leaves_out_what_was_not_started_in_time(
+    queue: Queue, clock: Clock, expired: int
+) -> None:
+    for _ in range(expired):
+        queue.put(1, start_within=1)
+    queue.put(1, id="next")
+    clock.tick(1)
+
+    shown = ids(queue.peek(1))
+
+    assert shown == ids(queue.pop("w2")) == ["next"]
+
+
+@proves("QD-12")
+@pytest.mark.parametrize("count", [0, -1, 1001, 1.0, True, "1", None])
+def test_a_count_is_a_whole_number_from_1_to_1000(queue: Queue, count: Any) -> None:
+    with pytest.raises(InvalidArgument, match="count"):
+        queue.peek(count)

@@ -1,0 +1,41 @@
+"""What tests of the engine say all the time, said shortly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from headrace import Client, Job, Lease, Queue
+
+
+class Named(Protocol):
+    """A job or a lease."""
+
+    @property
+    def id(self) -> str: ...
+
+
+def found(hr: Client, job_id: str) -> Job:
+    """The job of this id, which must be there."""
+    job = hr.job(job_id)
+    assert job is not None, f"there is no job {job_id!r}"
+    return job
+
+
+def ids(jobs: Iterable[Named]) -> list[str]:
+    """The ids of jobs or leases."""
+    return [job.id for job in jobs]
+
+
+def pop_one(queue: Queue, worker: str = "w1", lease: float | None = None) -> Lease:
+    """The one job that pop hands out."""
+    [popped] = queue.pop(worker, lease=lease)
+    return popped
+
+
+def drain(queue: Queue, worker: str = "w1") -> list[str]:
+    """The ids of all jobs that pop hands out, in their order."""
+    served: list[str] = []
+    while leases := queue.pop(worker):
+        served += ids(leases)
+    return served
