@@ -31,15 +31,22 @@ local function hand_out(job, waited)
   granted[#granted + 1] = job
 end
 
+-- What this call handed out before its answer was lost, and is still with this worker.
 local function resume()
-  local entries = redis.call('ZRANGE', key('held', worker), '[' .. queue .. '\0',
-    '(' .. queue .. '\1', 'BYLEX', 'LIMIT', 0, 1000)
-  for _, entry in ipairs(entries) do
-    local job = read_job(string.sub(entry, #queue + 2))
+  local ids = redis.call('ZRANGE', key('held', worker), '[' .. queue .. '\0', '(' .. queue .. '\1', 'BYLEX')
+  for i, entry in ipairs(ids) do
+    ids[i] = string.sub(entry, #queue + 2)
+  end
+  read_jobs(ids)
+  for _, id in ipairs(ids) do
+    local job = read_job(id)
     if job and job.token == job.attempt .. '.' .. secret then
       granted[#granted + 1] = job
     end
   end
+  table.sort(granted, function(a, b)
+    return a.priority < b.priority or a.priority == b.priority and a.seq < b.seq
+  end)
 end
 
 local function take_late()
@@ -83,12 +90,12 @@ local function fill(take)
   return #granted >= count
 end
 
-if again then
-  resume()
-end
 local ready = reclaim() and promote(queue)
 tidy()
 settle()
+if again then
+  resume()
+end
 local due = 0
 if #granted > 0 then
   due = -1

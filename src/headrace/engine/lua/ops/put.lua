@@ -94,20 +94,24 @@ local function replace(job, data, own)
   end
 end
 
+-- Which ids this call has made already, when it is repeated because its answer was lost.
+local made = {}
+
 local function put_one(id, spare, data, own)
   local job = read_job(id)
   if not job then
     make(id, data, own)
     return 1
   end
-  if again and job.by == nonce then
+  if again and spare ~= '' and read_job(spare) then
+    return 2
+  end
+  if made[id] then
+    made[id] = policy ~= 'reject'
     return 0
   end
   local waits = job.state == 'waiting' or job.state == 'scheduled'
   if policy == 'duplicate' then
-    if again and read_job(spare) then
-      return 2
-    end
     make(spare, data, own)
     return 2
   elseif policy == 'reject' or policy == 'replace' and not waits and job.state == 'running' then
@@ -125,6 +129,10 @@ for id in each() do
   ids[#ids + 1] = id
 end
 read_jobs(ids)
+for _, id in ipairs(again and ids or {}) do
+  local job = read_job(id)
+  made[id] = job and job.by == nonce
+end
 local answers = {}
 for id, spare, data, own in each() do
   answers[#answers + 1] = put_one(id, spare, data, own)
