@@ -94,12 +94,12 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
         state=record.state,
         queue=None if record.state == "complete" else record.queue,
         priority=record.priority,
-        tags=record.tags if isinstance(record.tags, list) else [],
-        worker=record.worker,
+        tags=list(record.extras().tags),
+        worker=record.worker if running else "",
         expires=moment_or_none(score) if running else None,
         due=moment_or_none(score) if record.state == "scheduled" else None,
         attempt=record.attempt,
-        releases=record.releases,
+        releases=record.extras().releases,
         retries=_none_if_false(record.retries),
         remaining=_none_if_false(record.remaining),
         put_at=moment(record.put_at),
@@ -130,9 +130,10 @@ def _none_if_false(value: int | bool) -> int | None:
 
 
 def _failure(record: Record) -> Failure | None:
-    if not isinstance(record.failure, list):
+    listed = record.extras().failure
+    if listed is None:
         return None
-    kind, message, at, worker = record.failure
+    kind, message, at, worker = listed
     return Failure(kind, message, moment(at), worker)
 
 
@@ -142,12 +143,21 @@ def _history(record: Record) -> list[Stage]:
         Stage(queue, moment(put), moment_or_none(popped), moment(ended), worker, outcome, kind, text)
         for queue, put, popped, ended, worker, outcome, kind, text in past
     ]
-    if record.state in ("waiting", "scheduled", "blocked", "running"):
-        popped = moment(record.since) if record.state == "running" else None
-        stages.append(
-            Stage(record.queue, moment(record.put_at), popped, None, record.worker, None)
-        )
+    if record.state != "failed":
+        stages.append(_present_stage(record))
     return stages
+
+
+def _present_stage(record: Record) -> Stage:
+    ran = record.state in ("running", "complete")
+    return Stage(
+        queue=record.queue,
+        put=moment(record.put_at),
+        popped=moment(record.since) if ran else None,
+        ended=moment_or_none(record.ended),
+        worker=record.worker if ran else "",
+        outcome="completed" if record.state == "complete" else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
         shard=shard,
         number=int(number),
         at=moment(int(fields.get(b"at", stamp))),
-        version=int(fields[b"v"]),
+        version=int(fields.get(b"v", VERSION)),
         kind=kind,
         job_id=fields[b"id"].decode(),
         queue=fields[b"queue"].decode(),

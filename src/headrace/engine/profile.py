@@ -137,11 +137,11 @@ def default(name: str) -> Value:
 
 
 def lua_defaults() -> str:
-    """The defaults as the Lua table every script falls back on."""
+    """The defaults as the Lua function every script falls back on."""
     fields = ", ".join(
         f"{name} = {_literal(to_wire(name, setting.default))}" for name, setting in SETTINGS.items()
     )
-    return f"local DEFAULTS = {{ {fields} }}\n"
+    return f"local function defaults() return {{ {fields} }} end\n"
 
 
 def _literal(stored: str) -> str:

@@ -1,4 +1,4 @@
-"""A job as the server packs it; the fields and their order are those of lua/lib/jobs.lua."""
+"""A job as the server packs it; what Lua calls job.<field> is compiled from this order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ from typing import Any
 import msgspec
 
 _HEADER_SIZES = {0xD9: 2, 0xDA: 3, 0xDB: 5}
+
+
+class Extra(msgspec.Struct, frozen=True, gc=False):
+    """What few jobs have."""
+
+    tags: list[str] = []
+    releases: int = 0
+    start_by: int | None = None
+    result_ttl: int | None = None
+    failure: list[Any] | None = None
+    by: str = ""
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -19,18 +30,18 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
     put_at: int
     since: int
     attempt: int
-    releases: int
     retries: int | bool
     remaining: int | bool
     worker: str
     token: str
-    tags: list[str] | bool
-    start_by: int | bool
-    result_ttl: int | bool
-    failure: list[Any] | bool
+    ended: int | bool
+    extra: Extra | bool
     history: list[list[Any]] | bool
-    by: str
     data: msgspec.Raw
+
+    def extras(self) -> Extra:
+        """The extra part, empty if there is none."""
+        return self.extra if isinstance(self.extra, Extra) else NOTHING
 
     def inline_data(self) -> bytes | None:
         """The payload, or None if it lies apart because it is large."""
@@ -40,5 +51,9 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
             return None
         return raw[_HEADER_SIZES.get(first, 1) :]
 
+
+# The id follows the packed fields while a script works on a job.
+FIELDS = (*Record.__struct_fields__, "id")
+NOTHING = Extra()
 
 decode_record = msgspec.msgpack.Decoder(Record).decode

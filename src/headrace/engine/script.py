@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha1
 from importlib.resources import files
 
 from headrace.engine.profile import lua_defaults
+from headrace.engine.record import FIELDS
 
 LUA = files("headrace.engine") / "lua"
 
@@ -20,6 +22,13 @@ _READ = {
     "optional": "string.sub({}, 1, 1) == '=' and string.sub({}, 2) or nil",
     "packed": "{} ~= '' and cmsgpack.unpack({}) or nil",
 }
+
+
+_LATER = re.compile(r"-- later\s{2,}(.*)")
+_FIELD = re.compile(r"\bjob\.([a-z_]+)")
+_POSITIONS = {name: position for position, name in enumerate(FIELDS, 1)}
+
+Line = tuple[str, tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,7 @@ class Source:
     args: tuple[Argument, ...] = ()
     each: tuple[Argument, ...] = ()
     uses: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
 
@@ -70,7 +80,11 @@ def source(name: str) -> Source:
     """A Lua file by its name below engine/lua, such as ops/put."""
     if name == "lib/defaults":
         return Source(name, lua_defaults())
-    text = (LUA / f"{name}.lua").read_text()
+    return parsed(name, (LUA / f"{name}.lua").read_text())
+
+
+def parsed(name: str, text: str) -> Source:
+    """A Lua text with what its header declares; `later` may also stand in its body."""
     declared: dict[str, list[str]] = {}
     for line in text.split("\n\n", 1)[0].splitlines():
         found = re.match(r"-- (args|each|uses|error)\s{2,}(.*)", line)
@@ -82,6 +96,7 @@ def source(name: str) -> Source:
         args=tuple(_argument(word) for word in declared.get("args", ())),
         each=tuple(_argument(word) for word in declared.get("each", ())),
         uses=tuple(declared.get("uses", ())),
+        later=tuple(name for found in _LATER.findall(text) for name in found.split()),
         errors=tuple(declared.get("error", ())),
     )
 
@@ -111,35 +126,86 @@ class Library:
         return self._scripts[op]
 
     def _compose(self, op: str) -> Script:
-        operation = source(f"ops/{op}")
-        parts = [("composed", "local shard, again = KEYS[1], ARGV[1] == '1'\n")]
-        parts += [
-            (f"lib/{name}.lua", self._swaps.get(name, source(f"lib/{name}").text))
-            for name in _in_order(operation.uses)
+        lines = _Composer(self._source).compose(op)
+        text = "\n".join(line for line, _ in lines) + "\n"
+        return Script(op, text, tuple(origin for _, origin in lines))
+
+    def _source(self, name: str) -> Source:
+        swapped = self._swaps.get(name.removeprefix("lib/"))
+        return source(name) if swapped is None else parsed(name, swapped)
+
+
+class _Composer:
+    """Puts one script together: every file once, what is used before what uses it.
+
+    A file named by `later` becomes a function that is made when first called, together with the
+    lib files that only it needs: making functions costs time in every call, needed or not.
+    """
+
+    def __init__(self, source_of: Callable[[str], Source]) -> None:
+        self._source = source_of
+        self._placed: set[str] = set()
+        self._everywhere: set[str] = set()
+
+    def compose(self, op: str) -> list[Line]:
+        operation = self._source(f"ops/{op}")
+        self._everywhere = self._closure(operation.uses)
+        opening = [("local shard, again = KEYS[1], ARGV[1] == '1'", ("composed", 1))]
+        used = self._place(operation.uses)
+        named = [
+            (line, ("composed", number))
+            for number, line in enumerate(_name_arguments(operation).splitlines(), 1)
         ]
-        parts.append(("composed", _name_arguments(operation)))
-        parts.append((f"ops/{op}.lua", self._swaps.get(f"ops/{op}", operation.text)))
-        lines: list[str] = []
-        origins: list[tuple[str, int]] = []
-        for name, text in parts:
-            for number, line in enumerate(text.splitlines(), 1):
-                lines.append(line)
-                origins.append((name, number))
-        return Script(op, "\n".join(lines) + "\n", tuple(origins))
+        self._place_before_later(operation, used)
+        return opening + used + named + self._text(operation)
+
+    def _closure(self, names: Iterable[str]) -> set[str]:
+        found: set[str] = set()
+        for name in names:
+            found |= {name} | self._closure(self._source(f"lib/{name}").uses)
+        return found
+
+    def _place(self, names: Iterable[str]) -> list[Line]:
+        lines: list[Line] = []
+        for name in names:
+            if name not in self._placed:
+                self._placed.add(name)
+                file = self._source(f"lib/{name}")
+                lines += self._place(file.uses)
+                self._place_before_later(file, lines)
+                lines += self._text(file)
+        return lines
+
+    def _place_before_later(self, file: Source, lines: list[Line]) -> None:
+        # What the whole script shares must not be made a second time inside a later function.
+        for name in file.later:
+            shared = self._closure(self._source(f"lib/{name}").uses) & self._everywhere
+            lines += self._place(sorted(shared))
+
+    def _text(self, file: Source) -> list[Line]:
+        lines: list[Line] = []
+        for number, line in enumerate(file.text.splitlines(), 1):
+            lines.append((_compiled(line), (f"{file.name}.lua", number)))
+            found = _LATER.match(line)
+            for name in found[1].split() if found else ():
+                lines += self._later(name)
+        return lines
+
+    def _later(self, name: str) -> list[Line]:
+        file = self._source(f"lib/{name}")
+        placed = set(self._placed)
+        inside = self._place(file.uses) + self._text(file)
+        self._placed = placed
+        here = ("composed", 1)
+        opening = f"local {name} do local made function {name}(...) if not made then made = (function()"
+        closing = "end)() end return made(...) end end"
+        return [(opening, here), *inside, (closing, here)]
 
 
-def _in_order(wanted: tuple[str, ...]) -> list[str]:
-    ordered: list[str] = []
-
-    def add(name: str) -> None:
-        if name not in ordered:
-            for used in source(f"lib/{name}").uses:
-                add(used)
-            ordered.append(name)
-
-    for name in wanted:
-        add(name)
-    return ordered
+def _compiled(line: str) -> str:
+    """Fields of a job by position: job.state is read faster as job[1]."""
+    code, dashes, comment = line.partition("--")
+    return _FIELD.sub(lambda found: f"job[{_POSITIONS[found[1]]}]", code) + dashes + comment
 
 
 def _name_arguments(operation: Source) -> str:

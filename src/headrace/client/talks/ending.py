@@ -140,7 +140,7 @@ def complete_call(
         raise InvalidArgument("delay= needs next=: only a job that moves on can be delayed")
     ids = [str(row[0]) for row in rows]
     return build(
-        "complete", each_state(ids), rows, next=optional(next_queue), delay=delay_ms
+        "complete", each_state(ids), rows, next_queue=optional(next_queue), delay=delay_ms
     )
 
 

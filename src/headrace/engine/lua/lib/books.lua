@@ -3,20 +3,20 @@
 --
 -- uses   keys
 
-local entries = {}
+local books = {}
 
-local function count(queue, what, by)
-  local book = entries[queue]
-  if not book then
-    book = {}
-    entries[queue] = book
+local function book(queue, what, by)
+  local counters = books[queue]
+  if not counters then
+    counters = {}
+    books[queue] = counters
   end
-  book[what] = (book[what] or 0) + by
+  counters[what] = (counters[what] or 0) + by
 end
 
 local function write_books()
-  for queue, book in pairs(entries) do
-    for what, by in pairs(book) do
+  for queue, counters in pairs(books) do
+    for what, by in pairs(counters) do
       if by ~= 0 then
         redis.call('HINCRBY', key('books', queue), what, by)
       end

@@ -1,6 +1,6 @@
 -- cancel_job: a job that is not complete is deleted, and its holder told.
 --
--- uses   now emit move books notices
+-- uses   now emit move books notices failure_list
 
 local function cancel_job(job, reason)
   local run
@@ -9,8 +9,9 @@ local function cancel_job(job, reason)
     tell_worker(job, 'cancelled')
   end
   emit('cancelled', job, nil, run, nil, { 'was', job.state, 'reason', reason })
+  unlist_failure(job)
   leave(job)
-  count(job.queue, 'cancelled', 1)
+  book(job.queue, 'cancelled', 1)
   tell_ended(job.id)
   forget(job)
 end

@@ -1,20 +1,21 @@
 -- commit: makes everything the operation decided real, at its end and once. A call in which
 -- nothing happened does no housekeeping either: a refused operation changes nothing at all.
 --
--- uses   jobs places books emit trim_log observe move notices retain tidy
+-- uses   keys jobs places books emit notices tidy finishers
 
 local function commit(reply)
   if number then
     tidy()
   end
-  retain_all()
-  write_stats()
-  trim_log_if_grown()
+  for _, finish in ipairs(finishers) do
+    finish()
+  end
   settle()
   write_jobs()
   write_books()
-  write_failure_counts()
-  write_log()
+  if number then
+    redis.call('HSET', LOG, 'number', number, 'stamp', stamp)
+  end
   send_notices()
   return reply
 end

@@ -1,38 +1,42 @@
--- complete_job: a running job ends well, or moves on to its next queue in the same step.
+-- complete_job: a running job ends well.
 --
--- uses   now settings jobs emit history move books observe notices retain join results
+-- uses   now settings jobs emit move books observe notices finishers retain results
+-- later  move_on
 
-local function complete_job(job, result, data, next, delay)
-  local run = now - job.since
-  observe(job.queue, 'run', run)
+local completed_in = {}
+
+local function complete_job(job, result, data, next_queue, delay)
+  local queue, run = job.queue, now - job.since
+  observe(queue, 'run', run)
   if data then
     set_data(job, data)
   end
-  local event = emit('completed', job, nil, run, nil, next and { 'next', next, 'delay', delay } or nil)
-  remember(job, 'completed')
-  leave(job)
-  if next then
-    count(job.queue, 'moved', 1)
-    join(job, next, event, delay)
-    return job.state
+  if next_queue then
+    return move_on(job, run, next_queue, delay)
   end
-  local limits = settings(job.queue)
-  job.worker = ''
-  job.failure = false
-  job.since = now
+  emit('completed', job, nil, run)
+  leave(job)
+  job.ended = now
   tell_ended(job.id)
+  local limits = settings(queue)
   local kept = limits.keep_count > 0 and limits.keep_age > 0
   if kept then
     enter(job, 'complete', now)
-    retain_later(job.queue)
+    completed_in[queue] = true
   else
     job.state = 'complete'
-    count(job.queue, 'complete', 1)
-    count(job.queue, 'pruned', 1)
+    book(queue, 'complete', 1)
+    book(queue, 'pruned', 1)
     if result then touch(job) else forget(job) end
   end
   if result then
     keep_result(job, result, not kept)
   end
   return 'complete'
+end
+
+finishers[#finishers + 1] = function()
+  for queue in pairs(completed_in) do
+    retain(queue)
+  end
 end

@@ -2,22 +2,25 @@
 -- held it has lost it, and what it came to before is no longer its result. A complete job that was
 -- not kept is no longer in the books: nothing leaves.
 --
--- uses   keys move books notices history results
+-- uses   keys move books notices history failure_list results
 
 local function depart(job)
-  if job.state == 'complete' then
+  local state = job.state
+  if state == 'running' then
+    tell_worker(job, 'lost')
+  end
+  job.token = ''
+  if state == 'complete' then
+    remember(job, 'completed')
     drop_result(job)
     if not redis.call('ZSCORE', key('complete', job.queue), job.id) then
       return
     end
-  end
-  if job.state == 'running' then
-    tell_worker(job, 'lost')
-  end
-  if job.state ~= 'complete' and job.state ~= 'failed' then
+  elseif state == 'failed' then
+    unlist_failure(job)
+  else
     remember(job, 'moved')
   end
   leave(job)
-  count(job.queue, 'moved', 1)
-  job.token = ''
+  book(job.queue, 'moved', 1)
 end

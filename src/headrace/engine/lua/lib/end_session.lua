@@ -21,8 +21,8 @@ local function end_session(worker, return_job)
   local ids = worker_jobs(worker, '-', '+')
   for _, id in ipairs(ids) do
     local job = read_job(id)
-    if settings(job.queue).session == 'none' then
-      lift(holding(job))
+    if not settings(job.queue).session then
+      lift(key('held', worker), held_member(job))
     else
       return_job(job)
     end

@@ -5,7 +5,7 @@
 local function expire_job(job)
   emit('expired', job)
   leave(job)
-  count(job.queue, 'expired', 1)
+  book(job.queue, 'expired', 1)
   tell_ended(job.id)
   forget(job)
 end

@@ -1,6 +1,6 @@
 -- fail_job: a job is set aside as failed, listed by type until it is retried, moved or cancelled.
 --
--- uses   now emit history move observe notices
+-- uses   now emit history move jobs observe notices failure_list
 
 local MESSAGE_IN_EVENT = 1024
 
@@ -10,11 +10,13 @@ local function fail_job(job, kind, message, reason)
     'failure', kind, 'message', string.sub(message, 1, MESSAGE_IN_EVENT), 'reason', reason,
   })
   remember(job, 'failed', kind, message)
+  unlist_failure(job)
   leave(job)
-  job.failure = { kind, message, now, job.worker }
+  set_extra(job, 'failure', { kind, message, now, job.worker })
   job.worker = ''
   job.since = now
   enter(job, 'failed', now)
-  tally(job.queue, 'failures')
+  list_failure(job, 1)
+  observe(job.queue, 'failures')
   tell_ended(job.id)
 end

@@ -1,23 +1,28 @@
 -- grant: a job goes to a worker under a new lease, or for good where popping removes it.
 --
--- uses   keys now settings emit move observe books places
+-- uses   keys now settings emit move jobs observe books places
 
-local function grant(job, worker, secret, deadline, waited)
+local function start_in_time(job)
+  lift(AGENDA, 'start:' .. job.id)
+  set_extra(job, 'start_by', nil)
+end
+
+local function grant(job, known_member, worker, secret, deadline, waited)
   observe(job.queue, 'wait', waited)
-  leave(job)
-  if job.start_by then
-    lift(AGENDA, 'start:' .. job.id)
-    job.start_by = false
+  leave(job, known_member)
+  if extra(job, 'start_by') then
+    start_in_time(job)
   end
-  job.attempt = job.attempt + 1
+  local attempt = job.attempt + 1
+  job.attempt = attempt
   job.worker = worker
-  job.token = job.attempt .. '.' .. secret
+  job.token = attempt .. '.' .. secret
   job.since = now
   emit('popped', job, waited)
   if settings(job.queue).removes == 1 then
     emit('completed', job, nil, 0)
-    count(job.queue, 'complete', 1)
-    count(job.queue, 'pruned', 1)
+    book(job.queue, 'complete', 1)
+    book(job.queue, 'pruned', 1)
     forget(job)
   else
     enter(job, 'running', deadline)

@@ -1,5 +1,6 @@
--- history: what became of each stage and attempt of a job, oldest first. The first entry and the
--- newest ones are kept; the present stage is not in it, the job itself shows it.
+-- history: what became of each earlier stage and attempt of a job, oldest first. The first entry
+-- and the newest ones are kept. The present stage, or the last one of a complete job, is not in
+-- it: the job itself shows it.
 --
 -- uses   now settings
 
@@ -8,13 +9,13 @@ local function remember(job, outcome, failure, message)
   if limit == 0 then
     return
   end
-  local started = job.state == 'running' and job.since or false
+  local ran = job.state == 'running' or job.state == 'complete'
   local entries = job.history or {}
   if #entries >= limit then
     table.remove(entries, math.min(2, #entries))
   end
   entries[#entries + 1] = {
-    job.queue, job.put_at, started, now, started and job.worker or '', outcome,
+    job.queue, job.put_at, ran and job.since, job.ended or now, ran and job.worker or '', outcome,
     failure or '', message or '',
   }
   job.history = entries

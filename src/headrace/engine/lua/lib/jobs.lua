@@ -1,47 +1,47 @@
--- jobs: reads a job once, writes it once. A job is one packed value; engine/record.py reads the
--- same fields in the same order. A large payload lies beside it, so that a move does not copy it.
+-- jobs: reads a job once, writes it once. A job is one packed list; job.<field> is compiled to a
+-- position in it, in the order of engine/record.py. What few jobs have is in its extra part. A
+-- large payload lies beside it, so that a move does not copy it.
 --
 -- uses   keys chunks
 
 local INLINE = 1024
 
-local known, touched, touched_order, gone = {}, {}, {}, {}
+local known, touched, gone, packed_before = {}, {}, {}, {}
 
-local function unpacked(id, packed)
-  local f = cmsgpack.unpack(packed)
-  return {
-    id = id,
-    state = f[1], queue = f[2], priority = f[3], seq = f[4], put_at = f[5], since = f[6],
-    attempt = f[7], releases = f[8], retries = f[9], remaining = f[10], worker = f[11],
-    token = f[12], tags = f[13], start_by = f[14], result_ttl = f[15], failure = f[16],
-    history = f[17], by = f[18], data = f[19],
-  }
+local function new_job(id, queue, retries)
+  return { 'new', queue, 0, 0, 0, 0, 0, retries, retries, '', '', false, false, false, '', id }
 end
 
 local function packed_job(job)
-  return cmsgpack.pack({
-    job.state, job.queue, job.priority, job.seq, job.put_at, job.since,
-    job.attempt, job.releases, job.retries, job.remaining, job.worker,
-    job.token, job.tags, job.start_by, job.result_ttl, job.failure,
-    job.history, job.by, job.data,
-  })
+  local id = job.id
+  job.id = nil
+  local packed = cmsgpack.pack(job)
+  job.id = id
+  return packed
+end
+
+-- For a job that will not change any more in this call.
+local function packed_for_good(job)
+  local packed = packed_job(job)
+  packed_before[job.id] = packed
+  return packed
 end
 
 local function read_jobs(ids)
-  local missing, job_keys = {}, {}
-  for _, id in ipairs(ids) do
-    if known[id] == nil then
-      known[id] = false
-      missing[#missing + 1] = id
-      job_keys[#job_keys + 1] = key('job', id)
-    end
+  local job_keys = {}
+  for i = 1, #ids do
+    job_keys[i] = job_prefix .. ids[i]
   end
-  for first = 1, #missing, CHUNK do
-    local last = math.min(first + CHUNK - 1, #missing)
-    for i, packed in ipairs(redis.call('MGET', unpack(job_keys, first, last))) do
-      if packed then
-        local id = missing[first + i - 1]
-        known[id] = unpacked(id, packed)
+  for first = 1, #ids, CHUNK do
+    local found = redis.call('MGET', unpack(job_keys, first, math.min(first + CHUNK - 1, #ids)))
+    for i = 1, #found do
+      local id = ids[first + i - 1]
+      if known[id] == nil then
+        local job = found[i] and cmsgpack.unpack(found[i])
+        if job then
+          job.id = id
+        end
+        known[id] = job
       end
     end
   end
@@ -54,13 +54,19 @@ local function read_job(id)
   return known[id]
 end
 
+local function extra(job, name)
+  return job.extra and job.extra[name]
+end
+
+local function set_extra(job, name, value)
+  local all = job.extra or {}
+  all[name] = value
+  job.extra = next(all) and all or false
+end
+
 local function touch(job)
-  if not touched[job.id] then
-    touched[job.id] = job
-    touched_order[#touched_order + 1] = job
-  end
+  touched[job.id] = job
   known[job.id] = job
-  gone[job.id] = nil
 end
 
 local function set_data(job, data)
@@ -79,26 +85,34 @@ local function payload(job)
   return job.data or redis.call('GET', key('data', job.id))
 end
 
-local function erase(job)
-  known[job.id] = false
-  touched[job.id] = nil
-  gone[job.id] = true
+local function erase(id)
+  known[id] = false
+  touched[id] = nil
+  gone[#gone + 1] = id
+end
+
+local function delete_erased()
+  local names = {}
+  for _, id in ipairs(gone) do
+    if not touched[id] then
+      for _, role in ipairs({ 'job', 'data', 'result', 'notes', 'log' }) do
+        names[#names + 1] = key(role, id)
+      end
+    end
+  end
+  in_chunks('DEL', nil, names)
 end
 
 local function write_jobs()
   local values = {}
-  for _, job in ipairs(touched_order) do
-    if touched[job.id] == job then
-      values[#values + 1] = key('job', job.id)
-      values[#values + 1] = packed_job(job)
-    end
+  local at = 0
+  for id, job in pairs(touched) do
+    values[at + 1] = job_prefix .. id
+    values[at + 2] = packed_before[id] or packed_job(job)
+    at = at + 2
   end
   in_chunks('MSET', nil, values)
-  local names = {}
-  for id in pairs(gone) do
-    for _, role in ipairs({ 'job', 'data', 'result', 'notes', 'log' }) do
-      names[#names + 1] = key(role, id)
-    end
+  if #gone > 0 then
+    delete_erased()
   end
-  in_chunks('DEL', nil, names)
 end

@@ -1,6 +1,6 @@
 -- join: a job comes into a queue, as new as any other there: at the back, its retries renewed.
 --
--- uses   now books open_queue line_up
+-- uses   now jobs books open_queue line_up
 
 local function join(job, queue, seq, delay)
   open_queue(queue)
@@ -8,8 +8,10 @@ local function join(job, queue, seq, delay)
   job.seq = seq
   job.put_at = now
   job.remaining = job.retries
-  job.releases = 0
-  job.failure = false
-  count(queue, 'put', 1)
+  job.ended = false
+  if job.extra then
+    set_extra(job, 'releases', nil)
+  end
+  book(queue, 'put', 1)
   line_up(job, delay)
 end

@@ -7,7 +7,7 @@ local function lose(job, reason)
   tell_worker(job, 'lost')
   local holder = job.worker
   job.token = ''
-  tally(job.queue, 'retries')
+  observe(job.queue, 'retries')
   if job.retries and job.remaining <= 0 then
     fail_job(job, 'retries exhausted',
       reason .. ' with worker ' .. holder .. ' on attempt ' .. job.attempt, reason)

@@ -2,8 +2,6 @@
 --
 -- uses   keys now jobs places books
 
-local failure_counts = {}
-
 -- Equal priorities are served by seq: the padded number makes members sort by it.
 local function member(job)
   if job.state == 'waiting' then
@@ -12,54 +10,33 @@ local function member(job)
   return job.id
 end
 
-local function list_failure(job, by)
-  local kind = job.failure[1]
-  failure_counts[kind] = (failure_counts[kind] or 0) + by
-  if by > 0 then
-    place(key('failures', kind), job.id, now)
-  else
-    lift(key('failures', kind), job.id)
-  end
+local function held_member(job)
+  return job.queue .. '\0' .. job.id
 end
 
-local function holding(job)
-  return key('held', job.worker), job.queue .. '\0' .. job.id
-end
-
-local function leave(job)
-  lift(key(job.state, job.queue), member(job))
-  count(job.queue, job.state, -1)
-  if job.state == 'running' then
-    lift(holding(job))
-  elseif job.state == 'failed' then
-    list_failure(job, -1)
+local function leave(job, known_member)
+  local queue, state = job.queue, job.state
+  lift(key(state, queue), known_member or member(job))
+  book(queue, state, -1)
+  if state == 'running' then
+    lift(key('held', job.worker), held_member(job))
   end
 end
 
 local function enter(job, state, score)
+  local queue = job.queue
   job.state = state
-  place(key(state, job.queue), member(job), score)
-  count(job.queue, state, 1)
+  place(key(state, queue), member(job), score)
+  book(queue, state, 1)
   if state == 'running' then
-    local held_by, what = holding(job)
-    place(held_by, what, 0)
-  elseif state == 'failed' then
-    list_failure(job, 1)
+    place(key('held', job.worker), held_member(job), 0)
   end
   touch(job)
 end
 
 local function forget(job)
-  if job.start_by then
+  if extra(job, 'start_by') then
     lift(AGENDA, 'start:' .. job.id)
   end
-  erase(job)
-end
-
-local function write_failure_counts()
-  for kind, by in pairs(failure_counts) do
-    if by ~= 0 and tonumber(redis.call('ZINCRBY', FAILURE_TYPES, by, kind)) <= 0 then
-      redis.call('ZREM', FAILURE_TYPES, kind)
-    end
-  end
+  erase(job.id)
 end

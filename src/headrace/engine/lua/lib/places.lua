@@ -1,27 +1,23 @@
--- places: additions to and removals from sorted sets, collected and then made in one go.
+-- places: additions to and removals from sorted sets, collected and then made in one go. Whoever
+-- reads a sorted set in the same script settles what is pending first.
 --
 -- uses   chunks
 
 local pending = {}
 
-local function pending_for(where)
+local function place(where, member, score)
   local changes = pending[where]
   if not changes then
     changes = {}
     pending[where] = changes
   end
-  return changes
-end
-
-local function place(where, member, score)
-  pending_for(where)[member] = score
+  changes[member] = score
 end
 
 local function lift(where, member)
-  pending_for(where)[member] = false
+  place(where, member, false)
 end
 
--- settle: whoever reads a sorted set in the same script settles what is pending first.
 local function settle()
   for where, changes in pairs(pending) do
     local added, removed = {}, {}

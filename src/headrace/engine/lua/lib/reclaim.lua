@@ -1,14 +1,13 @@
--- reclaim: what dead workers held goes back to the front. True when nothing is left to reclaim.
+-- reclaim: finds a worker whose session lapsed and buries it. True when nobody had to be.
 --
--- uses   keys now end_session lose
+-- uses   keys now
+-- later  bury
 
 local function reclaim()
   local dead = redis.call('ZRANGE', SESSIONS, '-inf', now, 'BYSCORE', 'LIMIT', 0, 1)[1]
   if not dead then
     return true
   end
-  end_session(dead, function(job)
-    lose(job, 'session ended')
-  end)
+  bury(dead)
   return false
 end

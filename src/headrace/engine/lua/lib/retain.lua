@@ -3,15 +3,15 @@
 -- uses   keys now settings places books jobs
 
 local RETAIN_AT_MOST = 600
-local to_retain = {}
 
 local function drop_oldest(queue, ids)
   for _, id in ipairs(ids) do
     lift(key('complete', queue), id)
     lift(AGENDA, 'result:' .. id)
-    erase({ id = id })
+    erase(id)
   end
-  count(queue, 'pruned', #ids)
+  book(queue, 'pruned', #ids)
+  settle()
 end
 
 local function retain(queue)
@@ -20,24 +20,12 @@ local function retain(queue)
   local limits = settings(queue)
   drop_oldest(queue, redis.call(
     'ZRANGE', kept, '-inf', now - limits.keep_age, 'BYSCORE', 'LIMIT', 0, RETAIN_AT_MOST))
-  settle()
   local excess = math.min(RETAIN_AT_MOST, redis.call('ZCARD', kept) - limits.keep_count)
   if excess > 0 then
     drop_oldest(queue, redis.call('ZRANGE', kept, 0, excess - 1))
-    settle()
   end
   local oldest = redis.call('ZRANGE', kept, 0, 0, 'WITHSCORES')
   if oldest[2] then
     place(AGENDA, 'complete:' .. queue, oldest[2] + limits.keep_age)
-  end
-end
-
-local function retain_later(queue)
-  to_retain[queue] = true
-end
-
-local function retain_all()
-  for queue in pairs(to_retain) do
-    retain(queue)
   end
 end

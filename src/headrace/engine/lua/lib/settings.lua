@@ -14,20 +14,15 @@ local function overlay(target, stored)
   return target
 end
 
-local shared_settings
 local function config()
-  if not shared_settings then
-    shared_settings = overlay(setmetatable({}, { __index = DEFAULTS }), redis.call('HGETALL', CONFIG))
-  end
-  return shared_settings
+  return overlay(defaults(), redis.call('HGETALL', CONFIG))
 end
 
 local queue_settings = {}
 local function settings(queue)
   local found = queue_settings[queue]
   if not found then
-    found = setmetatable({}, { __index = config() })
-    overlay(found, redis.call('HGETALL', key('settings', queue)))
+    found = overlay(config(), redis.call('HGETALL', key('settings', queue)))
     queue_settings[queue] = found
   end
   return found

@@ -1,60 +1,27 @@
 -- tidy: does what the agenda says is due, a few things in every call, so that limits hold without
--- a process of our own.
+-- a process of our own. True when nothing more is due. One turn a script is enough.
 --
--- uses   keys now jobs places move expire_job retain results trim_log
+-- uses   keys now places emit
+-- later  duties
 
 local TIDY_AT_MOST = 16
+local TRIM_EVERY = 256
 
-local duties = {}
-
-function duties.start(id)
-  local job = read_job(id)
-  if job and job.start_by and (job.state == 'waiting' or job.state == 'scheduled') then
-    expire_job(job)
-  end
-end
-
-function duties.result(id)
-  local job = read_job(id)
-  if job and job.state == 'complete' then
-    drop_result(job)
-    if not redis.call('ZSCORE', key('complete', job.queue), id) then
-      forget(job)
-    end
-  end
-end
-
-function duties.complete(queue)
-  retain(queue)
-end
-
-function duties.events()
-  trim_log()
-end
-
-function duties.stats(name)
-  redis.call('DEL', key('stats', name))
-  local day, queue = string.match(name, '^(%d+):(.*)$')
-  redis.call('ZREM', key('days', queue), day)
-end
-
-function duties.histogram(name)
-  redis.call('DEL', key('histogram', name))
-end
-
--- True when nothing more is due. One turn a script is enough.
 local tidied = false
+
 local function tidy()
   if tidied then
     return true
   end
   tidied = true
   settle()
+  if number and math.floor(number / TRIM_EVERY) ~= math.floor(first_number / TRIM_EVERY) then
+    duties('events:')
+  end
   local due = redis.call('ZRANGE', AGENDA, '-inf', now, 'BYSCORE', 'LIMIT', 0, TIDY_AT_MOST)
   for _, entry in ipairs(due) do
     lift(AGENDA, entry)
-    local duty, name = string.match(entry, '^(%l+):(.*)$')
-    duties[duty](name)
+    duties(entry)
   end
   return #due < TIDY_AT_MOST
 end

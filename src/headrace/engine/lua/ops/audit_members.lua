@@ -17,12 +17,11 @@ local function fault(name, score)
       .. job.state .. ' in ' .. job.queue
   elseif member(job) ~= name or (state == 'waiting' and tonumber(score) ~= job.priority) then
     return id, 'waits at another place than its record says'
-  elseif state == 'running' and settings(queue).session ~= 'none' then
-    local held_by, what = holding(job)
-    if not redis.call('ZSCORE', held_by, what) then
+  elseif state == 'running' and settings(queue).session then
+    if not redis.call('ZSCORE', key('held', job.worker), held_member(job)) then
       return id, 'runs with ' .. job.worker .. ', who is not listed as holding it'
     end
-  elseif state == 'failed' and not redis.call('ZSCORE', key('failures', job.failure[1]), id) then
+  elseif state == 'failed' and not redis.call('ZSCORE', key('failures', extra(job, 'failure')[1]), id) then
     return id, 'is failed but not listed under its type'
   end
 end

@@ -35,13 +35,13 @@ end
 for _, id in ipairs(first_ids('complete')) do
   lift(key('complete', queue), id)
   lift(AGENDA, 'result:' .. id)
-  count(queue, 'pruned', 1)
-  erase({ id = id })
+  book(queue, 'pruned', 1)
+  erase(id)
 end
 for _, id in ipairs(first_ids('results')) do
   local job = read_job(id)
   drop_result(job)
-  erase(job)
+  erase(id)
 end
 if left == 0 then
   return commit(0)

@@ -24,7 +24,7 @@ local function fail_one(job, by_token, failure, message, data)
   end
   local tries_left = not job.retries or job.remaining > 0
   if retry_in >= 0 and job.state == 'running' and tries_left then
-    tally(job.queue, 'retries')
+    observe(job.queue, 'retries')
     if job.retries then
       job.remaining = job.remaining - 1
     end

@@ -7,6 +7,11 @@
 -- reply  for each, the new deadline ('inf' for none) or why not
 -- error  NOT_FOUND LEASE_LOST
 
+local ids = {}
+for id in each() do
+  ids[#ids + 1] = id
+end
+read_jobs(ids)
 local answers = {}
 for id, token, data in each() do
   local job, refusal = held(id, token)

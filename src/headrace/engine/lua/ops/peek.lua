@@ -37,7 +37,7 @@ collect('running', now, 1, function(job)
   return not (job.retries and job.remaining <= 0)
 end)
 collect('waiting', '+inf', 17, function(job)
-  return not (job.start_by and job.start_by <= now)
+  return (extra(job, 'start_by') or math.huge) > now
 end)
 
 local reply = describe_all(ids)

@@ -4,7 +4,7 @@
 -- job that may come first has been considered.
 --
 -- args   queue worker secret count:int lease:int
--- uses   keys now settings jobs places move reclaim promote grant lose expire_job notices due_in tidy commit
+-- uses   keys now settings jobs places move reclaim promote grant notices due_in tidy commit
 -- reply  {milliseconds until something is due or -1, id, record, payload if apart, ...}
 -- error  SESSION_REQUIRED
 
@@ -26,63 +26,36 @@ local deadline = span and now + span or 'inf'
 
 local granted = {}
 
-local function hand_out(job, waited)
-  grant(job, worker, secret, deadline, waited)
+local function hand_out(job, known_member, waited)
+  grant(job, known_member, worker, secret, deadline, waited)
   granted[#granted + 1] = job
 end
 
--- What this call handed out before its answer was lost, and is still with this worker.
-local function resume()
-  local ids = redis.call('ZRANGE', key('held', worker), '[' .. queue .. '\0', '(' .. queue .. '\1', 'BYLEX')
-  for i, entry in ipairs(ids) do
-    ids[i] = string.sub(entry, #queue + 2)
-  end
-  read_jobs(ids)
-  for _, id in ipairs(ids) do
-    local job = read_job(id)
-    if job and job.token == job.attempt .. '.' .. secret then
-      granted[#granted + 1] = job
-    end
-  end
-  table.sort(granted, function(a, b)
-    return a.priority < b.priority or a.priority == b.priority and a.seq < b.seq
-  end)
-end
+-- later  resume take_late expire_late
 
-local function take_late()
-  local late = redis.call('ZRANGE', key('running', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0,
-    count - #granted, 'WITHSCORES')
-  for i = 1, #late, 2 do
-    local job = read_job(late[i])
-    lose(job, 'lease expired')
-    if job.state == 'waiting' then
-      hand_out(job, now - late[i + 1])
-    end
-  end
-  return #late > 0
-end
-
-local function take_waiting()
-  local places = redis.call('ZRANGE', key('waiting', queue), 0, count - #granted - 1)
+local function take_waiting(most)
+  local found = redis.call('ZRANGE', key('waiting', queue), 0, most - 1)
   local ids = {}
-  for i, place_name in ipairs(places) do
-    ids[i] = string.sub(place_name, 17)
+  for i = 1, #found do
+    ids[i] = string.sub(found[i], 17)
   end
   read_jobs(ids)
-  for _, id in ipairs(ids) do
-    local job = read_job(id)
-    if job.start_by and job.start_by <= now then
-      expire_job(job)
+  for i = 1, #ids do
+    local job = known[ids[i]]
+    local start_by = job.extra and job.extra.start_by
+    if start_by and start_by <= now then
+      expire_late(job)
     else
-      hand_out(job, now - job.since)
+      hand_out(job, found[i], now - job.since)
     end
   end
-  return #places > 0
+  return #found == most
 end
 
+-- A taker that was asked for some and gave fewer has no more; the rounds are for those it dropped.
 local function fill(take)
   for _ = 1, ROUNDS do
-    if #granted >= count or not take() then
+    if #granted >= count or not take(count - #granted) then
       return true
     end
     settle()
@@ -90,18 +63,22 @@ local function fill(take)
   return #granted >= count
 end
 
-local ready = reclaim() and promote(queue)
-tidy()
-settle()
+local function any_late()
+  local first = redis.call('ZRANGE', key('running', queue), 0, 0, 'WITHSCORES')
+  return first[2] and tonumber(first[2]) <= now
+end
+
 if again then
   resume()
 end
+local ready = reclaim() and promote(queue)
+tidy()
+settle()
 local due = 0
-if #granted > 0 then
+if #granted > 0 or ready and limits.paused == 1 then
   due = -1
-elseif ready and limits.paused == 1 then
-  due = -1
-elseif ready and fill(take_late) and fill(take_waiting) and #granted < count then
+elseif ready and (not any_late() or fill(take_late)) and fill(take_waiting) and #granted < count then
+  settle()
   due = due_in(queue)
 end
 wake(queue, -#granted)
@@ -109,7 +86,7 @@ wake(queue, -#granted)
 local reply = { due }
 for _, job in ipairs(granted) do
   reply[#reply + 1] = job.id
-  reply[#reply + 1] = packed_job(job)
+  reply[#reply + 1] = packed_for_good(job)
   reply[#reply + 1] = job.data == false and payload(job) or ''
 end
 return commit(reply)

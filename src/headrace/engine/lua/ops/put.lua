@@ -3,12 +3,11 @@
 --
 -- args   queue on_exists nonce options:packed
 -- each   id spare data options:packed
--- uses   keys now settings open_queue jobs emit move join depart places notices books commit
+-- uses   keys now settings jobs emit join places commit
 -- reply  for each, 1 made, 2 made under its spare id, 3 moved, 4 replaced, 0 already made, or why not
 -- error  JOB_EXISTS
 
 local limits = settings(queue)
-local policy = on_exists ~= '' and on_exists or limits.on_exists
 
 local function option(own, name)
   if own and own[name] ~= nil then
@@ -17,124 +16,79 @@ local function option(own, name)
   return options and options[name]
 end
 
-local function fresh(id)
-  return {
-    id = id, queue = queue, priority = 0, attempt = 0, releases = 0, retries = limits.retries,
-    remaining = false, worker = '', token = '', tags = false, start_by = false,
-    result_ttl = false, failure = false, history = false, data = '',
-  }
-end
-
-local function apply(job, own, data)
+local function apply_options(job, own)
   job.priority = option(own, 'priority') or job.priority
   local tags = option(own, 'tags')
   if tags then
-    job.tags = #tags > 0 and tags or false
+    set_extra(job, 'tags', #tags > 0 and tags or nil)
   end
   local retries = option(own, 'retries')
   if retries ~= nil then
     job.retries = retries
   end
-  job.result_ttl = option(own, 'result_ttl') or job.result_ttl
+  local result_ttl = option(own, 'result_ttl')
+  if result_ttl then
+    set_extra(job, 'result_ttl', result_ttl)
+  end
   local start_within = option(own, 'start_within')
-  if job.start_by then
-    lift(AGENDA, 'start:' .. job.id)
-  end
-  job.start_by = start_within and now + start_within or false
   if start_within then
-    place(AGENDA, 'start:' .. job.id, job.start_by)
+    set_extra(job, 'start_by', now + start_within)
+    place(AGENDA, 'start:' .. job.id, now + start_within)
   end
-  job.by = nonce
+end
+
+local function apply(job, own, data)
+  if extra(job, 'start_by') then
+    lift(AGENDA, 'start:' .. job.id)
+    set_extra(job, 'start_by', nil)
+  end
+  if own or options then
+    apply_options(job, own)
+  end
+  if nonce ~= '' or job.extra then
+    set_extra(job, 'by', nonce ~= '' and nonce or nil)
+  end
   set_data(job, data)
 end
 
 local function put_event(job, data, more)
   if #data > limits.event_data then
+    more = more or {}
     more[#more + 1] = 'left_out'
     more[#more + 1] = #data
     data = ''
   end
-  if job.tags then
+  local tags = extra(job, 'tags')
+  if tags then
+    more = more or {}
     more[#more + 1] = 'tags'
-    more[#more + 1] = cjson.encode(job.tags)
+    more[#more + 1] = cjson.encode(tags)
   end
   return emit('put', job, nil, nil, data, more)
 end
 
 local function make(id, data, own)
-  local job = fresh(id)
+  local job = new_job(id, queue, limits.retries)
   local delay = option(own, 'delay') or 0
   apply(job, own, data)
-  join(job, queue, put_event(job, data, delay > 0 and { 'delay', delay } or {}), delay)
+  join(job, queue, put_event(job, data, delay > 0 and { 'delay', delay } or nil), delay)
 end
 
-local function move_here(job, data, own)
-  local from, was = job.queue, job.state
-  local delay = option(own, 'delay') or 0
-  depart(job)
-  job.worker = ''
-  job.queue = queue
-  apply(job, own, data)
-  join(job, queue, put_event(job, data, { 'from', from, 'was', was, 'delay', delay }), delay)
-end
-
-local function replace(job, data, own)
-  local delay = option(own, 'delay')
-  leave(job)
-  apply(job, own, data)
-  put_event(job, data, { 'from', job.queue, 'was', 'replaced', 'delay', delay or 0 })
-  if delay then
-    job.since = now + delay
-  end
-  if job.state == 'scheduled' and job.since > now or delay and delay > 0 then
-    enter(job, 'scheduled', job.since)
-  else
-    enter(job, 'waiting', job.priority)
-    wake(job.queue, 1)
-  end
-end
-
--- Which ids this call has made already, when it is repeated because its answer was lost.
-local made = {}
-
-local function put_one(id, spare, data, own)
-  local job = read_job(id)
-  if not job then
-    make(id, data, own)
-    return 1
-  end
-  if again and spare ~= '' and read_job(spare) then
-    return 2
-  end
-  if made[id] then
-    made[id] = policy ~= 'reject'
-    return 0
-  end
-  local waits = job.state == 'waiting' or job.state == 'scheduled'
-  if policy == 'duplicate' then
-    make(spare, data, own)
-    return 2
-  elseif policy == 'reject' or policy == 'replace' and not waits and job.state == 'running' then
-    return 'JOB_EXISTS ' .. job.state
-  elseif policy == 'replace' and waits then
-    replace(job, data, own)
-    return 4
-  end
-  move_here(job, data, own)
-  return 3
-end
+-- later  existing
 
 local ids = {}
 for id in each() do
   ids[#ids + 1] = id
 end
 read_jobs(ids)
-for _, id in ipairs(again and ids or {}) do
-  local job = read_job(id)
-  made[id] = job and job.by == nonce
-end
 local answers = {}
 for id, spare, data, own in each() do
-  answers[#answers + 1] = put_one(id, spare, data, own)
+  local job = read_job(id)
+  if job then
+    answers[#answers + 1] = existing(job, spare, data, own)
+  else
+    make(id, data, own)
+    answers[#answers + 1] = 1
+  end
 end
 return commit(answers)

@@ -9,13 +9,13 @@
 
 local answers = {}
 for id, token in each() do
-  local job, refusal = held_or_operated(id, token)
+  local job, refusal = held(id, token)
   if job then
     if token == '' then
       tell_worker(job, 'lost')
       job.token = ''
     end
-    job.releases = job.releases + 1
+    set_extra(job, 'releases', (extra(job, 'releases') or 0) + 1)
     local where = position ~= '' and position or settings(job.queue).returns
     give_back(job, 'released', where, delay, { 'reason', reason })
     answers[#answers + 1] = job.state

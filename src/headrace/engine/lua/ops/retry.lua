@@ -2,7 +2,7 @@
 --
 -- args   delay:int
 -- each   id
--- uses   jobs emit move line_up commit
+-- uses   jobs emit move failure_list line_up commit
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND WRONG_STATE
 
@@ -14,10 +14,10 @@ for id in each() do
   elseif job.state ~= 'failed' then
     answers[#answers + 1] = 'WRONG_STATE ' .. job.state
   else
+    unlist_failure(job)
     leave(job)
-    job.failure = false
     job.remaining = job.retries
-    job.releases = 0
+    set_extra(job, 'releases', nil)
     job.token = ''
     job.seq = emit('unfailed', job, nil, nil, nil, { 'delay', delay })
     line_up(job, delay)

@@ -7,7 +7,7 @@
 
 local answers = {}
 for id in each() do
-  local job, refusal = running(id)
+  local job, refusal = held(id, '')
   if job then
     tell_worker(job, 'lost')
     job.token = ''

@@ -1,0 +1,57 @@
+-- duties: what the agenda can ask for, by the first word of its entry.
+--
+-- uses   keys now settings jobs places move expire_job retain results
+
+local TRIM_AT_MOST = 10000
+
+local duties = {}
+
+function duties.start(id)
+  local job = read_job(id)
+  if job and extra(job, 'start_by') and (job.state == 'waiting' or job.state == 'scheduled') then
+    expire_job(job)
+  end
+end
+
+function duties.result(id)
+  local job = read_job(id)
+  if job and job.state == 'complete' then
+    drop_result(job)
+    if not redis.call('ZSCORE', key('complete', job.queue), id) then
+      forget(job)
+    end
+  end
+end
+
+function duties.complete(queue)
+  retain(queue)
+end
+
+-- The event log stays within its limits of age and number; what is dropped is counted.
+function duties.events()
+  local limits = config()
+  local oldest = string.format('%.0f', math.max(0, now - limits.events_age))
+  local dropped = redis.call('XTRIM', EVENTS, 'MINID', '~', oldest, 'LIMIT', TRIM_AT_MOST)
+    + redis.call('XTRIM', EVENTS, 'MAXLEN', '~', limits.events_count, 'LIMIT', TRIM_AT_MOST)
+  if dropped > 0 then
+    redis.call('HINCRBY', LOG, 'trimmed', dropped)
+  end
+  if redis.call('EXISTS', EVENTS) == 1 then
+    place(AGENDA, 'events:', now + limits.events_age)
+  end
+end
+
+function duties.stats(name)
+  redis.call('DEL', key('stats', name))
+  local day, queue = string.match(name, '^(%d+):(.*)$')
+  redis.call('ZREM', key('days', queue), day)
+end
+
+function duties.histogram(name)
+  redis.call('DEL', key('histogram', name))
+end
+
+return function(entry)
+  local duty, name = string.match(entry, '^(%l+):(.*)$')
+  duties[duty](name)
+end

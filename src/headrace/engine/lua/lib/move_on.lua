@@ -1,0 +1,12 @@
+-- move_on: a job that is done in its queue goes to the next one, in the same step.
+--
+-- uses   emit history move books join
+
+return function(job, run, next_queue, delay)
+  local event = emit('completed', job, nil, run, nil, { 'next', next_queue, 'delay', delay })
+  remember(job, 'completed')
+  leave(job)
+  book(job.queue, 'moved', 1)
+  join(job, next_queue, event, delay)
+  return job.state
+end
