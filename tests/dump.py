@@ -21,7 +21,7 @@ _READERS: dict[str, Callable[[bytes], Words]] = {
 
 
 def dump(client: Client) -> dict[str, Content]:
-    """The type and the value of every key of the client's namespace, by key."""
+    """The type and the value of every key of the client's namespace, by key; not the clock."""
     return {
         key.decode(errors="backslashreplace"): _content(client, shard, key)
         for shard in range(client.core.shards)
@@ -35,7 +35,7 @@ def _keys(client: Client, shard: int) -> set[bytes]:
     cursor = b"0"
     while True:
         cursor, some = _send(client, shard, "SCAN", cursor, "COUNT", 1000)
-        found |= {key for key in some if key.startswith(prefix)}
+        found |= {key for key in some if key.startswith(prefix) and key != prefix + b"clock"}
         if cursor == b"0":
             return found
 

@@ -1,0 +1,114 @@
+"""retry: failed jobs are tried again, by id or the oldest of a type."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from headrace import Client, InvalidArgument, JobNotFound, Queue, WrongState
+from headrace.testing import Clock
+from tests.dump import dump
+from tests.engine.shortcuts import drain, found, ids, pop_one
+from tests.proof import proves
+
+
+def fail(queue: Queue, *names: str, kind: str = "broken") -> None:
+    for name in names:
+        queue.put(1, id=name, retries=2)
+        pop_one(queue).fail(kind, "why")
+
+
+@proves("QL-02")
+def test_a_failed_job_waits_again_without_its_failure(hr: Client, queue: Queue) -> None:
+    fail(queue, "x")
+
+    assert hr.retry("x") == ["waiting"]
+
+    job = found(hr, "x")
+    assert (job.state, job.queue, job.failure, job.remaining) == ("waiting", "mail", None, 2)
+    assert [stage.outcome for stage in job.history] == ["failed", None]
+    assert (hr.failures(), queue.counts().failed, queue.stats().failed) == ({}, 0, 0)
+    assert queue.stats().failures == 1
+
+
+@proves("QL-02")
+def test_retried_jobs_go_to_the_back(hr: Client, queue: Queue) -> None:
+    fail(queue, "x")
+    queue.put(1, id="y")
+
+    hr.retry("x")
+
+    assert drain(queue) == ["y", "x"]
+
+
+@proves("QL-02")
+def test_a_retry_may_be_delayed(hr: Client, queue: Queue, clock: Clock) -> None:
+    fail(queue, "x")
+
+    assert hr.retry("x", delay=10) == ["scheduled"]
+
+    assert found(hr, "x").due == clock.now + timedelta(seconds=10)
+
+
+@proves("QL-02")
+def test_the_oldest_of_a_type_are_retried_up_to_a_count(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    for name in "dbca":
+        fail(queue, name)
+        clock.tick(1)
+    fail(queue, "other", kind="else")
+
+    assert hr.retry(failure="broken", count=3) == ["waiting"] * 3
+
+    assert drain(queue) == ["d", "b", "c"]
+    assert hr.failures() == {"broken": 1, "else": 1}
+    assert ids(hr.failed("broken").jobs) == ["a"]
+
+
+@proves("QL-02")
+def test_a_type_is_retried_25_at_a_time_by_default(hr: Client, queue: Queue) -> None:
+    fail(queue, *(f"{number}" for number in range(27)))
+
+    assert hr.retry(failure="broken") == ["waiting"] * 25
+    assert hr.retry(failure="broken") == ["waiting"] * 2
+    assert hr.retry(failure="broken") == []
+
+
+@proves("QL-02")
+def test_each_id_has_its_own_answer_and_a_refusal_changes_nothing(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="waits")
+    before = dump(hr)
+
+    waits, nobody = hr.retry("waits", "nobody")
+
+    assert isinstance(waits, WrongState)
+    assert waits.state == "waiting"
+    assert isinstance(nobody, JobNotFound)
+    assert dump(hr) == before
+
+
+@proves("Q-04")
+@pytest.mark.parametrize(
+    ("names", "options"),
+    [
+        ([], {}),
+        (["x"], {"failure": "broken"}),
+        ([""], {}),
+        (["x"], {"delay": -1}),
+        ([], {"failure": "broken", "count": 0}),
+        ([], {"failure": ""}),
+    ],
+)
+def test_a_wrong_argument_is_refused_before_anything_changes(
+    hr: Client, queue: Queue, names: list[str], options: dict[str, Any]
+) -> None:
+    fail(queue, "x")
+    before = dump(hr)
+
+    with pytest.raises(InvalidArgument):
+        hr.retry(*names, **options)
+
+    assert dump(hr) == before

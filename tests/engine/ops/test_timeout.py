@@ -1,0 +1,62 @@
+"""timeout: an operator takes leases back at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace import Client, JobNotFound, LeaseLost, Queue, WrongState
+from tests.dump import dump
+from tests.engine.shortcuts import drain, found, pop_one
+from tests.proof import proves
+
+
+@proves("QL-22")
+def test_a_job_goes_back_to_the_front_and_its_holder_has_lost_it(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x")
+    queue.put(1, id="y")
+    lease = pop_one(queue)
+
+    assert hr.timeout("x") == ["waiting"]
+
+    job = found(hr, "x")
+    assert (job.state, job.worker, job.expires, job.remaining) == ("waiting", "", None, 5)
+    assert job.history[0].outcome == "lost"
+    with pytest.raises(LeaseLost):
+        lease.complete()
+    assert drain(queue, "w2") == ["x", "y"]
+
+
+@proves("QL-22")
+def test_several_come_back_in_their_old_order(hr: Client, queue: Queue) -> None:
+    names = queue.put_many(range(4))
+    queue.pop("w1", count=3)
+
+    hr.timeout(names[2], names[0], names[1])
+
+    assert drain(queue) == names
+
+
+@proves("QL-22")
+def test_the_holder_is_told(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x")
+    lease = pop_one(queue, worker="w1")
+    ear = hr.core.wire.listen([hr.core.channel(0, "worker", "w1")])
+
+    hr.timeout("x")
+
+    [(_, message)] = ear.hear(5)
+    assert b"lost" in message
+    assert lease.token.encode() in message
+    ear.disconnect()
+
+
+@proves("QL-22")
+def test_each_id_has_its_own_answer_and_a_refusal_changes_nothing(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="waits")
+    before = dump(hr)
+
+    waits, nobody = hr.timeout("waits", "nobody")
+
+    assert isinstance(waits, WrongState)
+    assert isinstance(nobody, JobNotFound)
+    assert dump(hr) == before
