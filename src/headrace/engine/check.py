@@ -85,9 +85,7 @@ def milliseconds(what: str, value: object) -> int:
             raise InvalidArgument(f"{what} must be finite, not {value}")
         ms = value * 1000
     else:
-        raise InvalidArgument(
-            f"{what} must be seconds or a timedelta, not {type(value).__name__}"
-        )
+        raise InvalidArgument(f"{what} must be seconds or a timedelta, not {type(value).__name__}")
     if not 0 <= ms <= LONGEST_MS:
         raise InvalidArgument(f"{what} must be from 0 to 100 years, not {value}")
     return round(ms)
@@ -123,6 +121,9 @@ def day_number(value: object) -> int:
     """A day, given as a date or as YYYY-MM-DD, as its number since 1970-01-01."""
     try:
         day = value if isinstance(value, date) else date.fromisoformat(str(value))
-        return (date(day.year, day.month, day.day) - EPOCH).days
     except ValueError:
         raise InvalidArgument(f"a day is a date or YYYY-MM-DD, not {value!r}") from None
+    days = (date(day.year, day.month, day.day) - EPOCH).days
+    if days < 0:
+        raise InvalidArgument(f"a day is 1970-01-01 or later, not {value!r}")
+    return days

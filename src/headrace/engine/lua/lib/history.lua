@@ -11,7 +11,7 @@ local function remember(job, outcome, failure, message)
   end
   local ran = job.state == 'running' or job.state == 'complete'
   local entries = job.history or {}
-  if #entries >= limit then
+  while #entries >= limit do
     table.remove(entries, math.min(2, #entries))
   end
   entries[#entries + 1] = {
