@@ -1,0 +1,113 @@
+"""configure and queue_settings: the settings of one queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace import Client, InvalidArgument, Queue
+from headrace.engine.profile import PROFILES, SETTINGS, default
+from tests.dump import dump
+from tests.engine.shortcuts import found, ids
+from tests.proof import proves
+
+OWN = [name for name, setting in SETTINGS.items() if not setting.namespace_only]
+
+
+@proves("Q-09")
+def test_a_queue_nobody_configured_has_the_defaults(hr: Client, queue: Queue) -> None:
+    before = dump(hr)
+
+    assert queue.settings() == {name: default(name) for name in OWN}
+
+    assert dump(hr) == before
+
+
+@proves("Q-06")
+def test_its_own_setting_stands_before_the_namespaces_and_that_before_the_default(
+    hr: Client, queue: Queue
+) -> None:
+    hr.config.set("lease", 30)
+    hr.config.set("retries", 1)
+    queue.configure(lease=5)
+
+    settings = queue.settings()
+
+    assert (settings["lease"], settings["retries"], settings["keep_count"]) == (5, 1, 50_000)
+    assert hr.queue("other").settings()["lease"] == 30
+
+
+def test_a_setting_alone_changes_just_that_one(queue: Queue) -> None:
+    queue.configure(lease=5, retries=2)
+    queue.configure(retries=None)
+
+    assert (queue.settings()["lease"], queue.settings()["retries"]) == (5, None)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_replaces_all_settings_but_the_pause(queue: Queue, profile: str) -> None:
+    queue.configure(keep_age=1, event_data=7)
+    queue.pause()
+
+    queue.configure(profile)
+
+    expected = {name: default(name) for name in OWN} | dict(PROFILES[profile]) | {"paused": True}
+    assert queue.settings() == expected
+
+
+def test_a_profile_may_be_taken_with_exceptions(queue: Queue) -> None:
+    queue.configure("task", retries=3)
+
+    assert (queue.settings()["session"], queue.settings()["retries"]) == ("required", 3)
+
+
+def test_configuring_makes_the_queue(hr: Client, queue: Queue) -> None:
+    queue.configure(lease=5)
+
+    assert list(hr.queues()) == ["mail"]
+
+
+@proves("QD-11")
+def test_a_new_setting_holds_from_the_next_operation_on(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="before")
+    queue.configure(retries=0)
+    queue.put(1, id="after")
+
+    assert (found(hr, "before").retries, found(hr, "after").retries) == (5, 0)
+
+
+@proves("QL-19")
+def test_pausing_is_a_setting_that_everybody_sees(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x")
+
+    queue.pause()
+    assert (queue.settings()["paused"], queue.counts().paused) == (True, True)
+    assert hr.queue("mail").pop("w1") == []
+
+    queue.resume()
+    assert ids(queue.pop("w1")) == ["x"]
+
+
+@proves("Q-04")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"profile": "stack"},
+        {"leese": 5},
+        {"lease": -1},
+        {"lease": 5, "retries": "many"},
+        {"events_age": 5},
+        {"on_exists": None},
+    ],
+    ids=repr,
+)
+def test_a_wrong_setting_is_refused_before_anything_changes(
+    hr: Client, queue: Queue, settings: dict[str, Any]
+) -> None:
+    before = dump(hr)
+
+    with pytest.raises(InvalidArgument):
+        queue.configure(**settings)
+
+    assert dump(hr) == before
