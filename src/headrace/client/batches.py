@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from headrace.client.core import Core
 from headrace.client.talk import Talk, ask
@@ -11,9 +11,10 @@ from headrace.engine.call import Arg, Call
 
 T = TypeVar("T")
 Row = tuple[Arg, ...]
+R = TypeVar("R", bound=tuple[Any, ...])
 
 
-def turns(core: Core, rows: Sequence[Row]) -> Iterator[list[tuple[int, list[int]]]]:
+def turns(core: Core, rows: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[int, list[int]]]]:
     """The positions of rows by shard; the first value of a row is the id of its job."""
     by_shard: dict[int, list[int]] = {}
     for position, row in enumerate(rows):
@@ -29,7 +30,7 @@ def turns(core: Core, rows: Sequence[Row]) -> Iterator[list[tuple[int, list[int]
 
 
 def in_batches(
-    core: Core, rows: Sequence[Row], make: Callable[[Sequence[Row]], Call[list[T]]]
+    core: Core, rows: Sequence[R], make: Callable[[Sequence[R]], Call[list[T]]]
 ) -> Talk[list[T]]:
     """Makes a call for the rows of every shard; one answer a row, in the given order."""
     answers: dict[int, T] = {}

@@ -121,7 +121,7 @@ def payload_of(record: Record, apart: bytes) -> bytes:
 
 
 def _log_line(packed: bytes) -> tuple[datetime, str]:
-    at, line = msgspec.msgpack.decode(packed)
+    at, line, *_ = msgspec.msgpack.decode(packed)
     return moment(at), line
 
 

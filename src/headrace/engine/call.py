@@ -74,6 +74,24 @@ def packed(value: dict[str, Any] | None) -> bytes:
     return pack(value) if value else b""
 
 
+def packed_pair(first: bytes | None, second: bytes | None) -> bytes:
+    """Two byte strings, each of which may be absent, as Lua's msgpack reads them."""
+    return b"\x92" + _packed_bytes(first) + _packed_bytes(second)
+
+
+def has_first(pair: Arg) -> bool:
+    """Whether the first of a packed pair is there."""
+    return isinstance(pair, bytes) and pair[1:2] not in (b"", _ABSENT)
+
+
+_ABSENT = b"\xc2"
+
+
+def _packed_bytes(value: bytes | None) -> bytes:
+    # Lua has no type for bytes: they travel as a text of 32-bit length.
+    return _ABSENT if value is None else b"\xdb" + len(value).to_bytes(4, "big") + value
+
+
 def job_refusal(job_id: str, answer: bytes) -> HeadraceError:
     """The error behind a refusal that is about a job."""
     code, _, rest = answer.decode().partition(" ")

@@ -25,7 +25,7 @@ _READ = {
 
 
 _LATER = re.compile(r"-- later\s{2,}(.*)")
-_FIELD = re.compile(r"\bjob\.([a-z_]+)")
+_FIELD = re.compile(r"\b((?:[a-z]+_)?job)\.([a-z_]+)")
 _POSITIONS = {name: position for position, name in enumerate(FIELDS, 1)}
 
 Line = tuple[str, tuple[str, int]]
@@ -205,7 +205,7 @@ class _Composer:
 def _compiled(line: str) -> str:
     """Fields of a job by position: job.state is read faster as job[1]."""
     code, dashes, comment = line.partition("--")
-    return _FIELD.sub(lambda found: f"job[{_POSITIONS[found[1]]}]", code) + dashes + comment
+    return _FIELD.sub(lambda found: f"{found[1]}[{_POSITIONS[found[2]]}]", code) + dashes + comment
 
 
 def _name_arguments(operation: Source) -> str:

@@ -10,15 +10,17 @@ from headrace.client.batches import Row, in_batches
 from headrace.client.core import Core
 from headrace.client.talk import Talk, ask_one
 from headrace.client.talks.faces import ClientFace
-from headrace.client.talks.putting import encoded
+from headrace.client.talks.putting import encoded, new_nonce
 from headrace.engine.call import (
     Answer,
     Call,
     build,
     each_state,
     is_refusal,
+    has_first,
     job_refusal,
     optional,
+    packed_pair,
 )
 from headrace.engine.check import Span, choice, free_text, milliseconds, number, text
 from headrace.engine.moments import moment_or_none
@@ -109,7 +111,7 @@ def finish(client: ClientFace, job_id: str, result: Any = NO_RESULT) -> Talk[str
 def completions(core: Core, leases: list[Any], results: Iterable[Any] | None) -> list[Row]:
     """Rows of a complete call; without results there are none."""
     if results is None:
-        return [(lease.id, lease.token, b"", b"") for lease in leases]
+        return [(lease.id, lease.token, b"") for lease in leases]
     listed = list(results)
     if len(listed) != len(leases):
         raise InvalidArgument(f"{len(leases)} leases, but {len(listed)} results")
@@ -120,7 +122,10 @@ def completions(core: Core, leases: list[Any], results: Iterable[Any] | None) ->
 
 
 def _completion(core: Core, job_id: str, token: str, result: Any, data: Any) -> Row:
-    return (job_id, token, _given(core, result), _given(core, data))
+    if result is NO_RESULT and data is NO_RESULT:
+        return (job_id, token, b"")
+    parts = [None if part is NO_RESULT else encoded(core, part) for part in (result, data)]
+    return (job_id, token, packed_pair(*parts))
 
 
 def _given(core: Core, value: Any) -> bytes:
@@ -133,7 +138,7 @@ def complete_call(
     """A complete call for rows of one shard."""
     if next_queue is not None:
         text("next", next_queue, core.limits.name)
-        if any(row[2] for row in rows):
+        if any(has_first(row[2]) for row in rows):
             raise InvalidArgument("a job that moves on has no result yet; give data= instead")
     delay_ms = milliseconds("delay", delay)
     if delay_ms and next_queue is None:
@@ -304,6 +309,7 @@ def log(lease: Held, line: str) -> Talk[None]:
         token=lease.token,
         line=free_text("line", line, core.limits.message),
         keep=LOG_LINES,
+        nonce=new_nonce(),
     )
     yield from ask_one(core, core.shard_of(lease.id), call)
 

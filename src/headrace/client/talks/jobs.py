@@ -12,6 +12,7 @@ from headrace.client.talk import Hear, Listen, Talk, ask, ask_one
 from headrace.client.talks.ending import sole
 from headrace.client.talks.faces import ClientFace, QueueFace
 from headrace.client.talks.popping import SAFETY_POLL
+from headrace.client.talks.putting import new_nonce
 from headrace.client.values import Job, Page, Result, read_job
 from headrace.engine.call import Answer, Call, build, each_state
 from headrace.engine.check import PAGE, Span, choice, milliseconds, number, page, text, whole
@@ -76,7 +77,9 @@ def requeue(
     core = client.core
     rows = checked_rows(core, [job_id])
     name = "" if queue is None else text("queue", queue, core.limits.name)
-    make = _state_calls("requeue", queue=name, delay=milliseconds("delay", delay))
+    make = _state_calls(
+        "requeue", queue=name, delay=milliseconds("delay", delay), nonce=new_nonce()
+    )
     return sole((yield from in_batches(core, rows, make)))
 
 
@@ -106,7 +109,7 @@ def retry(
         text("failure", failure, core.limits.name)
         found = yield from _failed_page(client, failure, 0, count, oldest_first=True)
         ids = tuple(one.id for one in found.jobs)
-    make = _state_calls("retry", delay=milliseconds("delay", delay))
+    make = _state_calls("retry", delay=milliseconds("delay", delay), nonce=new_nonce())
     return (yield from in_batches(core, checked_rows(core, ids), make))
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from headrace.client.batches import Row, in_batches
+from headrace.client.batches import in_batches
 from headrace.client.core import Core
 from headrace.client.talk import Talk, ask
 from headrace.client.talks.faces import QueueFace
 from headrace.client.values import Put
-from headrace.engine.call import Call, build, is_refusal, job_refusal, packed
+from headrace.engine.call import Call, build, is_refusal, job_refusal, pack, packed
 from headrace.engine.check import Limits, Span, choice, milliseconds, number, tags, text, whole
 from headrace.engine.profile import SETTINGS
 from headrace.engine.shard import beside
@@ -19,6 +19,15 @@ from headrace.errors import HeadraceError, InvalidArgument
 
 ID_BYTES = 12
 MOST_RETRIES = 1_000_000
+
+
+class Item(NamedTuple):
+    """One job to be made; the spare id and its own options are rare."""
+
+    id: str
+    data: bytes
+    spare: str
+    own: dict[str, Any] | None
 
 
 class Unset:
@@ -36,6 +45,11 @@ def new_ids(count: int) -> Iterator[str]:
     text_of_all = os.urandom(ID_BYTES * count).hex()
     width = 2 * ID_BYTES
     return (text_of_all[at : at + width] for at in range(0, width * count, width))
+
+
+def new_nonce() -> str:
+    """What tells a call that is repeated from another one like it."""
+    return os.urandom(6).hex()
 
 
 def options_of(
@@ -104,12 +118,12 @@ def put(
     )
     if id is None:
         job_id = os.urandom(ID_BYTES).hex()
-        item: Row = (job_id, b"", payload, b"")
-        nonce: str = ""
+        item = Item(job_id, payload, "", None)
+        nonce = ""
     else:
         job_id = text("id", id, core.limits.name)
-        item = (job_id, _spare(job_id), payload, b"")
-        nonce = os.urandom(6).hex()
+        item = Item(job_id, payload, _spare(job_id), None)
+        nonce = new_nonce()
     call = _put_call(queue.name, [item], packed(options), on_exists, nonce)
     [[answer]] = yield from ask(core, [(core.shard_of(job_id), call)])
     if isinstance(answer, HeadraceError):
@@ -140,7 +154,7 @@ def put_many(
         options_of(core.limits, priority, tags, delay, retries, start_within, result_ttl)
     )
     rows, named = _rows(core, items)
-    nonce = os.urandom(6).hex() if named else ""
+    nonce = new_nonce() if named else ""
     answers = yield from in_batches(
         core, rows, lambda part: _put_call(queue.name, part, shared, on_exists, nonce)
     )
@@ -150,14 +164,14 @@ def put_many(
     return answers  # type: ignore[return-value]  # the errors have just been ruled out
 
 
-def _rows(core: Core, items: Iterable[Any]) -> tuple[list[Row], bool]:
+def _rows(core: Core, items: Iterable[Any]) -> tuple[list[Item], bool]:
     listed = list(items)
     limits = core.limits
     named = False
-    rows: list[Row] = []
+    rows: list[Item] = []
     for job_id, item in zip(new_ids(len(listed)), listed, strict=True):
         if not isinstance(item, Put):
-            rows.append((job_id, b"", encoded(core, item), b""))
+            rows.append(Item(job_id, encoded(core, item), "", None))
             continue
         own_id, spare = job_id, ""
         if item.id is not None:
@@ -174,12 +188,18 @@ def _rows(core: Core, items: Iterable[Any]) -> tuple[list[Row], bool]:
             item.start_within,
             item.result_ttl,
         )
-        rows.append((own_id, spare, encoded(core, item.data), packed(own)))
+        rows.append(Item(own_id, encoded(core, item.data), spare, own))
     return rows, named
 
 
+def _others(items: Sequence[Item]) -> bytes:
+    if not any(item.spare or item.own for item in items):
+        return b""
+    return pack([(item.spare, item.own or None) for item in items])
+
+
 def _spare(job_id: str) -> str:
-    return beside(job_id, os.urandom(6).hex())
+    return beside(job_id, new_nonce())
 
 
 def _check_policy(on_exists: str | None) -> None:
@@ -188,24 +208,26 @@ def _check_policy(on_exists: str | None) -> None:
 
 
 def _put_call(
-    queue: str, rows: Sequence[Row], options: bytes, on_exists: str | None, nonce: str
+    queue: str, items: Sequence[Item], options: bytes, on_exists: str | None, nonce: str
 ) -> Call[list[str | HeadraceError]]:
     def decode(answers: list[Any]) -> list[str | HeadraceError]:
-        return [_made(row, answer) for row, answer in zip(rows, answers, strict=True)]
+        return [_made(item, answer) for item, answer in zip(items, answers, strict=True)]
 
     return build(
         "put",
         decode,
-        rows,
+        [item[:2] for item in items],
         queue=queue,
         on_exists=on_exists or "",
         nonce=nonce,
         options=options,
+        others=_others(items),
     )
 
 
-def _made(row: Row, answer: Any) -> str | HeadraceError:
-    job_id, spare = str(row[0]), row[1]
+def _made(item: Item, answer: Any) -> str | HeadraceError:
+    if answer == 1:
+        return item.id
     if is_refusal(answer):
-        return job_refusal(job_id, answer)
-    return str(spare) if answer == 2 else job_id
+        return job_refusal(item.id, answer)
+    return item.spare if answer == 2 else item.id

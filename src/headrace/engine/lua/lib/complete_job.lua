@@ -5,11 +5,16 @@
 
 local completed_in = {}
 
-local function complete_job(job, result, data, next_queue, delay)
+local function complete_job(job, given, next_queue, delay)
   local queue, run = job.queue, now - job.since
   observe(queue, 'run', run)
-  if data then
-    set_data(job, data)
+  local result
+  if given ~= '' then
+    local data
+    result, data = unpack(cmsgpack.unpack(given))
+    if data then
+      set_data(job, data)
+    end
   end
   if next_queue then
     return move_on(job, run, next_queue, delay)

@@ -31,15 +31,22 @@ local function replace(job, data, own)
   return 4
 end
 
+-- Which ids the call that is repeated has made; what this one makes is touched.
+local answered = {}
+
+local function made_before(job)
+  return again and not touched[job.id] and (extra(job, 'by') or '') == nonce
+end
+
 return function(job, spare, data, own)
-  if again and (extra(job, 'by') or '') == nonce then
-    return 0
-  end
   local policy = on_exists ~= '' and on_exists or limits.on_exists
-  if policy == 'duplicate' then
-    if not (again and read_job(spare)) then
-      make(spare, data, own)
-    end
+  if policy == 'duplicate' and again and read_job(spare) then
+    return 2
+  elseif made_before(job) and not (policy == 'reject' and answered[job.id]) then
+    answered[job.id] = true
+    return 0
+  elseif policy == 'duplicate' then
+    make(spare, data, own)
     return 2
   elseif policy == 'reject' or policy == 'replace' and job.state == 'running' then
     return 'JOB_EXISTS ' .. job.state

@@ -7,7 +7,11 @@ local failure_counts = {}
 local function list_failure(job, by)
   local kind = extra(job, 'failure')[1]
   failure_counts[kind] = (failure_counts[kind] or 0) + by
-  place(key('failures', kind), job.id, by > 0 and now)
+  if by > 0 then
+    place(key('failures', kind), job.id, now)
+  else
+    lift(key('failures', kind), job.id)
+  end
 end
 
 local function unlist_failure(job)

@@ -1,27 +1,21 @@
 -- held: the guard of a worker's operations. Only the token of the present lease may act, whatever
--- the worker's name. When a call is repeated because its answer was lost, a job that this same
--- token has already ended counts as done. An operator needs no token, but the job must be running.
+-- the worker's name. An operator needs no token, but the job must be running. When a call is
+-- repeated because its answer was lost, a job that it has ended counts as done: the third value is
+-- then the state that the job is in, DONE if it is gone.
 --
 -- uses   jobs
 
 local function held(id, token)
   local job = read_job(id)
   if not job then
-    return nil, again and token ~= '' and 'DONE' or 'NOT_FOUND'
+    return nil, 'NOT_FOUND', again and 'DONE'
   end
   local state = job.state
-  if token == '' then
-    if state ~= 'running' then
-      return nil, 'WRONG_STATE ' .. state
-    end
+  if state == 'running' and (token == '' or token == job.token) then
     return job
+  elseif token == '' then
+    return nil, 'WRONG_STATE ' .. state, again and state
   end
-  if job.token == token then
-    if state == 'running' then
-      return job
-    elseif again then
-      return nil, 'DONE'
-    end
-  end
-  return nil, 'LEASE_LOST ' .. state .. ' ' .. (state == 'running' and job.worker or '')
+  return nil, 'LEASE_LOST ' .. state .. ' ' .. (state == 'running' and job.worker or ''),
+    again and job.token == token and state
 end

@@ -9,7 +9,9 @@ local INLINE = 1024
 local known, touched, gone, packed_before = {}, {}, {}, {}
 
 local function new_job(id, queue, retries)
-  return { 'new', queue, 0, 0, 0, 0, 0, retries, retries, '', '', false, false, false, '', id }
+  local job = { 'new', queue, 0, 0, 0, 0, 0, retries, retries, '', '', false, false, false, '', id }
+  known[id] = job
+  return job
 end
 
 local function packed_job(job)
@@ -66,7 +68,6 @@ end
 
 local function touch(job)
   touched[job.id] = job
-  known[job.id] = job
 end
 
 local function set_data(job, data)

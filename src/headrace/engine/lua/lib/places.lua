@@ -1,36 +1,44 @@
--- places: additions to and removals from sorted sets, collected and then made in one go. Whoever
--- reads a sorted set in the same script settles what is pending first.
+-- places: additions to and removals from sorted sets. Runs of the same kind on the same set are
+-- made in one command; whoever reads a set in the same script settles what is pending first.
 --
 -- uses   chunks
 
-local pending = {}
+local adding, removing = {}, {}
+
+local function settle_one(where)
+  in_chunks('ZADD', where, adding[where])
+  in_chunks('ZREM', where, removing[where])
+  adding[where], removing[where] = nil, nil
+end
 
 local function place(where, member, score)
-  local changes = pending[where]
-  if not changes then
-    changes = {}
-    pending[where] = changes
+  local added = adding[where]
+  if not added then
+    settle_one(where)
+    added = {}
+    adding[where] = added
   end
-  changes[member] = score
+  local size = #added
+  added[size + 1] = score
+  added[size + 2] = member
 end
 
 local function lift(where, member)
-  place(where, member, false)
+  local removed = removing[where]
+  if not removed then
+    settle_one(where)
+    removing[where] = { member }
+  else
+    removed[#removed + 1] = member
+  end
 end
 
 local function settle()
-  for where, changes in pairs(pending) do
-    local added, removed = {}, {}
-    for member, score in pairs(changes) do
-      if score then
-        added[#added + 1] = score
-        added[#added + 1] = member
-      else
-        removed[#removed + 1] = member
-      end
-    end
-    in_chunks('ZREM', where, removed)
+  for where, added in pairs(adding) do
     in_chunks('ZADD', where, added)
   end
-  pending = {}
+  for where, removed in pairs(removing) do
+    in_chunks('ZREM', where, removed)
+  end
+  adding, removing = {}, {}
 end

@@ -7,7 +7,7 @@
 -- error  QUEUE_NOT_FOUND
 
 if not settings(queue).created then
-  return 'QUEUE_NOT_FOUND'
+  return again and 1 or 'QUEUE_NOT_FOUND'
 end
 
 local left = at_most

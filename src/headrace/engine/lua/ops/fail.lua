@@ -8,12 +8,16 @@
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
-local function by_operator(id)
+local function by_operator(id, failure, message)
   local job = read_job(id)
   if not job then
     return nil, 'NOT_FOUND'
   elseif job.state == 'complete' then
     return nil, 'WRONG_STATE complete'
+  end
+  local failure_before = again and job.state == 'failed' and extra(job, 'failure')
+  if failure_before and failure_before[1] == failure and failure_before[2] == message then
+    return nil, nil, 'failed'
   end
   return job
 end
@@ -42,12 +46,12 @@ end
 
 local answers = {}
 for id, token, failure, message, data in each() do
-  local job, refusal
+  local job, refusal, done
   if token == '' then
-    job, refusal = by_operator(id)
+    job, refusal, done = by_operator(id, failure, message)
   else
-    job, refusal = held(id, token)
+    job, refusal, done = held(id, token)
   end
-  answers[#answers + 1] = job and fail_one(job, token ~= '', failure, message, data) or refusal
+  answers[#answers + 1] = job and fail_one(job, token ~= '', failure, message, data) or done or refusal
 end
 return commit(answers)

@@ -28,7 +28,7 @@ for id, token, data in each() do
     end
     answers[#answers + 1] = deadline
   else
-    answers[#answers + 1] = refusal == 'DONE' and 'NOT_FOUND' or refusal
+    answers[#answers + 1] = refusal
   end
 end
 return commit(answers)

@@ -1,19 +1,19 @@
--- log: a worker adds a line to the log of a job; the newest lines are kept.
+-- log: a worker adds a line to the log of a job; the newest lines are kept. The
+-- nonce tells a repeated call from a second one.
 --
--- args   id token line keep:int
+-- args   id token line keep:int nonce
 -- uses   keys now held
 -- reply  1 or why not
 -- error  NOT_FOUND LEASE_LOST
 
 local job, refusal = held(id, token)
 if not job then
-  return refusal == 'DONE' and 'NOT_FOUND' or refusal
+  return refusal
 end
-local entry = cmsgpack.pack({ now, line })
 local where = key('log', id)
 local newest = again and redis.call('LINDEX', where, -1)
-if not (newest and cmsgpack.unpack(newest)[2] == line) then
-  redis.call('RPUSH', where, entry)
+if not (newest and cmsgpack.unpack(newest)[3] == nonce) then
+  redis.call('RPUSH', where, cmsgpack.pack({ now, line, nonce }))
   redis.call('LTRIM', where, -keep, -1)
 end
 return 1

@@ -68,12 +68,12 @@ local function any_late()
   return first[2] and tonumber(first[2]) <= now
 end
 
-if again then
-  resume()
-end
 local ready = reclaim() and promote(queue)
 tidy()
 settle()
+if again then
+  resume()
+end
 local due = 0
 if #granted > 0 or ready and limits.paused == 1 then
   due = -1

@@ -15,11 +15,13 @@ for id in each() do
   elseif job.state == 'complete' then
     answers[#answers + 1] = 'WRONG_STATE complete'
   else
-    job.priority = priority
-    emit('prioritised', job)
-    touch(job)
-    if job.state == 'waiting' then
-      place(key('waiting', job.queue), member(job), priority)
+    if not (again and job.priority == priority) then
+      job.priority = priority
+      emit('prioritised', job)
+      touch(job)
+      if job.state == 'waiting' then
+        place(key('waiting', job.queue), member(job), priority)
+      end
     end
     answers[#answers + 1] = job.state
   end

@@ -7,7 +7,7 @@
 
 local job, refusal = held(id, token)
 if not job then
-  return refusal == 'DONE' and 'NOT_FOUND' or refusal
+  return refusal
 end
 redis.call('HSET', key('notes', id), 'progress', share, 'note', note)
 return 1

@@ -1,8 +1,9 @@
 -- put: makes jobs. One that exists is moved here, replaced, refused or duplicated (under its spare
--- id), as on_exists says. The nonce tells a repeated call from a second one.
+-- id), as on_exists says. The nonce tells a repeated call from a second one. The others are, for
+-- each job if any has them, its spare id and its own options.
 --
--- args   queue on_exists nonce options:packed
--- each   id spare data options:packed
+-- args   queue on_exists nonce options:packed others:packed
+-- each   id data
 -- uses   keys now settings jobs emit join places commit
 -- reply  for each, 1 made, 2 made under its spare id, 3 moved, 4 replaced, 0 already made, or why not
 -- error  JOB_EXISTS
@@ -82,13 +83,18 @@ for id in each() do
 end
 read_jobs(ids)
 local answers = {}
-for id, spare, data, own in each() do
-  local job = read_job(id)
+for id, data in each() do
+  local at = #answers + 1
+  local job = known[id]
+  local spare, own
+  if others then
+    spare, own = others[at][1], others[at][2]
+  end
   if job then
-    answers[#answers + 1] = existing(job, spare, data, own)
+    answers[at] = existing(job, spare, data, own)
   else
     make(id, data, own)
-    answers[#answers + 1] = 1
+    answers[at] = 1
   end
 end
 return commit(answers)

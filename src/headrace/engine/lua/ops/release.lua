@@ -9,7 +9,7 @@
 
 local answers = {}
 for id, token in each() do
-  local job, refusal = held(id, token)
+  local job, refusal, done = held(id, token)
   if job then
     if token == '' then
       tell_worker(job, 'lost')
@@ -20,7 +20,7 @@ for id, token in each() do
     give_back(job, 'released', where, delay, { 'reason', reason })
     answers[#answers + 1] = job.state
   else
-    answers[#answers + 1] = refusal
+    answers[#answers + 1] = done or refusal
   end
 end
 return commit(answers)

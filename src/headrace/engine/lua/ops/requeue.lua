@@ -1,7 +1,7 @@
 -- requeue: existing jobs are put into a queue (their own if empty) as if new, their data and
--- options kept; whoever holds one has lost it.
+-- options kept; whoever holds one has lost it. The nonce tells a repeated call from a second one.
 --
--- args   queue delay:int
+-- args   queue delay:int nonce
 -- each   id
 -- uses   settings jobs emit join depart commit
 -- reply  for each, its new state or why not
@@ -10,17 +10,20 @@
 local answers = {}
 for id in each() do
   local job = read_job(id)
-  if job then
+  if not job then
+    answers[#answers + 1] = 'NOT_FOUND'
+  elseif again and extra(job, 'by') == nonce then
+    answers[#answers + 1] = job.state
+  else
     local from, was = job.queue, job.state
     depart(job)
     job.worker = ''
+    set_extra(job, 'by', nonce)
     job.queue = queue ~= '' and queue or from
     local event = emit('put', job, nil, nil, nil,
       { 'from', from, 'was', was, 'delay', delay, 'left_out', #payload(job) })
     join(job, job.queue, event, delay)
     answers[#answers + 1] = job.state
-  else
-    answers[#answers + 1] = 'NOT_FOUND'
   end
 end
 return commit(answers)

@@ -1,6 +1,7 @@
--- retry: failed jobs are tried again, from the back of their queue, their budget renewed.
+-- retry: failed jobs are tried again, from the back of their queue, their budget renewed. The
+-- nonce tells a repeated call from a second one.
 --
--- args   delay:int
+-- args   delay:int nonce
 -- each   id
 -- uses   jobs emit move failure_list line_up commit
 -- reply  for each, its new state or why not
@@ -11,6 +12,8 @@ for id in each() do
   local job = read_job(id)
   if not job then
     answers[#answers + 1] = 'NOT_FOUND'
+  elseif again and extra(job, 'by') == nonce then
+    answers[#answers + 1] = job.state
   elseif job.state ~= 'failed' then
     answers[#answers + 1] = 'WRONG_STATE ' .. job.state
   else
@@ -18,6 +21,7 @@ for id in each() do
     leave(job)
     job.remaining = job.retries
     set_extra(job, 'releases', nil)
+    set_extra(job, 'by', nonce)
     job.token = ''
     job.seq = emit('unfailed', job, nil, nil, nil, { 'delay', delay })
     line_up(job, delay)
