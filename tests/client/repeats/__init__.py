@@ -1,0 +1,1 @@
+"""Calls that are made again because their answer was lost."""

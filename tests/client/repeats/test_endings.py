@@ -1,0 +1,195 @@
+"""What a worker says of its jobs counts once, also when it has to be said again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace import Client, LeaseLost, Put
+from headrace.testing import Clock
+from tests.client.repeats.seen import happened, sha
+from tests.colours import got
+from tests.proxy import Way
+
+
+@pytest.mark.parametrize("profile", ["job", "task", "manual"])
+async def test_a_completion_happens_once(
+    hr: Any, calm: Client, way: Way, moment: str, profile: str
+) -> None:
+    queue = hr.queue("mail")
+    await got(queue.configure(profile))
+    session = await got(hr.session("w"))
+    await got(session.serve("mail"))
+    await got(queue.put("x", id="a"))
+    [lease] = await got(queue.pop("w"))
+    way.lose(sha(calm, "complete"), moment)
+
+    kept = profile == "job" or moment == "before the request"
+    assert await got(lease.complete()) == ("complete" if kept else "done")
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "popped", "completed"]
+    with pytest.raises(Exception, match=r"unknown|no longer yours"):
+        await got(lease.complete())
+
+
+async def test_a_completion_repeated_after_a_takeover_says_that_the_lease_is_lost(
+    hr: Any, calm: Client, clock: Clock, way: Way
+) -> None:
+    calm.queue("mail").put("x", id="a")
+    [lease] = await got(hr.queue("mail").pop("w", lease=30))
+
+    def overtake() -> None:
+        clock.tick(30)
+        calm.queue("mail").pop("other")
+
+    way.lose(sha(calm, "complete"), "before the request", meanwhile=overtake)
+
+    with pytest.raises(LeaseLost) as lost:
+        await got(lease.complete())
+
+    assert lost.value.worker == "other"
+    assert happened(calm) == ["put", "popped", "lost", "popped"]
+
+
+async def test_a_completion_with_a_result_and_the_next_pop_happen_once(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").put_many([Put("x", id="a"), Put("y", id="b")])
+    leases = await got(hr.queue("mail").pop("w"))
+    way.lose(sha(calm, "pop"), moment)
+
+    answers, leases = await got(hr.queue("mail").complete_and_pop(leases, "w", results=[7]))
+
+    assert way.cuts == 1
+    assert len(answers) == 1
+    assert not isinstance(answers[0], Exception)
+    assert [lease.id for lease in leases] == ["b"]
+    assert calm.result("a").value == 7
+    assert happened(calm) == ["put", "put", "popped", "completed", "popped"]
+
+
+async def test_a_job_moves_on_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    [lease] = await got(hr.queue("mail").pop("w"))
+    way.lose(sha(calm, "complete"), moment)
+
+    assert await got(lease.complete(next="archive")) == "waiting"
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "popped", "completed"]
+    assert calm.queue("archive").counts().waiting == 1
+
+
+async def test_many_completions_happen_once_each(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").put_many(range(600))
+    leases = calm.queue("mail").pop("w", count=500)
+    way.lose(sha(calm, "complete"), moment, skip=1)
+
+    answers = await got(hr.complete_many(leases))
+
+    assert way.cuts == 1
+    assert set(answers) == {"complete"}
+    assert happened(calm).count("completed") == 500
+
+
+@pytest.mark.parametrize("retry_in", [None, 0, 10])
+async def test_a_failure_counts_once(
+    hr: Any, calm: Client, way: Way, moment: str, retry_in: int | None
+) -> None:
+    calm.queue("mail").put("x", id="a", retries=3)
+    [lease] = await got(hr.queue("mail").pop("w"))
+    way.lose(sha(calm, "fail"), moment)
+
+    state = await got(lease.fail("boom", "why", retry_in=retry_in))
+
+    assert way.cuts == 1
+    assert state == {None: "failed", 0: "waiting", 10: "scheduled"}[retry_in]
+    assert happened(calm) == ["put", "popped", "failed" if retry_in is None else "retried"]
+    [job] = calm.jobs(["a"])
+    assert job.remaining == (3 if retry_in is None else 2)
+    assert calm.queue("mail").stats().failures == (1 if retry_in is None else 0)
+
+
+@pytest.mark.parametrize("position", ["front", "back"])
+async def test_a_release_counts_once(
+    hr: Any, calm: Client, way: Way, moment: str, position: str
+) -> None:
+    calm.queue("mail").put("x", id="a")
+    [lease] = await got(hr.queue("mail").pop("w"))
+    way.lose(sha(calm, "release"), moment)
+
+    assert await got(lease.release(position=position)) == "waiting"
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "popped", "released"]
+    assert calm.jobs(["a"])[0].releases == 1
+
+
+async def test_a_repeated_heartbeat_renews_the_lease(
+    hr: Any, calm: Client, clock: Clock, way: Way, moment: str
+) -> None:
+    calm.queue("mail").put("x", id="a")
+    [lease] = await got(hr.queue("mail").pop("w", lease=30))
+    clock.tick(20)
+    way.lose(sha(calm, "heartbeat"), moment)
+
+    deadline = await got(lease.heartbeat(lease_for=30, data="y"))
+
+    assert way.cuts == 1
+    assert calm.jobs(["a"])[0].expires == deadline
+    assert (deadline - clock.now).total_seconds() == 30
+    assert calm.jobs(["a"])[0].data == "y"
+    assert happened(calm) == ["put", "popped"]
+
+
+async def test_a_heartbeat_repeated_after_the_job_ended_says_so(
+    hr: Any, calm: Client, way: Way
+) -> None:
+    calm.queue("mail").put("x", id="a")
+    [lease] = await got(hr.queue("mail").pop("w"))
+    way.lose(
+        sha(calm, "heartbeat"), "before the request", meanwhile=lambda: print(calm.finish("a"))
+    )
+
+    with pytest.raises(LeaseLost, match="complete"):
+        await got(lease.heartbeat())
+
+
+async def test_a_line_is_logged_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    [lease] = await got(hr.queue("mail").pop("w"))
+    await got(lease.log("one"))
+    way.lose(sha(calm, "log"), moment)
+
+    await got(lease.log("two"))
+
+    assert way.cuts == 1
+    assert [line for _, line in calm.jobs(["a"])[0].log] == ["one", "two"]
+
+
+async def test_a_line_like_the_one_before_is_logged_too(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").put("x", id="a")
+    [lease] = await got(hr.queue("mail").pop("w"))
+    await got(lease.log("tick"))
+    way.lose(sha(calm, "log"), moment)
+
+    await got(lease.log("tick"))
+
+    assert [line for _, line in calm.jobs(["a"])[0].log] == ["tick", "tick"]
+
+
+async def test_progress_is_as_said_last(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    [lease] = await got(hr.queue("mail").pop("w"))
+    way.lose(sha(calm, "progress"), moment)
+
+    await got(lease.progress(0.5, "half"))
+
+    assert way.cuts == 1
+    assert (calm.jobs(["a"])[0].progress, calm.jobs(["a"])[0].note) == (0.5, "half")

@@ -1,0 +1,186 @@
+"""What an operator does to jobs and queues happens once, also when the call is repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace import Client, JobNotFound, QueueNotFound, WrongState
+from tests.client.repeats.seen import happened, sha
+from tests.colours import got
+from tests.proxy import Way
+
+
+async def test_a_job_is_cancelled_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    way.lose(sha(calm, "cancel"), moment)
+
+    assert await got(hr.cancel("a")) == ["a"]
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "cancelled"]
+
+
+async def test_a_failed_job_is_tried_again_once(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").put("x", id="a")
+    calm.fail("a", "boom")
+    way.lose(sha(calm, "retry"), moment)
+
+    assert await got(hr.retry("a")) == ["waiting"]
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "failed", "unfailed"]
+
+
+async def test_a_job_is_requeued_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    way.lose(sha(calm, "requeue"), moment)
+
+    assert await got(hr.requeue("a", "other")) == "waiting"
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "put"]
+    assert [job.id for job in calm.queue("other").peek(9)] == ["a"]
+
+
+async def test_a_requeue_is_not_repeated_on_a_job_that_has_moved_on(
+    hr: Any, calm: Client, way: Way
+) -> None:
+    calm.queue("mail").put("x", id="a")
+    way.lose(
+        sha(calm, "requeue"),
+        "before the answer",
+        meanwhile=lambda: print(calm.queue("mail").pop("w")),
+    )
+
+    assert await got(hr.requeue("a")) == "running"
+
+    assert happened(calm) == ["put", "put", "popped"]
+
+
+async def test_a_priority_changes_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    way.lose(sha(calm, "prioritise"), moment)
+
+    assert await got(hr.prioritise("a", -5)) == "waiting"
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "prioritised"]
+
+
+async def test_an_operator_finishes_a_job_once(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").put("x", id="a")
+    calm.queue("mail").pop("w")
+    way.lose(sha(calm, "complete"), moment)
+
+    assert await got(hr.finish("a", 7)) == "complete"
+
+    assert way.cuts == 1
+    assert calm.result("a").value == 7
+    assert happened(calm) == ["put", "popped", "completed"]
+
+
+async def test_an_operator_fails_a_job_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    way.lose(sha(calm, "fail"), moment)
+
+    assert await got(hr.fail("a", "boom", "why")) == "failed"
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "failed"]
+    assert calm.queue("mail").stats().failures == 1
+    assert len(calm.jobs(["a"])[0].history) == 1
+
+
+async def test_an_operator_releases_a_job_once(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").put("x", id="a")
+    calm.queue("mail").pop("w")
+    way.lose(sha(calm, "release"), moment)
+
+    assert await got(hr.release("a")) == "waiting"
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "popped", "released"]
+
+
+async def test_a_lease_is_taken_back_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    calm.queue("mail").pop("w")
+    way.lose(sha(calm, "timeout"), moment)
+
+    assert await got(hr.timeout("a")) == ["waiting"]
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "popped", "lost"]
+
+
+async def test_a_queue_is_configured_once_and_for_all(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    way.lose(sha(calm, "configure"), moment)
+
+    await got(hr.queue("mail").configure("task", lease=7))
+
+    assert way.cuts == 1
+    assert calm.queue("mail").settings()["lease"] == 7
+    assert calm.queue("mail").settings()["session"] == "required"
+    assert list(calm.queues()) == ["mail"]
+
+
+async def test_a_setting_of_the_namespace_is_set(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    way.lose(sha(calm, "config_set"), moment)
+
+    await got(hr.config.set("lease", 7))
+
+    assert way.cuts == 1
+    assert calm.config.get("lease") == 7
+
+
+async def test_a_queue_is_deleted_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put_many(range(700))
+    way.lose(sha(calm, "delete_queue"), moment, skip=1)
+
+    await got(hr.queue("mail").delete())
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put"] * 700 + ["cancelled"] * 700
+    with pytest.raises(QueueNotFound):
+        await got(hr.queue("mail").delete())
+
+
+async def test_a_question_is_asked_again(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    for op in ("get", "counts", "peek", "jobs"):
+        way.lose(sha(calm, op), moment)
+
+    assert (await got(hr.job("a"))).data == "x"
+    assert (await got(hr.queue("mail").counts())).waiting == 1
+    assert [job.id for job in await got(hr.queue("mail").peek())] == ["a"]
+    assert (await got(hr.queue("mail").jobs("waiting"))).total == 1
+    assert way.cuts == 4
+
+
+async def test_a_refusal_that_is_lost_is_given_again(hr: Any, calm: Client, way: Way) -> None:
+    calm.queue("mail").put("x", id="a")
+    calm.queue("mail").pop("w")
+    way.lose(sha(calm, "requeue"), "before the answer")
+
+    with pytest.raises(JobNotFound):
+        await got(hr.requeue("unknown"))
+    way.lose(sha(calm, "result"), "before the answer")
+    with pytest.raises(JobNotFound):
+        await got(hr.result("unknown"))
+    calm.finish("a")
+    way.lose(sha(calm, "prioritise"), "before the answer")
+    with pytest.raises(WrongState):
+        await got(hr.prioritise("a", 1))
+    assert way.cuts == 3

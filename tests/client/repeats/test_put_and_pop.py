@@ -1,0 +1,154 @@
+"""A put or a pop whose answer is lost is made again, and what it asks for happens once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace import Client, JobExists, Put
+from headrace.testing import Clock
+from tests.client.repeats.seen import happened, sha
+from tests.colours import got
+from tests.proxy import Way
+
+POLICIES = ("move", "replace", "reject", "duplicate")
+
+
+async def test_a_put_happens_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    way.lose(sha(calm, "put"), moment)
+
+    job_id = await got(hr.queue("mail").put("hello"))
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put"]
+    assert [job.id for job in calm.queue("mail").peek(9)] == [job_id]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+async def test_a_put_of_a_new_id_happens_once(
+    hr: Any, calm: Client, way: Way, moment: str, policy: str
+) -> None:
+    way.lose(sha(calm, "put"), moment)
+
+    assert await got(hr.queue("mail").put("hello", id="a", on_exists=policy)) == "a"
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put"]
+
+
+@pytest.mark.parametrize("policy", ["move", "replace"])
+async def test_a_put_of_an_id_that_exists_happens_once(
+    hr: Any, calm: Client, way: Way, moment: str, policy: str
+) -> None:
+    calm.queue("mail").put("old", id="a")
+    way.lose(sha(calm, "put"), moment)
+
+    assert await got(hr.queue("mail").put("new", id="a", on_exists=policy)) == "a"
+
+    assert happened(calm) == ["put", "put"]
+    assert [job.data for job in calm.queue("mail").peek(9)] == ["new"]
+
+
+async def test_a_put_that_is_refused_is_refused_once(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").put("old", id="a")
+    way.lose(sha(calm, "put"), moment)
+
+    with pytest.raises(JobExists):
+        await got(hr.queue("mail").put("new", id="a", on_exists="reject"))
+
+    assert happened(calm) == ["put"]
+    assert [job.data for job in calm.queue("mail").peek(9)] == ["old"]
+
+
+async def test_a_put_of_a_duplicate_makes_one_and_returns_its_id(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").put("old", id="a")
+    way.lose(sha(calm, "put"), moment)
+
+    job_id = await got(hr.queue("mail").put("new", id="a", on_exists="duplicate"))
+
+    assert happened(calm) == ["put", "put"]
+    assert {job.id: job.data for job in calm.queue("mail").peek(9)} == {"a": "old", job_id: "new"}
+
+
+async def test_duplicates_within_one_call_keep_their_ids(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    way.lose(sha(calm, "put"), moment)
+
+    items = [Put("one", id="a"), Put("two", id="a")]
+    one, two = await got(hr.queue("mail").put_many(items, on_exists="duplicate"))
+
+    assert happened(calm) == ["put", "put"]
+    assert {job.id: job.data for job in calm.queue("mail").peek(9)} == {one: "one", two: "two"}
+
+
+async def test_many_puts_happen_once_each(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    way.lose(sha(calm, "put"), moment, skip=1)
+
+    ids = await got(hr.queue("mail").put_many(range(600)))
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put"] * 600
+    assert [job.id for job in calm.queue("mail").peek(1000)] == ids
+
+
+async def test_a_repeated_pop_gets_the_jobs_that_were_handed_out(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    ids = calm.queue("mail").put_many(range(5))
+    way.lose(sha(calm, "pop"), moment)
+
+    leases = await got(hr.queue("mail").pop("w", count=3))
+
+    assert way.cuts == 1
+    assert [lease.id for lease in leases] == ids[:3]
+    assert happened(calm) == ["put"] * 5 + ["popped"] * 3
+    assert [await got(lease.complete()) for lease in leases] == ["complete"] * 3
+    assert [lease.id for lease in calm.queue("mail").pop("w", count=9)] == ids[3:]
+
+
+async def test_a_repeated_pop_leaves_alone_what_the_worker_held_before(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").put_many(range(4))
+    held = [lease.id for lease in await got(hr.queue("mail").pop("w", count=2))]
+    way.lose(sha(calm, "pop"), moment)
+
+    leases = await got(hr.queue("mail").pop("w", count=2))
+
+    assert not {lease.id for lease in leases} & set(held)
+    assert happened(calm) == ["put"] * 4 + ["popped"] * 4
+
+
+async def test_a_pop_repeated_after_the_session_lapsed_holds_nothing_it_has_lost(
+    hr: Any, calm: Client, clock: Clock, way: Way
+) -> None:
+    calm.queue("mail").put("x", id="a")
+    calm.session("w", ttl=3)
+    way.lose(sha(calm, "pop"), "before the answer", meanwhile=lambda: clock.tick(5))
+
+    leases = await got(hr.queue("mail").pop("w"))
+
+    assert [lease.attempt for lease in leases] == [2]
+    assert happened(calm) == ["put", "popped", "lost", "popped"]
+    assert await got(leases[0].complete()) == "complete"
+
+
+async def test_a_pop_repeated_after_the_job_went_to_another_does_not_take_it_away(
+    hr: Any, calm: Client, clock: Clock, way: Way
+) -> None:
+    calm.queue("mail").put("x", id="a")
+
+    def overtake() -> None:
+        clock.tick(60)
+        assert [lease.id for lease in calm.queue("mail").pop("other")] == ["a"]
+
+    way.lose(sha(calm, "pop"), "before the answer", meanwhile=overtake)
+
+    assert await got(hr.queue("mail").pop("w")) == []
+    assert happened(calm) == ["put", "popped", "lost", "popped"]

@@ -1,0 +1,158 @@
+"""A way to a server that breaks where a test says.
+
+Before a request arrives, or after the server has carried it out but before its answer is back.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.client import local
+from headrace.client.scratch import scratch_directory
+
+MOMENTS = ("before the request", "before the answer", "inside the answer")
+
+
+def nothing() -> None:
+    """What happens meanwhile unless a test says otherwise."""
+
+
+@dataclass
+class Cut:
+    """One break to come: the request that has these bytes, after `skip` others that have them."""
+
+    mark: bytes
+    moment: str
+    skip: int
+    meanwhile: Callable[[], None]
+
+
+class Way:
+    """The way to a server on a unix socket. One thread waits for clients, two serve each."""
+
+    def __init__(self, server: Path, home: Path) -> None:
+        self.path = home / "way.sock"
+        self.url = local.url_of(self.path)
+        self.cuts = 0
+        self._server = server
+        self._lock = threading.Lock()
+        self._coming: list[Cut] = []
+        self._streams: set[socket.socket] = set()
+        self.open()
+
+    def lose(
+        self,
+        mark: str | bytes,
+        moment: str,
+        *,
+        skip: int = 0,
+        meanwhile: Callable[[], None] = nothing,
+    ) -> None:
+        """Breaks the connection once, at the request that has these bytes in it."""
+        assert moment in MOMENTS
+        words = mark.encode() if isinstance(mark, str) else mark
+        self._coming.append(Cut(words, moment, skip, meanwhile))
+
+    def open(self) -> None:
+        """Lets clients in."""
+        self._door = socket.socket(socket.AF_UNIX)
+        self._door.bind(str(self.path))
+        self._door.listen(64)
+        threading.Thread(target=self._welcome, args=(self._door,), daemon=True).start()
+
+    def close(self) -> None:
+        """Throws everybody out, and lets nobody in."""
+        _end(self._door)
+        self.path.unlink()
+        with self._lock:
+            streams, self._streams = self._streams, set()
+        for stream in streams:
+            _end(stream)
+
+    def _welcome(self, door: socket.socket) -> None:
+        while True:
+            try:
+                client, _ = door.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            try:
+                server.connect(str(self._server))
+            except OSError:
+                _end(client)
+                server.close()
+                continue
+            with self._lock:
+                self._streams |= {client, server}
+            answers = Answers(client, server)
+            for serve in (lambda a=answers: self._requests(a), answers.carry):
+                threading.Thread(target=serve, daemon=True).start()
+
+    def _requests(self, answers: Answers) -> None:
+        client, server = answers.client, answers.server
+        with suppress(OSError):
+            while data := client.recv(1 << 20):
+                cut = self._cut(data)
+                if cut:
+                    self.cuts += 1
+                    if cut.moment == "before the request":
+                        cut.meanwhile()
+                        break
+                    answers.cut = cut
+                server.sendall(data)
+        _end(client)
+        _end(server)
+
+    def _cut(self, data: bytes) -> Cut | None:
+        with self._lock:
+            for cut in self._coming:
+                if cut.mark in data:
+                    if cut.skip == 0:
+                        self._coming.remove(cut)
+                        return cut
+                    cut.skip -= 1
+        return None
+
+
+@dataclass
+class Answers:
+    """The way back of one connection, until it is cut."""
+
+    client: socket.socket
+    server: socket.socket
+    cut: Cut | None = None
+
+    def carry(self) -> None:
+        with suppress(OSError):
+            while data := self.server.recv(1 << 20):
+                if self.cut:
+                    self.cut.meanwhile()
+                    if self.cut.moment == "inside the answer":
+                        self.client.sendall(data[: len(data) // 2])
+                    break
+                self.client.sendall(data)
+        _end(self.client)
+        _end(self.server)
+
+
+def _end(stream: socket.socket) -> None:
+    with suppress(OSError):
+        stream.shutdown(socket.SHUT_RDWR)
+    stream.close()
+
+
+@contextmanager
+def way_to(url: str) -> Iterator[Way]:
+    """A way to the server on a unix socket that has this URL."""
+    with scratch_directory() as home:
+        way = Way(Path(url.removeprefix("unix://")), home)
+        try:
+            yield way
+        finally:
+            with suppress(FileNotFoundError):
+                way.close()
