@@ -29,3 +29,10 @@ local function retain(queue)
     place(AGENDA, 'complete:' .. queue, oldest[2] + limits.keep_age)
   end
 end
+
+local function keeps_too_much(queue)
+  local kept = key('complete', queue)
+  local limits = settings(queue)
+  return redis.call('ZCARD', kept) > limits.keep_count
+    or redis.call('ZCOUNT', kept, '-inf', now - limits.keep_age) > 0
+end

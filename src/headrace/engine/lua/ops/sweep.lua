@@ -5,6 +5,9 @@
 -- uses   keys now reclaim promote notices retain tidy settings commit
 -- reply  1 when nothing is left to do, else 0
 
+local QUEUES_PRUNED_AT_MOST = 4
+local pruned = 0
+
 local done = reclaim()
 for queue in each() do
   done = promote(queue) and done
@@ -12,6 +15,11 @@ for queue in each() do
   if late > 0 then
     wake(queue, late)
   end
+  if pruned < QUEUES_PRUNED_AT_MOST and keeps_too_much(queue) then
+    retain(queue)
+    pruned = pruned + 1
+  end
+  done = done and not keeps_too_much(queue)
 end
 done = tidy() and done
 return commit(done and 1 or 0)
