@@ -1,0 +1,70 @@
+"""The event log keeps to its limits of age and number, and counts what it drops."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from headrace import Client, Queue
+from headrace.testing import Clock
+from tests.dump import dump
+
+SLACK = 512  # the log is cut in pieces, so that cutting costs next to nothing
+
+
+def kept(hr: Client) -> list[int]:
+    """The numbers of the events that are left."""
+    return [event.number for event in hr.events()]
+
+
+def dropped(hr: Client) -> int:
+    [about] = [dict(value) for key, (_, value) in dump(hr).items() if key.endswith("}:log")]
+    return int(about.get(b"trimmed", 0))
+
+
+def test_old_events_go_and_are_counted(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.put_many(range(3000))
+    clock.tick(timedelta(days=7, milliseconds=1))
+    queue.put_many(range(600))
+
+    assert 3000 - SLACK <= dropped(hr) <= 3000
+    assert kept(hr) == list(range(dropped(hr) + 1, 3601))
+
+
+def test_young_events_stay(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.put_many(range(3000))
+    clock.tick(timedelta(days=7))
+    queue.put_many(range(600))
+    hr.sweep()
+
+    assert (dropped(hr), kept(hr)) == (0, list(range(1, 3601)))
+
+
+def test_an_idle_log_is_cut_too(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.put_many(range(3000))
+    clock.tick(timedelta(days=7, milliseconds=1))
+
+    hr.sweep()
+
+    assert dropped(hr) >= 3000 - SLACK
+    assert kept(hr) == list(range(dropped(hr) + 1, 3001))
+
+
+def test_too_many_events_are_cut_to_their_number(hr: Client, queue: Queue) -> None:
+    hr.config.set("events_count", 1000)
+
+    queue.put_many(range(5000))
+
+    assert 1000 <= len(kept(hr)) <= 1000 + SLACK
+    assert kept(hr) == list(range(dropped(hr) + 1, 5001))
+
+
+def test_a_log_that_was_cut_to_nothing_goes_on_with_the_next_number(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.put_many(range(3000))
+    clock.tick(timedelta(days=8))
+    hr.sweep()
+
+    queue.put(1)
+
+    assert kept(hr)[-1] == 3001
