@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from headrace.engine.script import source
+from headrace.engine.source import source
 from headrace.errors import (
     HeadraceError,
     JobExists,

@@ -1,0 +1,107 @@
+"""The Lua files and what their headers declare: arguments, what they use, refusals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from headrace.engine.profile import lua_defaults
+
+LUA = files("headrace.engine") / "lua"
+LATER = re.compile(r"-- later\s{2,}(.*)")
+
+_DECLARES = re.compile(r"-- (args|each|uses|error)\s{2,}(.*)")
+_READ = {
+    "": "{}",
+    "int": "tonumber({})",
+    "number": "tonumber({})",
+    "flag": "{} == '1'",
+    "optional": "string.sub({}, 1, 1) == '=' and string.sub({}, 2) or nil",
+    "packed": "{} ~= '' and cmsgpack.unpack({}) or nil",
+}
+FIRST_ARGUMENT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A named argument of an operation and how its text is read."""
+
+    name: str
+    kind: str
+
+    def read(self, position: str) -> str:
+        return _READ[self.kind].replace("{}", f"ARGV[{position}]")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One Lua file and what its header declares."""
+
+    name: str
+    text: str
+    args: tuple[Argument, ...] = ()
+    each: tuple[Argument, ...] = ()
+    uses: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def argument_lines(self) -> Iterator[str]:
+        """Lua that names the arguments, and an iterator over what is given for each job."""
+        if self.args:
+            names = ", ".join(argument.name for argument in self.args)
+            reads = ", ".join(
+                argument.read(str(FIRST_ARGUMENT + index))
+                for index, argument in enumerate(self.args)
+            )
+            yield f"local {names} = {reads}"
+        if self.each:
+            step, start = len(self.each), FIRST_ARGUMENT + len(self.args)
+            reads = ", ".join(
+                argument.read(f"at + {index}" if index else "at")
+                for index, argument in enumerate(self.each)
+            )
+            yield (
+                f"local function each() local at = {start - step} return function() "
+                f"at = at + {step} if at <= #ARGV then return {reads} end end end"
+            )
+
+
+@cache
+def source(name: str) -> Source:
+    """A Lua file by its name below engine/lua, such as ops/put."""
+    if name == "lib/defaults":
+        return Source(name, lua_defaults())
+    return parsed(name, (LUA / f"{name}.lua").read_text())
+
+
+def parsed(name: str, text: str) -> Source:
+    """A Lua text with what its header declares; `later` may also stand in its body."""
+    declared: dict[str, list[str]] = {}
+    for line in text.split("\n\n", 1)[0].splitlines():
+        found = _DECLARES.match(line)
+        if found:
+            declared.setdefault(found[1], []).extend(found[2].split())
+    return Source(
+        name,
+        text,
+        args=tuple(_argument(word) for word in declared.get("args", ())),
+        each=tuple(_argument(word) for word in declared.get("each", ())),
+        uses=tuple(declared.get("uses", ())),
+        later=tuple(name for found in LATER.findall(text) for name in found.split()),
+        errors=tuple(declared.get("error", ())),
+    )
+
+
+def _argument(word: str) -> Argument:
+    name, _, kind = word.partition(":")
+    return Argument(name, kind)
+
+
+def operations() -> list[str]:
+    """The names of all operations."""
+    return sorted(
+        item.name.removesuffix(".lua") for item in (LUA / "ops").iterdir() if item.name[0] != "."
+    )
