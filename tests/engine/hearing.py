@@ -62,8 +62,8 @@ def listening(hr: Client, url: str, *channels: str) -> Iterator[Listener]:
 
 
 @contextmanager
-def commands(url: str) -> Iterator[list[str]]:
-    """The commands that clients send within the block; what scripts do is not among them."""
+def commands(url: str, *, of_scripts: bool = False) -> Iterator[list[str]]:
+    """The commands that clients send within the block, or those that their scripts carry out."""
     found: list[str] = []
     with redis.Redis.from_url(url) as speaker, redis.Redis.from_url(url) as server:
         speaker.ping()
@@ -71,7 +71,7 @@ def commands(url: str) -> Iterator[list[str]]:
             yield found
             speaker.echo(END.decode())
             while END.decode() not in (line := monitor.next_command())["command"]:
-                if line["client_type"] != "lua":
+                if (line["client_type"] == "lua") == of_scripts:
                     found.append(line["command"])
 
 

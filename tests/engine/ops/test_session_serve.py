@@ -1,0 +1,82 @@
+"""session_serve: a worker says which queues it serves, and hears how much waits there."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace import Client, InvalidArgument, Queue, SessionEnded, SessionRequired
+from headrace.testing import Clock, open_with_clock
+from tests.dump import dump
+from tests.engine.sessions import serving
+from tests.engine.shortcuts import ids
+from tests.proof import proves
+
+
+@proves("W-33")
+def test_who_serves_a_queue_is_told_at_once_how_many_jobs_wait(hr: Client, queue: Queue) -> None:
+    session = hr.session("w1")
+    assert session.serve("mail") == 0
+    queue.put_many(range(5))
+    queue.put("later", delay=5)
+    queue.pop("w1")
+
+    assert session.serve("mail") == 4
+    assert hr.workers()[0].queues == ["mail"]
+
+
+@proves("W-33", "W-40")
+@pytest.mark.parametrize("end", ["lapse", "end", "replace"])
+def test_only_a_live_session_serves(hr: Client, clock: Clock, end: str) -> None:
+    session = hr.session("w1")
+    if end == "lapse":
+        clock.tick(3)
+    elif end == "end":
+        session.end()
+    else:
+        hr.session("w1")
+    before = dump(hr)
+
+    with pytest.raises(SessionEnded):
+        session.serve("mail")
+
+    assert dump(hr) == before
+
+
+@proves("W-33")
+def test_a_worker_may_serve_several_queues(hr: Client) -> None:
+    queues = [hr.queue(name) for name in ("b", "a")]
+    for queue in queues:
+        queue.configure(profile="task")
+    serving(hr, "w1", *queues)
+
+    for queue in queues:
+        job_id = queue.put("x")
+        assert ids(queue.pop("w1")) == [job_id]
+    assert hr.workers()[0].queues == ["a", "b"]
+
+
+def test_what_a_session_served_is_not_served_by_the_next_of_its_name(
+    hr: Client, queue: Queue
+) -> None:
+    queue.configure(profile="task")
+    serving(hr, "w1", queue).end()
+
+    hr.session("w1")
+
+    with pytest.raises(SessionRequired):
+        queue.pop("w1")
+
+
+def test_the_queue_must_have_a_proper_name(hr: Client) -> None:
+    session = hr.session("w1")
+
+    with pytest.raises(InvalidArgument):
+        session.serve("")
+
+
+def test_waiting_jobs_of_all_shards_are_counted(url: str) -> None:
+    hr, _ = open_with_clock(url, shards=3)
+    with hr:
+        hr.queue("mail").put_many(range(20))
+
+        assert hr.session("w1").serve("mail") == 20

@@ -1,0 +1,161 @@
+"""session_start: a worker begins a session; what an earlier one of its name held goes back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from headrace import Client, InvalidArgument, LeaseLost, Queue, SessionEnded
+from headrace.testing import Clock, open_with_clock
+from tests.dump import dump
+from tests.engine.hearing import commands, listening
+from tests.engine.sessions import serving
+from tests.engine.shortcuts import drain, found, pop_one
+from tests.proof import proves
+
+
+@proves("W-30")
+def test_a_worker_is_listed_and_lives_three_seconds(hr: Client, clock: Clock) -> None:
+    session = hr.session("w1")
+
+    [worker] = hr.workers()
+    assert (worker.name, worker.expires_in, worker.started) == ("w1", 3.0, clock.now)
+    clock.tick(2.999)
+    assert session.renew() == 3.0
+    clock.tick(3)
+    with pytest.raises(SessionEnded):
+        session.renew()
+
+
+@proves("W-30")
+def test_a_session_starts_by_one_command(hr: Client, url: str) -> None:
+    hr.session("warm")
+
+    with commands(url) as sent:
+        hr.session("w1")
+
+    assert [line.split()[0] for line in sent] == ["EVALSHA"]
+
+
+@proves("W-39")
+def test_a_session_is_as_long_as_the_caller_says(hr: Client, clock: Clock) -> None:
+    short, long = hr.session("short", ttl=0.5), hr.session("long", ttl=timedelta(minutes=5))
+
+    clock.tick(1)
+
+    with pytest.raises(SessionEnded):
+        short.renew()
+    assert long.renew() == 300
+
+
+@proves("W-39")
+def test_a_session_without_a_length_never_ends_by_itself(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    session = hr.session("w1", ttl=None)
+    queue.put("x")
+    lease = pop_one(queue, "w1", lease=10**9)
+
+    clock.tick(timedelta(days=1000))
+    hr.sweep()
+
+    assert session.renew() is None
+    assert hr.workers()[0].expires_in is None
+    assert lease.complete() == "complete"
+
+
+@proves("W-39")
+def test_the_same_name_in_another_namespace_is_another_worker(hr: Client, url: str) -> None:
+    other, _ = open_with_clock(url)
+    with other:
+        session = other.session("w1")
+        hr.session("w1")
+
+        assert session.renew() == 3.0
+
+
+def test_a_worker_of_the_same_name_is_not_the_same_worker(hr: Client, queue: Queue) -> None:
+    former = serving(hr, "w1", queue)
+    queue.put("x")
+    lease = pop_one(queue, "w1")
+
+    present = serving(hr, "w1", queue)
+
+    with pytest.raises(SessionEnded):
+        former.renew()
+    with pytest.raises(SessionEnded):
+        former.end()
+    with pytest.raises(LeaseLost):
+        lease.complete()
+    assert present.renew() == 3.0
+    assert pop_one(queue, "w1").id == lease.id
+
+
+def test_a_restart_returns_to_the_front_what_the_name_held(
+    hr: Client, queue: Queue, url: str
+) -> None:
+    serving(hr, "w1", queue)
+    put = queue.put_many(range(4))
+    leases = queue.pop("w1", count=2)
+    with (
+        listening(hr, url, "queue:mail") as workers,
+        listening(hr, url, "worker:w1") as former,
+    ):
+        hr.session("w1")
+
+        assert workers.messages() == ["work 2"]
+        assert sorted(former.told()) == sorted(["lost", lease.id, lease.token] for lease in leases)
+    assert drain(queue, "other") == put
+
+
+def test_a_job_that_kills_a_worker_that_restarts_at_once_is_failed_in_the_end(
+    hr: Client, queue: Queue
+) -> None:
+    job_id = queue.put("poison", retries=2)
+
+    for attempt in (1, 2, 3):
+        serving(hr, "w1", queue)
+        assert pop_one(queue, "w1").attempt == attempt
+    serving(hr, "w1", queue)
+
+    job = found(hr, job_id)
+    assert job.state == "failed"
+    assert job.failure is not None
+    assert job.failure.type == "retries exhausted"
+
+
+def test_a_restart_of_a_worker_that_held_very_many_jobs(hr: Client, queue: Queue) -> None:
+    serving(hr, "w1", queue)
+    put = queue.put_many(range(600))
+    queue.pop("w1", count=500)
+    queue.pop("w1", count=90)
+
+    session = hr.session("w1")
+
+    assert session.renew() == 3.0
+    assert queue.counts().waiting == 600
+    assert drain_in_bulk(queue) == put
+
+
+def drain_in_bulk(queue: Queue) -> list[str]:
+    served: list[str] = []
+    while leases := queue.pop("other", count=200):
+        served += [lease.id for lease in leases]
+    return served
+
+
+@pytest.mark.parametrize("worker", ["", "a\nb", "x" * 251, 7])
+def test_a_worker_must_have_a_proper_name(hr: Client, worker: str) -> None:
+    before = dump(hr)
+
+    with pytest.raises(InvalidArgument):
+        hr.session(worker)
+
+    assert dump(hr) == before
+
+
+@pytest.mark.parametrize("ttl", [-1, "long", float("nan")])
+def test_a_session_must_have_a_proper_length(hr: Client, ttl: float) -> None:
+    with pytest.raises(InvalidArgument):
+        hr.session("w1", ttl=ttl)

@@ -1,0 +1,97 @@
+"""workers: who has a session, what they serve and how much they hold."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from headrace import Client, Queue
+from headrace.testing import Clock, open_with_clock
+from tests.dump import dump
+from tests.engine.sessions import lapse, serving
+from tests.engine.shortcuts import pop_one
+from tests.proof import proves
+
+
+@proves("W-22", "W-45")
+def test_a_worker_is_shown_with_what_it_serves_and_holds(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    other = hr.queue("letters")
+    started = clock.now
+    serving(hr, "w1", queue, other)
+    serving(hr, "w2", queue)
+    queue.put_many(range(3))
+    other.put("x")
+    queue.pop("w1", count=2)
+    pop_one(other, "w1")
+    clock.tick(1)
+
+    first, second = hr.workers()
+
+    assert (first.name, first.queues, first.jobs) == ("w1", ["letters", "mail"], 3)
+    assert (first.started, first.expires_in) == (started, 2.0)
+    assert first.about == f"{socket.gethostname()} pid {os.getpid()}"
+    assert (second.name, second.queues, second.jobs) == ("w2", ["mail"], 0)
+
+
+@proves("W-45", "TD-01")
+def test_every_role_has_one_key(hr: Client, queue: Queue) -> None:
+    serving(hr, "w1", queue)
+    queue.put_many(["x", "x" * 5000])
+    queue.pop("w1")
+    queue.put("later", delay=5)
+    lease = pop_one(queue, "w1")
+
+    prefix = f"hr:{{{hr.core.namespace}:0}}:"
+    keys = dump(hr)
+
+    assert all(key.startswith(prefix) for key in keys)
+    held = keys[f"{prefix}held:w1"][1][::2]
+    assert f"mail\0{lease.id}".encode() in held
+    assert {key.removeprefix(prefix).split(":")[0] for key in keys} == {
+        *("agenda", "books", "data", "days", "events", "held", "histogram", "job", "log", "meta"),
+        *("queues", "running", "scheduled", "serves", "session", "sessions", "settings", "stats"),
+    }
+
+
+def test_a_worker_without_a_session_is_not_listed(hr: Client, queue: Queue) -> None:
+    queue.put("x")
+    pop_one(queue, "w1")
+
+    assert hr.workers() == []
+
+
+def test_a_dead_worker_is_listed_until_it_is_noticed(hr: Client, clock: Clock) -> None:
+    hr.session("dead")
+    peer = hr.session("peer")
+    lapse(clock, peer)
+
+    assert [(worker.name, worker.expires_in) for worker in hr.workers()] == [
+        ("dead", 0.0),
+        ("peer", 3.0),
+    ]
+    hr.sweep()
+    assert [worker.name for worker in hr.workers()] == ["peer"]
+
+
+def test_pages_of_workers_are_by_name(hr: Client) -> None:
+    for name, ttl in (("a", 4), ("b", 3), ("c", 2), ("d", 1)):
+        hr.session(name, ttl=ttl)
+
+    pages = [[worker.name for worker in hr.workers(offset=at, count=2)] for at in (0, 2, 4)]
+
+    assert pages == [["a", "b"], ["c", "d"], []]
+
+
+def test_what_a_worker_holds_on_all_shards_is_counted(url: str) -> None:
+    hr, _ = open_with_clock(url, shards=3)
+    with hr:
+        queue = hr.queue("mail")
+        serving(hr, "w1", queue)
+        queue.put_many(range(20))
+        queue.pop("w1", count=12)
+
+        [worker] = hr.workers()
+
+        assert (worker.jobs, worker.queues) == (12, ["mail"])
