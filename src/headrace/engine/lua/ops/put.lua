@@ -26,6 +26,7 @@ local function apply_options(job, own)
   local retries = option(own, 'retries')
   if retries ~= nil then
     job.retries = retries
+    job.remaining = retries
   end
   local result_ttl = option(own, 'result_ttl')
   if result_ttl then
