@@ -1,0 +1,133 @@
+"""Every operation is one script, by the server's clock, on keys of its shard alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+import redis
+
+import headrace
+from headrace import Client, Queue
+from headrace.engine.script import LIBRARY, operations
+from headrace.testing import Clock, open_with_clock
+from tests.engine.hearing import commands
+from tests.engine.shortcuts import found, pop_one
+from tests.proof import proves
+
+
+def live(hr: Client) -> list[Callable[[], object]]:
+    """What happens to a few jobs, operation by operation."""
+    queue = hr.queue("mail")
+
+    def with_lease(action: Callable[[headrace.Lease], object]) -> Callable[[], object]:
+        return lambda: action(leases.pop())
+
+    leases: list[headrace.Lease] = []
+    return [
+        lambda: queue.put(1, id="x"),
+        lambda: queue.put_many([2, 3, 4, 5, 6, 7]),
+        lambda: queue.put("moved" * 1000, id="x"),
+        lambda: leases.extend(queue.pop("w1", count=7)),
+        lambda: leases[0].heartbeat(data="new"),
+        lambda: leases[0].log("line"),
+        lambda: leases[0].progress(0.5),
+        with_lease(lambda lease: lease.complete("result")),
+        with_lease(lambda lease: lease.complete(next="archive", delay=5)),
+        with_lease(lambda lease: lease.fail("flaky", retry_in=1)),
+        with_lease(lambda lease: lease.fail("broken")),
+        with_lease(lambda lease: hr.fail(lease.id, "by hand")),
+        with_lease(lambda lease: lease.release()),
+        with_lease(lambda lease: hr.timeout(lease.id)),
+        lambda: hr.retry("x"),
+        lambda: hr.requeue("x", "other"),
+        lambda: hr.prioritise("x", -1),
+        lambda: hr.cancel("x"),
+        lambda: queue.peek(5),
+        queue.stats,
+        queue.counts,
+        lambda: queue.jobs("waiting"),
+        lambda: hr.job("x"),
+        hr.failures,
+        lambda: hr.failed("broken"),
+        lambda: queue.configure(retries=2),
+        queue.settings,
+        lambda: hr.config.set("lease", 5),
+        hr.config.get,
+    ]
+
+
+@proves("Q-01")
+def test_every_operation_is_one_call_of_one_script_with_one_key(url: str) -> None:
+    warm_up, _ = open_with_clock(url)
+    with warm_up:
+        for step in live(warm_up):
+            step()
+    client, _ = open_with_clock(url)
+    with client:
+        for step in live(client):
+            with commands(url) as sent:
+                step()
+            [command] = sent
+            name, _, keys, first_key = command.split()[:4]
+            assert (name, keys, first_key) == ("EVALSHA", "1", client.core.key(0, ""))
+
+
+@proves("QD-16")
+@pytest.mark.parametrize("operation", operations())
+def test_every_script_loads_on_every_server(url: str, operation: str) -> None:
+    with redis.Redis.from_url(url) as server:
+        script = LIBRARY[operation]
+        assert server.script_load(script.text) == script.sha
+
+
+@proves("QD-16")
+def test_scripts_touch_only_keys_with_the_tag_of_their_shard(url: str) -> None:
+    client, clock = open_with_clock(url, shards=3)
+    with client, redis.Redis.from_url(url) as server:
+        before = set(server.keys())
+        for _ in range(4):
+            for step in live(client)[:4]:
+                step()
+            clock.tick(3600)
+            client.sweep()
+        made = set(server.keys()) - before
+
+    tags = {key.decode().partition("}")[0] for key in made}
+    assert tags == {f"hr:{{{client.core.namespace}:{shard}" for shard in range(3)}
+
+
+@proves("Q-02", "QD-08")
+def test_every_moment_is_the_servers_in_utc(hr: Client, queue: Queue, clock: Clock) -> None:
+    assert abs(clock.now - datetime.now(UTC)) > timedelta(hours=1)
+
+    queue.put(1, id="x", delay=5)
+    due = found(hr, "x").due
+    clock.tick(5)
+    lease = pop_one(queue, lease=30)
+
+    job = found(hr, "x")
+    assert due == clock.now
+    assert (lease.popped_at, job.expires) == (clock.now, clock.now + timedelta(seconds=30))
+    assert job.put_at == clock.now - timedelta(seconds=5)
+    assert {event.at.tzinfo for event in hr.events()} == {UTC}
+
+
+@proves("Q-02", "QD-08")
+def test_without_a_test_clock_it_is_the_time_of_the_server(url: str) -> None:
+    with (
+        headrace.connect(url, namespace=f"real-{uuid4()}") as client,
+        redis.Redis.from_url(url) as server,
+    ):
+        first = server_time(server)
+        client.queue("mail").put(1, id="x")
+        last = server_time(server)
+
+        assert first <= found(client, "x").put_at <= last
+
+
+def server_time(server: redis.Redis) -> datetime:
+    seconds, micros = server.time()
+    return datetime.fromtimestamp(seconds, UTC) + timedelta(milliseconds=micros // 1000)

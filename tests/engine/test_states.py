@@ -1,0 +1,225 @@
+"""Every operation on a job in every state: what becomes of it, or why it is refused.
+
+A refused operation changes nothing and tells nobody anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headrace import (
+    Client,
+    HeadraceError,
+    JobError,
+    JobNotFound,
+    Lease,
+    LeaseLost,
+    Queue,
+    WrongState,
+)
+from headrace.engine.states import STATES
+from headrace.testing import Clock
+from tests.dump import dump
+from tests.engine.hearing import listening
+from tests.engine.shortcuts import pop_one
+from tests.proof import proves
+
+# The state of the job afterwards, or the error; "-" is nothing done and no error either. A job that
+# is "taken" runs with somebody else: it is lost for its lease, operators see no difference.
+TABLE = """
+                    absent  waiting   scheduled  running    taken      failed    complete
+lease.heartbeat     GONE    LOST      LOST       running    LOST       LOST      LOST
+lease.progress      GONE    LOST      LOST       running    LOST       LOST      LOST
+lease.log           GONE    LOST      LOST       running    LOST       LOST      LOST
+lease.complete      GONE    LOST      LOST       complete   LOST       LOST      LOST
+lease.next          GONE    LOST      LOST       waiting    LOST       LOST      LOST
+lease.fail          GONE    LOST      LOST       failed     LOST       LOST      LOST
+lease.try_again     GONE    LOST      LOST       scheduled  LOST       LOST      LOST
+lease.release       GONE    LOST      LOST       waiting    LOST       LOST      LOST
+cancel              -       absent    absent     absent     absent     absent    -
+fail                GONE    failed    failed     failed     failed     failed    WRONG
+finish              GONE    WRONG     WRONG      complete   complete   WRONG     WRONG
+prioritise          GONE    waiting   scheduled  running    running    failed    WRONG
+release             GONE    WRONG     WRONG      waiting    waiting    WRONG     WRONG
+requeue             GONE    waiting   waiting    waiting    waiting    waiting   waiting
+retry               GONE    WRONG     WRONG      WRONG      WRONG      waiting   WRONG
+timeout             GONE    WRONG     WRONG      waiting    waiting    WRONG     WRONG
+"""
+
+ERRORS: dict[str, type[JobError]] = {"GONE": JobNotFound, "LOST": LeaseLost, "WRONG": WrongState}
+
+
+def take_over(queue: Queue, clock: Clock) -> None:
+    clock.tick(30)
+    queue.pop("w2", lease=30)
+
+
+BRING: dict[str, Callable[[Client, Queue, Clock, Lease], object]] = {
+    "absent": lambda hr, _queue, _clock, _lease: hr.cancel("x"),
+    "waiting": lambda _hr, _queue, _clock, lease: lease.release(),
+    "scheduled": lambda _hr, _queue, _clock, lease: lease.release(delay=60),
+    "running": lambda _hr, _queue, _clock, _lease: None,
+    "taken": lambda _hr, queue, clock, _lease: take_over(queue, clock),
+    "failed": lambda _hr, _queue, _clock, lease: lease.fail("broken"),
+    "complete": lambda _hr, _queue, _clock, lease: lease.complete(),
+}
+
+OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
+    "lease.heartbeat": lambda _hr, lease: lease.heartbeat(data="new"),
+    "lease.progress": lambda _hr, lease: lease.progress(0.5, "note"),
+    "lease.log": lambda _hr, lease: lease.log("line"),
+    "lease.complete": lambda _hr, lease: lease.complete("result", data="new"),
+    "lease.next": lambda _hr, lease: lease.complete(next="archive"),
+    "lease.fail": lambda _hr, lease: lease.fail("other", data="new"),
+    "lease.try_again": lambda _hr, lease: lease.fail("other", retry_in=5),
+    "lease.release": lambda _hr, lease: lease.release(),
+    "cancel": lambda hr, _lease: hr.cancel("x"),
+    "fail": lambda hr, _lease: hr.fail("x", "other"),
+    "finish": lambda hr, _lease: hr.finish("x", "result"),
+    "prioritise": lambda hr, _lease: hr.prioritise("x", -1),
+    "release": lambda hr, _lease: hr.release("x"),
+    "requeue": lambda hr, _lease: hr.requeue("x"),
+    "retry": lambda hr, _lease: hr.retry("x"),
+    "timeout": lambda hr, _lease: hr.timeout("x"),
+}
+
+
+Cell = tuple[str, str, str]
+
+
+def cells() -> list[Cell]:
+    head, *rows = [line.split() for line in TABLE.strip().splitlines()]
+    return [
+        (operation, state, outcome)
+        for operation, *outcomes in rows
+        for state, outcome in zip(head, outcomes, strict=True)
+    ]
+
+
+ACCEPTED = [cell for cell in cells() if cell[2] not in ERRORS and cell[2] != "-"]
+REFUSED = [cell for cell in cells() if cell[2] in ERRORS]
+IGNORED = [cell[:2] for cell in cells() if cell[2] == "-"]
+
+
+def bring(hr: Client, queue: Queue, clock: Clock, state: str) -> Lease:
+    """Brings a job into a state; the lease under which it once ran."""
+    queue.put("old", id="x")
+    lease = pop_one(queue, worker="w1", lease=30)
+    BRING[state](hr, queue, clock, lease)
+    assert state_of(hr) == ("running" if state == "taken" else state)
+    return lease
+
+
+def state_of(hr: Client) -> str:
+    job = hr.job("x")
+    return "absent" if job is None else job.state
+
+
+def refusal_of(operation: str, hr: Client, lease: Lease) -> HeadraceError | None:
+    """The error, raised or as the answer for the one job of a batch."""
+    try:
+        answer = OPERATIONS[operation](hr, lease)
+    except HeadraceError as error:
+        return error
+    if isinstance(answer, list) and answer and isinstance(answer[0], HeadraceError):
+        return answer[0]
+    return None
+
+
+def test_the_table_knows_every_state_and_operation() -> None:
+    assert (
+        {state for _, state, _ in cells()}
+        == set(BRING)
+        == set(STATES) - {"blocked"}
+        | {
+            "absent",
+            "taken",
+        }
+    )
+    assert {operation for operation, _, _ in cells()} == set(OPERATIONS)
+
+
+@proves("Q-60", "Q-79")
+@pytest.mark.parametrize("cell", ACCEPTED, ids="-".join)
+def test_an_operation_that_applies_brings_the_job_into_its_new_state(
+    hr: Client, queue: Queue, clock: Clock, cell: Cell
+) -> None:
+    operation, state, outcome = cell
+    lease = bring(hr, queue, clock, state)
+
+    assert refusal_of(operation, hr, lease) is None
+
+    assert state_of(hr) == outcome
+    assert hr.audit().problems == []
+
+
+@proves("Q-52", "Q-62", "Q-77", "Q-78")
+@pytest.mark.parametrize("cell", REFUSED, ids="-".join)
+def test_an_operation_that_does_not_apply_says_why_and_changes_nothing(
+    hr: Client, queue: Queue, clock: Clock, cell: Cell
+) -> None:
+    operation, state, outcome = cell
+    lease = bring(hr, queue, clock, state)
+    before = dump(hr)
+
+    refusal = refusal_of(operation, hr, lease)
+
+    assert type(refusal) is ERRORS[outcome]
+    if isinstance(refusal, LeaseLost | WrongState):
+        assert refusal.state == state_of(hr)
+    if isinstance(refusal, LeaseLost):
+        assert refusal.worker == ("w2" if state == "taken" else "")
+    assert dump(hr) == before
+
+
+@proves("QL-01")
+@pytest.mark.parametrize(("operation", "state"), IGNORED)
+def test_what_needs_no_doing_is_no_error_and_changes_nothing(
+    hr: Client, queue: Queue, clock: Clock, operation: str, state: str
+) -> None:
+    lease = bring(hr, queue, clock, state)
+    before = dump(hr)
+
+    assert OPERATIONS[operation](hr, lease) == []
+
+    assert dump(hr) == before
+
+
+@proves("Q-62")
+@pytest.mark.parametrize("state", BRING)
+def test_nobody_is_told_of_what_was_refused(
+    hr: Client, queue: Queue, clock: Clock, url: str, state: str
+) -> None:
+    lease = bring(hr, queue, clock, state)
+    channels = ["queue:mail", "queue:archive", "worker:w1", "worker:w2", "ended:"]
+
+    with listening(hr, url, *channels) as listener:
+        for operation, where, _ in REFUSED:
+            if where == state:
+                assert refusal_of(operation, hr, lease) is not None
+
+        assert listener.heard() == []
+
+
+@proves("Q-52")
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if "." in name])
+def test_a_token_that_was_guessed_is_worth_nothing(
+    hr: Client, queue: Queue, operation: str
+) -> None:
+    queue.put("old", id="x")
+    lease = pop_one(queue)
+    before = dump(hr)
+
+    for token in ("1.guess", lease.token[:-1], lease.token + "x", "1.", "1", "x" * 40):
+        forged = with_token(lease, token)
+        assert isinstance(refusal_of(operation, hr, forged), LeaseLost)
+
+    assert dump(hr) == before
+
+
+def with_token(lease: Lease, token: str) -> Lease:
+    forged = Lease(lease.core, lease._popped)
+    forged.token = token
+    return forged
