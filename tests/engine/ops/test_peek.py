@@ -125,6 +125,22 @@ def test_peek_leaves_out_what_was_not_started_in_time(
     assert shown == ids(queue.pop("w2")) == ["next"]
 
 
+@proves("Q-46")
+def test_peek_shows_what_a_dead_worker_held_once_it_was_returned(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    hr.session("dead", ttl=3)
+    queue.put(1, id="first")
+    queue.put(1, id="second")
+    queue.pop("dead")
+    clock.tick(3)
+    hr.sweep()
+
+    shown = ids(queue.peek(2))
+
+    assert shown == ids(queue.pop("w2", count=2)) == ["first", "second"]
+
+
 @proves("QD-12")
 @pytest.mark.parametrize("count", [0, -1, 1001, 1.0, True, "1", None])
 def test_a_count_is_a_whole_number_from_1_to_1000(queue: Queue, count: Any) -> None:

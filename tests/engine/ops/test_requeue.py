@@ -64,6 +64,17 @@ def test_a_requeued_job_goes_to_the_back(hr: Client, queue: Queue) -> None:
     assert drain(queue) == ["y", "x"]
 
 
+@proves("QL-03")
+def test_a_requeued_job_has_all_its_retries_again(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x", retries=2)
+    pop_one(queue).fail("flaky", retry_in=0)
+    assert found(hr, "x").remaining == 1
+
+    hr.requeue("x")
+
+    assert found(hr, "x").remaining == 2
+
+
 @proves("QL-23")
 def test_a_requeue_may_be_delayed(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")

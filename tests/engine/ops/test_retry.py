@@ -33,6 +33,18 @@ def test_a_failed_job_waits_again_without_its_failure(hr: Client, queue: Queue) 
     assert queue.stats().failures == 1
 
 
+@proves("QL-02", "QL-03")
+def test_a_job_that_is_retried_has_all_its_retries_again(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x", retries=2)
+    while pop_one(queue).fail("flaky", retry_in=0) == "waiting":
+        pass
+    assert found(hr, "x").remaining == 0
+
+    hr.retry("x")
+
+    assert found(hr, "x").remaining == 2
+
+
 @proves("QL-02")
 def test_retried_jobs_go_to_the_back(hr: Client, queue: Queue) -> None:
     fail(queue, "x")
