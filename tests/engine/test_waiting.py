@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from uuid import uuid4
 
@@ -12,7 +13,7 @@ import headrace
 from headrace import Client, Queue
 from headrace.client.talk import Hear, Listen, Send
 from headrace.client.talks import popping
-from headrace.testing import Clock, open_with_clock
+from headrace.testing import Clock, open_with_clock, settable_clock
 from tests.engine.hearing import commands, meanwhile, until_listened_to
 from tests.engine.sessions import serving
 from tests.engine.shortcuts import ids, pop_one
@@ -186,6 +187,20 @@ def test_a_worker_of_a_task_queue_waits_like_any_other(hr: Client, queue: Queue)
         until_listened_to(hr, "queue:mail")
         job_id = queue.put("x")
         assert popped.result(timeout=popping.SAFETY_POLL / 2) == [job_id]
+
+
+async def test_an_awaiting_pop_returns_as_soon_as_another_puts(
+    hr: Client, queue: Queue, url: str
+) -> None:
+    library, namespace = settable_clock(), hr.core.namespace
+    async with await headrace.connect_async(url, namespace=namespace, library=library) as other:
+        waiting = asyncio.create_task(other.queue("mail").pop("w", wait=LONG))
+        await asyncio.to_thread(until_listened_to, hr, "queue:mail")
+        job_id = await asyncio.to_thread(queue.put, "x")
+
+        leases = await asyncio.wait_for(waiting, popping.SAFETY_POLL / 2)
+
+        assert ids(leases) == [job_id]
 
 
 def test_a_waiting_pop_listens_no_longer_than_needed(hr: Client, queue: Queue) -> None:

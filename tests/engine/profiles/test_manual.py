@@ -56,7 +56,7 @@ def test_a_pop_makes_the_job_running_and_notes_when(
     assert job.history[-1].popped == clock.now
 
 
-@proves("T-41", "TD-10")
+@proves("T-41", "T-45", "TD-10")
 @pytest.mark.parametrize("transition", TRANSITIONS)
 def test_every_transition_is_one_command(
     hr: Client, manual: Queue, url: str, transition: str
