@@ -14,7 +14,7 @@ HeadraceError
 ├── NoResult                the job has no result (yet)
 ├── NamespaceMismatch       the namespace was made with other settings than the ones asked for
 ├── EmbeddedServerError     the embedded server cannot be started or stopped
-├── ServerUnavailable       the server did not answer, also after retries; .maybe_done
+├── ServerUnavailable       the server did not answer, also after retries, or refused; .maybe_done
 └── ScriptError             a fault in Headrace itself: .op and .where
 """
 
@@ -127,7 +127,7 @@ class EmbeddedServerError(HeadraceError):
 
 
 class ServerUnavailable(HeadraceError):
-    """The server did not answer. If maybe_done, the operation may have been carried out."""
+    """The server did not answer, or refused. If maybe_done, the call may have been carried out."""
 
     def __init__(self, message: str, *, maybe_done: bool) -> None:
         super().__init__(message)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from headrace.client.core import Core
 from headrace.client.talk import Talk, ask
 from headrace.engine.call import Arg, Call
+from headrace.errors import ServerUnavailable
 
 T = TypeVar("T")
 Row = tuple[Arg, ...]
@@ -36,7 +37,11 @@ def in_batches(
     answers: dict[int, T] = {}
     for turn in turns(core, rows):
         calls = [(shard, make([rows[i] for i in positions])) for shard, positions in turn]
-        replies = yield from ask(core, calls)
+        try:
+            replies = yield from ask(core, calls)
+        except ServerUnavailable as error:
+            error.maybe_done = error.maybe_done or bool(answers)
+            raise
         for (_, positions), found in zip(turn, replies, strict=True):
             answers.update(zip(positions, found, strict=True))
     return [answers[position] for position in range(len(rows))]

@@ -63,6 +63,8 @@ _NAMED: dict[str, type[Raw | Json | Msgpack]] = {"raw": Raw, "json": Json, "msgp
 def codec_of(codec: str | Codec) -> Codec:
     """A codec by name, or as given."""
     if not isinstance(codec, str):
+        if not (callable(getattr(codec, "encode", None)) and callable(getattr(codec, "decode", None))):
+            raise InvalidArgument(f"a codec has encode and decode, {codec!r} has not")
         return codec
     try:
         return _NAMED[codec]()

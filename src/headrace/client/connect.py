@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from redis import asyncio as redis_asyncio
@@ -28,6 +28,8 @@ from headrace.engine import check
 from headrace.engine.check import Limits, Span, milliseconds
 from headrace.engine.script import LIBRARY, Library
 from headrace.errors import InvalidArgument, NamespaceMismatch
+
+T = TypeVar("T")
 
 LAYOUT = 1
 CONNECTIONS = 10_000
@@ -63,22 +65,48 @@ def wanted(
     check.namespace(namespace)
     if shards is not None:
         check.whole("shards", shards, 1, 1024)
+    _check_url(url)
     found = Wanted(
         url="" if url is None else url,
         namespace=namespace,
         shards=shards,
         codec=codec_of(codec),
-        limits=limits or Limits(),
-        library=library or LIBRARY,
+        limits=_instance("limits", limits, Limits) or Limits(),
+        library=_instance("library", library, Library) or LIBRARY,
         retry_for=milliseconds("retry_for", retry_for) / 1000,
         timeout=milliseconds("timeout", timeout) / 1000,
     )
-    if url is not None and urlsplit(url).scheme not in SCHEMES:
+    if found.timeout == 0:
+        raise InvalidArgument("timeout must be more than 0: no server answers at once")
+    return found
+
+
+def _check_url(url: object) -> None:
+    if url is None:
+        return
+    if not isinstance(url, str):
+        raise InvalidArgument(f"the URL must be a str, not {type(url).__name__}")
+    try:
+        scheme = urlsplit(url).scheme
+        if scheme.endswith("+sentinel"):
+            _sentinels(url)
+        elif scheme in SCHEMES:
+            parse_url(url)
+    except InvalidArgument:
+        raise
+    except ValueError as error:
+        raise InvalidArgument(f"the URL cannot be read: {error}") from error
+    if scheme not in SCHEMES:
         raise InvalidArgument(
             f"a URL begins with {', '.join(f'{scheme}://' for scheme in SCHEMES)}; "
             f"this one begins with {url.split(':', 1)[0]!r}"
         )
-    return found
+
+
+def _instance(what: str, value: T | None, kind: type[T]) -> T | None:
+    if value is None or isinstance(value, kind):
+        return value
+    raise InvalidArgument(f"{what} must be a {kind.__name__}, not {type(value).__name__}")
 
 
 def connect(asked: Wanted) -> Client:
@@ -116,6 +144,7 @@ def _core(asked: Wanted, wire: Any) -> Core:
         limits=asked.limits,
         library=asked.library,
         retry_for=asked.retry_for,
+        timeout=asked.timeout,
     )
 
 

@@ -24,6 +24,7 @@ class Core:
         "next_shard",
         "retry_for",
         "shards",
+        "timeout",
         "wire",
     )
 
@@ -36,6 +37,7 @@ class Core:
         limits: Limits,
         library: Library,
         retry_for: float,
+        timeout: float,
     ) -> None:
         self.wire = wire
         self.namespace = namespace
@@ -43,6 +45,7 @@ class Core:
         self.limits = limits
         self.library = library
         self.retry_for = retry_for
+        self.timeout = timeout
         self.next_shard = 0
         self._shas: dict[str, bytes] = {}
         self.use_shards(1)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from redis.exceptions import (
     AskError,
+    AuthenticationError,
+    AuthorizationError,
     BusyLoadingError,
     ClusterDownError,
     MasterDownError,
@@ -23,7 +25,7 @@ from redis.exceptions import (
     TryAgainError,
 )
 
-from headrace.client.wire import BROKEN, AsyncWire, Command, Wire
+from headrace.client.wire import BROKEN, AsyncWire, Command, Unreachable, Wire
 from headrace.engine.call import Call
 from headrace.errors import ScriptError, ServerUnavailable
 
@@ -35,6 +37,7 @@ Talk = Generator[Any, Any, T]
 
 MOVED = (MovedError, AskError, ClusterDownError, TryAgainError)
 NOT_NOW = (BusyLoadingError, MasterDownError, ReadOnlyError)
+REFUSED = (AuthenticationError, AuthorizationError)
 FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 1.0
 
@@ -93,27 +96,29 @@ def _recover(core: Core, calls: Sequence[tuple[int, Call[Any]]], replies: list[A
     deadline = time.monotonic() + core.retry_for
     again = [False] * len(calls)
     pause = FIRST_PAUSE
+    loaded = False
     while True:
         open_positions = [i for i, reply in enumerate(replies) if isinstance(reply, Exception)]
         if not open_positions:
             return replies
-        loads = []
+        missing = []
         for i in open_positions:
-            error = replies[i]
-            if isinstance(error, NoScriptError):
-                loads.append((calls[i][0], ("SCRIPT", "LOAD", core.library[calls[i][1].op].text)))
-            elif isinstance(error, BROKEN):
+            if isinstance(replies[i], NoScriptError):
+                missing.append(calls[i])
+            elif not passes(replies[i]):
+                raise _fault(core, calls[i][1], replies[i]) from replies[i]
+            elif isinstance(replies[i], BROKEN) and not isinstance(replies[i], BusyLoadingError):
                 again[i] = True
-            elif not isinstance(error, (*MOVED, *NOT_NOW)):
-                raise _fault(core, calls[i][1], error) from error
-        if len(loads) < len(open_positions):
+        if loaded or len(missing) < len(open_positions):
             if time.monotonic() + pause > deadline:
-                raise _unavailable(replies[open_positions[0]], again)
+                some_done = any(again) or len(open_positions) < len(replies)
+                raise _unavailable(replies[open_positions[0]], maybe_done=some_done)
             yield Sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - only spreads the load
             pause = min(2 * pause, LONGEST_PAUSE)
             yield Refresh()
-        if loads:
-            yield Send(loads)
+        if missing:
+            yield from _load(core, missing)
+            loaded = True
         commands = [
             (calls[i][0], core.words(calls[i][0], calls[i][1], again[i])) for i in open_positions
         ]
@@ -121,18 +126,50 @@ def _recover(core: Core, calls: Sequence[tuple[int, Call[Any]]], replies: list[A
             replies[i] = reply
 
 
+def passes(error: Exception) -> bool:
+    """Whether what went wrong may be over in a moment."""
+    if isinstance(error, Unreachable):
+        return isinstance(error.cause, BROKEN) and not isinstance(error.cause, REFUSED)
+    if type(error) is ResponseError:
+        # A script of somebody else has kept the server busy for too long.
+        return str(error).startswith("BUSY ")
+    return isinstance(error, (*BROKEN, *MOVED, *NOT_NOW))
+
+
+def _load(core: Core, calls: Sequence[tuple[int, Call[Any]]]) -> Talk[None]:
+    loads = [(shard, ("SCRIPT", "LOAD", core.library[call.op].text)) for shard, call in calls]
+    for (_, call), reply in zip(calls, (yield Send(loads)), strict=True):
+        if isinstance(reply, Exception) and not passes(reply):
+            raise _fault(core, call, reply) from reply
+
+
 def _fault(core: Core, call: Call[Any], error: Exception) -> Exception:
     line = re.search(r"user_script:(\d+)", str(error))
     if line and type(error) is ResponseError:
         return ScriptError(call.op, core.library[call.op].locate(int(line[1])), str(error))
-    return error
+    return _refused(error)
 
 
-def _unavailable(error: Exception, again: list[bool]) -> ServerUnavailable:
+def _refused(error: Exception) -> ServerUnavailable:
+    if isinstance(error, Unreachable) and isinstance(error.cause, REFUSED):
+        return ServerUnavailable(
+            f"the server does not let us in ({error}): check the user and the password in the URL",
+            maybe_done=False,
+        )
     return ServerUnavailable(
-        f"the server did not answer in time ({type(error).__name__}: {error}); is it running, and "
-        "is the URL right? The call is safe to make again",
-        maybe_done=any(again),
+        f"the server refuses to carry this out ({error}); nothing was changed", maybe_done=False
+    )
+
+
+def _unavailable(error: Exception, *, maybe_done: bool) -> ServerUnavailable:
+    about = str(error) if isinstance(error, Unreachable) else f"{type(error).__name__}: {error}"
+    if maybe_done:
+        advice = "The call may have been carried out; look before you make it again"
+    else:
+        advice = "Nothing was carried out; the call can be made again"
+    return ServerUnavailable(
+        f"the server did not answer in time ({about}); is it running, and is the URL right? {advice}",
+        maybe_done=maybe_done,
     )
 
 
@@ -145,10 +182,11 @@ def raw(core: Core, commands: list[Command]) -> Talk[list[Any]]:
         errors = [reply for reply in replies if isinstance(reply, Exception)]
         if not errors:
             return cast(list[Any], replies)
-        if not isinstance(errors[0], (*BROKEN, *MOVED, *NOT_NOW)):
-            raise errors[0]
+        for error in errors:
+            if not passes(error):
+                raise _refused(error) from error
         if time.monotonic() + pause > deadline:
-            raise _unavailable(errors[0], [False])
+            raise _unavailable(errors[0], maybe_done=False)
         yield Sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
         yield Refresh()
@@ -177,7 +215,7 @@ def drive(wire: Wire, talk: Talk[T]) -> T:
         return cast(T, end.value)
     finally:
         for ear in ears:
-            ear.close()
+            wire.keep(ear)
 
 
 async def drive_async(wire: AsyncWire, talk: Talk[T]) -> T:
@@ -203,4 +241,4 @@ async def drive_async(wire: AsyncWire, talk: Talk[T]) -> T:
         return cast(T, end.value)
     finally:
         for ear in ears:
-            ear.close()
+            wire.keep(ear)

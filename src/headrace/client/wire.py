@@ -11,7 +11,6 @@ import os
 import selectors
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
@@ -27,8 +26,17 @@ from headrace.client.topology import Address, Topology
 Words = tuple[str | bytes | int | float, ...]
 Command = tuple[int, Words]
 Notice = tuple[str, bytes]
+Channels = tuple[tuple[int, str], ...]
 
 BROKEN = (RedisConnectionError, RedisTimeoutError, OSError)
+
+
+class Unreachable(Exception):
+    """There is no connection, so nothing was sent; the cause says why."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(f"{type(cause).__name__}: {cause}")
+        self.cause = cause
 
 
 def _by_node(
@@ -40,8 +48,14 @@ def _by_node(
     return grouped
 
 
+class Deaf(Exception):
+    """The server has ended the subscription: the shard has moved to another node."""
+
+
 def _notices(message: Any) -> list[Notice]:
-    if message[0] in (b"smessage", b"message"):
+    if message[0] == b"sunsubscribe":
+        raise Deaf
+    if message[0] == b"smessage":
         return [(message[1].decode(), message[2])]
     return []
 
@@ -77,12 +91,17 @@ class Wire:
 
     def listen(self, channels: Sequence[tuple[int, str]]) -> Ear:
         """Subscribes to channels of shards; heard by the ear until it is closed."""
-        ears: dict[tuple[tuple[int, str], ...], Ear] = self._mine().setdefault("ears", {})
+        ears: dict[Channels, Ear] = self._mine().setdefault("ears", {})
         wanted = tuple(channels)
         ear = ears.pop(wanted, None)
         if ear is None or ear.broken:
-            ear = Ear(self._topology, wanted, lambda: ears.__setitem__(wanted, ear))
+            ear = Ear(self._topology, wanted)
         return ear
+
+    def keep(self, ear: Ear) -> None:
+        """Keeps a subscription for the next wait of this thread on the same channels."""
+        if not ear.broken:
+            self._mine().setdefault("ears", {})[ear.channels] = ear
 
     def close(self) -> None:
         """Closes the connections of this thread and all idle ones."""
@@ -110,8 +129,14 @@ class Wire:
 
     def _exchange(self, address: Address, commands: list[Words]) -> list[Any]:
         replies: list[Any] = []
+        connection = self._connection(address)
         try:
-            connection = self._connection(address)
+            if connection._sock is None:  # noqa: SLF001
+                connection.connect()
+        except (*BROKEN, RedisError) as error:
+            connection.disconnect()
+            return [Unreachable(error)] * len(commands)
+        try:
             if len(commands) == 1:
                 connection.send_packed_command(connection.pack_command(*commands[0]))
             else:
@@ -124,6 +149,10 @@ class Wire:
         except BROKEN as error:
             connection.disconnect()
             replies += [error] * (len(commands) - len(replies))
+        except BaseException:
+            # Ctrl-C leaves replies unread: the next call must not take them for its own.
+            connection.disconnect()
+            raise
         return replies
 
 
@@ -133,11 +162,10 @@ class Ear:
     def __init__(
         self,
         topology: Topology[ConnectionPool],
-        channels: Sequence[tuple[int, str]],
-        keep: Callable[[], None],
+        channels: Channels,
     ) -> None:
         self.broken = False
-        self._keep = keep
+        self.channels = channels
         self._connections: list[Connection] = []
         for address, names in topology.channels_by_node(channels).items():
             connection = cast(Connection, topology.pool(address).make_connection())
@@ -168,14 +196,12 @@ class Ear:
             for connection in self._connections:
                 while connection.can_read(timeout=0):
                     heard += _notices(connection.read_response())
-        except (*BROKEN, RedisError):
+        except (*BROKEN, RedisError, Deaf):
             self.disconnect()
+        except BaseException:
+            self.disconnect()
+            raise
         return heard
-
-    def close(self) -> None:
-        """Keeps the subscription for the next wait of this thread on the same channels."""
-        if not self.broken:
-            self._keep()
 
     def disconnect(self) -> None:
         self.broken = True
@@ -188,7 +214,7 @@ class AsyncWire:
 
     def __init__(self, topology: Topology[AsyncConnectionPool]) -> None:
         self._topology = topology
-        self._ears: dict[tuple[tuple[int, str], ...], deque[AsyncEar]] = {}
+        self._ears: dict[Channels, list[AsyncEar]] = {}
 
     async def send(self, commands: Sequence[Command]) -> list[Any]:
         """Sends commands in order, those for one node in one go; a reply for each."""
@@ -219,14 +245,19 @@ class AsyncWire:
     async def listen(self, channels: Sequence[tuple[int, str]]) -> AsyncEar:
         """Subscribes to channels of shards; heard by the ear until it is closed."""
         wanted = tuple(channels)
-        idle = self._ears.setdefault(wanted, deque(maxlen=8))
+        idle = self._ears.setdefault(wanted, [])
         while idle:
             ear = idle.pop()
             if not ear.broken:
                 return ear
-        ear = AsyncEar(lambda: idle.append(ear))
-        await ear.subscribe(self._topology, wanted)
+        ear = AsyncEar(wanted)
+        await ear.subscribe(self._topology)
         return ear
+
+    def keep(self, ear: AsyncEar) -> None:
+        """Keeps a subscription for the next wait on the same channels."""
+        if not ear.broken:
+            self._ears.setdefault(ear.channels, []).append(ear)
 
     async def close(self) -> None:
         """Closes every connection."""
@@ -239,9 +270,11 @@ class AsyncWire:
     async def _exchange(self, address: Address, commands: list[Words]) -> list[Any]:
         replies: list[Any] = []
         pool = self._topology.pool(address)
-        connection: AsyncConnection | None = None
         try:
             connection = cast(AsyncConnection, await pool.get_connection())
+        except (*BROKEN, RedisError) as error:
+            return [Unreachable(error)] * len(commands)
+        try:
             packed = connection.pack_commands(cast(Iterable[Iterable[Any]], commands))
             await connection.send_packed_command(packed)
             for _ in commands:
@@ -250,33 +283,28 @@ class AsyncWire:
                 except ResponseError as error:
                     replies.append(error)
         except BROKEN as error:
-            if connection is not None:
-                await connection.disconnect(nowait=True)
+            await connection.disconnect(nowait=True)
             replies += [error] * (len(commands) - len(replies))
         except BaseException:
             # A cancelled exchange leaves replies unread: the connection cannot be used again.
-            if connection is not None:
-                await connection.disconnect(nowait=True)
+            await connection.disconnect(nowait=True)
             raise
         finally:
-            if connection is not None:
-                await pool.release(connection)
+            await pool.release(connection)
         return replies
 
 
 class AsyncEar:
     """What an awaiting waiter hears. Broken means that notices may have been missed."""
 
-    def __init__(self, keep: Callable[[], None]) -> None:
+    def __init__(self, channels: Channels) -> None:
         self.broken = False
-        self._keep = keep
+        self.channels = channels
         self._connections: list[AsyncConnection] = []
         self._reads: dict[asyncio.Task[Any], AsyncConnection] = {}
 
-    async def subscribe(
-        self, topology: Topology[AsyncConnectionPool], channels: Sequence[tuple[int, str]]
-    ) -> None:
-        for address, names in topology.channels_by_node(channels).items():
+    async def subscribe(self, topology: Topology[AsyncConnectionPool]) -> None:
+        for address, names in topology.channels_by_node(self.channels).items():
             connection = cast(AsyncConnection, topology.pool(address).make_connection())
             self._connections.append(connection)
             try:
@@ -306,16 +334,11 @@ class AsyncEar:
             connection = self._reads.pop(read)
             try:
                 heard += _notices(read.result())
-            except (*BROKEN, RedisError):
+            except (*BROKEN, RedisError, Deaf):
                 await self.disconnect()
                 break
             self._read_from(connection)
         return heard
-
-    def close(self) -> None:
-        """Keeps the subscription for the next wait on the same channels."""
-        if not self.broken:
-            self._keep()
 
     async def disconnect(self) -> None:
         self.broken = True

@@ -13,6 +13,7 @@ from headrace.client.values import Job, payload_of, read_job
 from headrace.engine.call import Call, build, refuse_pop
 from headrace.engine.check import PAGE, Span, milliseconds, text, whole
 from headrace.engine.record import Record, decode_record
+from headrace.errors import ServerUnavailable
 
 MOST = 500
 SAFETY_POLL = 5.0
@@ -115,7 +116,12 @@ def _pop_once(queue: QueueFace, first_call: Call[Handout], make_call: Any) -> Ta
     for step in range(core.shards):
         shard = (start + step) % core.shards
         call = first_call if not jobs and step == 0 else make_call(count - len(jobs))
-        handout = yield from until_tidy(core, shard, call, make_call)
+        try:
+            handout = yield from until_tidy(core, shard, call, make_call)
+        except ServerUnavailable:
+            if jobs:
+                break
+            raise
         jobs += handout.jobs
         if handout.due is not None:
             due = handout.due if due is None else min(due, handout.due)

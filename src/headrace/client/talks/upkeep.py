@@ -159,7 +159,8 @@ def wait_for_event(client: ClientFace, seen: dict[int, str], milliseconds: int) 
     """Waits until a shard has an event beyond the last one seen, but not for long."""
     core = client.core
     for shard in range(core.shards):
-        block = max(1, milliseconds // core.shards)
+        # The server must answer before the connection counts as broken.
+        block = max(1, round(min(milliseconds, 500 * core.timeout)) // core.shards)
         key = core.key(shard, "events")
         last = seen.get(shard, "0-0")
         words = ("XREAD", "BLOCK", block, "COUNT", 1, "STREAMS", key, last)
