@@ -16,6 +16,7 @@ from headrace.client import local
 from headrace.client.scratch import scratch_directory
 
 MOMENTS = ("before the request", "before the answer", "inside the answer")
+LATE = "late"
 
 
 def nothing() -> None:
@@ -39,6 +40,7 @@ class Way:
         self.path = home / "way.sock"
         self.url = local.url_of(self.path)
         self.cuts = 0
+        self.requests: list[bytes] = []
         self._server = server
         self._lock = threading.Lock()
         self._coming: list[Cut] = []
@@ -53,8 +55,11 @@ class Way:
         skip: int = 0,
         meanwhile: Callable[[], None] = nothing,
     ) -> None:
-        """Breaks the connection once, at the request that has these bytes in it."""
-        assert moment in MOMENTS
+        """Breaks the connection once, at the request that has these bytes in it.
+
+        Or holds back its answer, while `meanwhile` lasts.
+        """
+        assert moment in (*MOMENTS, LATE)
         words = mark.encode() if isinstance(mark, str) else mark
         self._coming.append(Cut(words, moment, skip, meanwhile))
 
@@ -97,6 +102,7 @@ class Way:
         client, server = answers.client, answers.server
         with suppress(OSError):
             while data := client.recv(1 << 20):
+                self.requests.append(data)
                 cut = self._cut(data)
                 if cut:
                     self.cuts += 1
@@ -130,9 +136,11 @@ class Answers:
     def carry(self) -> None:
         with suppress(OSError):
             while data := self.server.recv(1 << 20):
-                if self.cut:
-                    self.cut.meanwhile()
-                    if self.cut.moment == "inside the answer":
+                cut, self.cut = self.cut, None
+                if cut:
+                    cut.meanwhile()
+                if cut and cut.moment != LATE:
+                    if cut.moment == "inside the answer":
                         self.client.sendall(data[: len(data) // 2])
                     break
                 self.client.sendall(data)

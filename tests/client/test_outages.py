@@ -1,0 +1,139 @@
+"""A server that is away for a while, and one that stays away: what a client does, and says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+import headrace
+from headrace import ServerUnavailable
+from headrace.testing import open_with_clock
+from tests.colours import COLOURS, got, listed, opened
+from tests.proxy import Way, way_to
+from tests.restartable import Restartable, meanwhile, restartable
+from tests.servers import until
+
+
+@pytest.fixture
+def server() -> Iterator[Restartable]:
+    with restartable() as found:
+        yield found
+
+
+@pytest.fixture
+def way(valkey_url: str) -> Iterator[Way]:
+    with way_to(valkey_url) as way:
+        yield way
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_client_outlives_a_server_that_is_killed_and_started_again(
+    colour: str, server: Restartable
+) -> None:
+    async with opened(colour, server.url, namespace="n") as hr:
+        await got(hr.queue("mail").put("x", id="a"))
+        [lease] = await got(hr.queue("mail").pop("w"))
+        server.kill()
+
+        with meanwhile(server.start):
+            assert await got(lease.complete("well")) == "complete"
+
+        assert (await got(hr.result("a"))).value == "well"
+        kinds = [event.kind for event in await listed(hr.events())]
+        assert kinds == ["put", "popped", "completed"]
+        assert (await got(hr.audit())).problems == []
+
+
+def test_a_waiting_pop_outlives_a_server_that_is_started_again(server: Restartable) -> None:
+    with headrace.connect(server.url) as hr, headrace.connect(server.url) as other:
+
+        def restart_and_put() -> None:
+            until(lambda: _listeners(server.url) == 1, "somebody waits")
+            server.kill()
+            server.start()
+            until(lambda: _listeners(server.url) == 1, "somebody waits again")
+            other.queue("mail").put("x", id="a")
+
+        with meanwhile(restart_and_put):
+            [lease] = hr.queue("mail").pop("w", wait=30)
+
+        assert lease.id == "a"
+        assert lease.complete() == "complete"
+
+
+def _listeners(url: str) -> int:
+    with redis.Redis.from_url(url) as server:
+        found = server.client_list()
+        return sum(int(client["ssub"]) > 0 for client in found)
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_server_that_stays_away_was_not_asked(colour: str, way: Way) -> None:
+    async with opened(colour, way.url, namespace=f"away-{colour}", retry_for=0.3) as hr:
+        way.close()
+        with pytest.raises(ServerUnavailable):
+            await got(hr.queue("mail").counts())
+        began = time.monotonic()
+
+        with pytest.raises(ServerUnavailable, match="Nothing was carried out") as refused:
+            await got(hr.queue("mail").put("x"))
+
+        assert refused.value.maybe_done is False
+        assert 0.1 < time.monotonic() - began < 5
+        way.open()
+        assert await got(hr.queue("mail").counts())
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_server_that_goes_away_in_the_middle_may_have_done_it(
+    colour: str, way: Way
+) -> None:
+    async with opened(colour, way.url, namespace=f"away-{colour}", retry_for=0.3) as hr:
+        await got(hr.queue("mail").put("x"))
+        way.lose(hr.core.library["put"].sha, "before the answer", meanwhile=way.close)
+
+        with pytest.raises(ServerUnavailable, match="may have been carried out") as refused:
+            await got(hr.queue("mail").put("y"))
+
+        assert refused.value.maybe_done is True
+        way.open()
+        assert (await got(hr.queue("mail").counts())).waiting == 2
+
+
+def test_half_a_batch_may_have_been_done(way: Way) -> None:
+    hr, _ = open_with_clock(way.url, retry_for=0.3)
+    with hr:
+        way.lose(hr.core.library["put"].sha, "before the request", skip=2, meanwhile=way.close)
+
+        with pytest.raises(ServerUnavailable) as refused:
+            hr.queue("mail").put_many(range(600))
+
+        assert refused.value.maybe_done is True
+        way.open()
+        assert 0 < hr.queue("mail").counts().waiting < 600
+
+
+def test_events_are_followed_however_short_the_timeout(server: Restartable) -> None:
+    with (
+        headrace.connect(server.url, timeout=0.2, retry_for=0.3) as hr,
+        redis.Redis.from_url(server.url) as admin,
+    ):
+        seen = hr.events(follow=True)
+        hr.queue("mail").put("x")
+        assert next(seen).kind == "put"
+
+        def put_late() -> None:
+            # Each look lasts half the timeout at most: together longer than both.
+            until(lambda: _looks(admin) > 8, "it has looked many times")
+            with headrace.connect(server.url) as other:
+                other.queue("mail").put("y")
+
+        with meanwhile(put_late):
+            assert next(seen).kind == "put"
+
+
+def _looks(server: redis.Redis) -> int:
+    return int(server.info("commandstats").get("cmdstat_xread", {}).get("calls", 0))

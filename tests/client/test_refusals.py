@@ -1,0 +1,160 @@
+"""A server that is there but will not: what passes is waited for, what does not is said."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+import headrace
+from headrace import ServerUnavailable
+from headrace.client import local
+from tests.colours import COLOURS, got, listed, opened
+from tests.proxy import Way, way_to
+from tests.restartable import Restartable, meanwhile, restartable
+from tests.servers import until
+
+
+@pytest.fixture
+def server() -> Iterator[Restartable]:
+    with restartable() as found:
+        yield found
+
+
+@pytest.fixture
+def way(server: Restartable) -> Iterator[Way]:
+    with way_to(server.url) as way:
+        yield way
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_server_that_reads_its_data_is_waited_for(colour: str, server: Restartable) -> None:
+    async with opened(colour, server.url, namespace="n") as hr:
+        await got(hr.queue("mail").put_many(range(4000)))
+        server.kill()
+        slowly = ("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024")
+        seen: list[str] = []
+
+        def load() -> None:
+            starting = threading.Thread(target=server.start, args=slowly)
+            starting.start()
+            until(lambda: local.is_loading(local.ping(server.path)), "the server is loading")
+            seen.append("loading")
+            starting.join()
+
+        with meanwhile(load):
+            until(lambda: seen == ["loading"], "the server is loading")
+            assert (await got(hr.queue("mail").counts())).waiting == 4000
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_scripts_that_the_server_has_forgotten_are_sent_again(
+    colour: str, valkey_url: str
+) -> None:
+    async with opened(colour, valkey_url, namespace=f"forgotten-{colour}") as hr:
+        queue = hr.queue("mail")
+        for number in range(3):
+            with redis.Redis.from_url(valkey_url) as server:
+                server.script_flush()
+            await got(queue.put(number))
+        [one, *_] = leases = await got(queue.pop("w", count=3))
+        with redis.Redis.from_url(valkey_url) as server:
+            server.script_flush()
+
+        answers, _ = await got(queue.complete_and_pop(leases, "w"))
+
+        assert answers == ["complete"] * 3
+        assert one.attempt == 1
+        kinds = [event.kind for event in await listed(hr.events())]
+        assert kinds == ["put"] * 3 + ["popped"] * 3 + ["completed"] * 3
+
+
+def test_a_script_that_the_server_will_not_have_is_not_sent_for_ever(server: Restartable) -> None:
+    with redis.Redis.from_url(server.url) as admin:
+        admin.acl_setuser(
+            "reader",
+            enabled=True,
+            passwords=["+secret"],
+            keys=["*"],
+            channels=["*"],
+            commands=["+@all", "-script|load"],
+        )
+        admin.script_flush()
+    url = server.url.replace("unix://", "unix://reader:secret@")
+
+    with pytest.raises(ServerUnavailable, match="no permissions"):
+        headrace.connect(url, retry_for=30)
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_primary_that_is_a_replica_for_a_while_is_waited_for(
+    colour: str, server: Restartable
+) -> None:
+    async with opened(colour, server.url, namespace="n") as hr:
+        await got(hr.queue("mail").put("x"))
+        with redis.Redis.from_url(server.url) as admin:
+            local.ask(server.path, "REPLICAOF", "127.0.0.1", "1")
+
+            def promote() -> None:
+                until(lambda: _refusals(admin) > 0, "the replica has refused a write")
+                local.ask(server.path, "REPLICAOF", "NO", "ONE")
+
+            with meanwhile(promote):
+                await got(hr.queue("mail").put("y"))
+
+        assert [event.kind for event in await listed(hr.events())] == ["put", "put"]
+
+
+def _refusals(server: redis.Redis) -> int:
+    found = server.info("errorstats")
+    return int(found.get("errorstat_READONLY", {}).get("count", 0))
+
+
+def test_a_server_that_is_busy_with_a_foreign_script_is_waited_for(
+    server: Restartable, way: Way
+) -> None:
+    with headrace.connect(way.url) as hr, redis.Redis.from_url(server.url) as admin:
+        hr.queue("mail").put("x")
+        admin.config_set("busy-reply-threshold", "1")
+
+        def dawdle() -> None:
+            killed = pytest.raises(redis.ResponseError, match="killed")
+            with redis.Redis.from_url(server.url) as other, killed:
+                other.eval("while true do end", 0)
+
+        def end_it() -> None:
+            puts = hr.core.library["put"].sha.encode()
+            until(lambda: sum(puts in one for one in way.requests) > 3, "the put is tried again")
+            admin.script_kill()
+
+        with meanwhile(dawdle), meanwhile(end_it):
+            until(lambda: _is_busy(admin), "the server is busy")
+            hr.queue("mail").put("y")
+
+        assert hr.queue("mail").counts().waiting == 2
+
+
+def _is_busy(server: redis.Redis) -> bool:
+    try:
+        server.ping()
+    except redis.ResponseError as error:
+        return str(error).startswith("BUSY")
+    return False
+
+
+def test_a_server_without_memory_refuses_and_changes_nothing(server: Restartable) -> None:
+    with headrace.connect(server.url) as hr, redis.Redis.from_url(server.url) as admin:
+        hr.queue("mail").put("x", id="a")
+        [lease] = hr.queue("mail").pop("w")
+        admin.config_set("maxmemory", "1")
+
+        with pytest.raises(ServerUnavailable, match="maxmemory"):
+            hr.queue("mail").put("y")
+        with pytest.raises(ServerUnavailable, match="maxmemory"):
+            lease.release()
+
+        admin.config_set("maxmemory", "0")
+        assert hr.audit().problems == []
+        assert lease.complete() == "complete"
