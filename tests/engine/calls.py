@@ -1,0 +1,53 @@
+"""Calls of the scripts with plain values, as the model takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from headrace.client.talks.putting import Item, _put_call
+from headrace.engine.call import Call, build, optional, packed, packed_pair
+from headrace.engine.script import source
+
+
+def call_of(op: str, each: Sequence[Any], nonce: str, args: dict[str, Any]) -> Call[Any]:
+    """A call whose answer is left as it comes."""
+    if op == "put":
+        return put_call(each, nonce, **args)
+    if op == "complete":
+        each = [(job_id, token, given(result, data)) for job_id, token, result, data in each]
+    header = source(f"ops/{op}")
+    known = {"nonce": nonce, **args}
+    fixed = {name.name: encoded(name.kind, known[name.name]) for name in header.args}
+    rows = [
+        tuple(encoded(name.kind, value) for name, value in zip(header.each, row, strict=True))
+        for row in each
+    ]
+    return build(op, lambda reply: reply, rows, **fixed)
+
+
+def put_call(
+    rows: Sequence[tuple[str, str, str, dict[str, Any]]],
+    nonce: str,
+    queue: str,
+    on_exists: str,
+    options: dict[str, Any],
+) -> Call[Any]:
+    items = [Item(job_id, data.encode(), spare, own) for job_id, spare, data, own in rows]
+    call = _put_call(queue, items, packed(options), on_exists or None, nonce)
+    return replace(call, decode=lambda reply: reply)
+
+
+def given(result: str | None, data: str | None) -> bytes:
+    parts = [None if part is None else part.encode() for part in (result, data)]
+    return b"" if parts == [None, None] else packed_pair(*parts)
+
+
+def encoded(kind: str, value: Any) -> Any:
+    """An argument as its kind in the header of the script says."""
+    if kind == "optional":
+        return optional(value)
+    if kind == "packed":
+        return packed(value)
+    return int(value) if kind == "flag" else value

@@ -1,0 +1,202 @@
+"""What can be seen from outside, of the server and of the model, and that it is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from headrace import Client
+from headrace import Job as SeenJob
+from headrace.client.talk import drive
+from headrace.client.talks import upkeep
+from headrace.engine.check import EPOCH as FIRST_DAY
+from headrace.engine.moments import EPOCH
+from headrace.engine.record import decode_record
+from headrace.engine.statistics import Series
+from tests.engine.model import Model
+from tests.engine.model_parts import DAY, Day, Event, Job, finite
+
+
+class View:
+    """Compares what a client sees with what the model says."""
+
+    def __init__(
+        self, hr: Client, model: Model, queues: Sequence[str], workers: Sequence[str]
+    ) -> None:
+        self.hr = hr
+        self.model = model
+        self.seen: dict[int, str] = {}
+        self.numbered = 0
+        self.expected: list[tuple[str, ...]] = []
+        channels = [hr.core.channel(0, "queue", name) for name in queues]
+        channels += [hr.core.channel(0, "worker", name) for name in workers]
+        self.ear = hr.core.wire.listen([*channels, hr.core.channel(0, "ended", "")])
+
+    def expect_notices(self) -> None:
+        """The last call of the model said these; they are read with the next check."""
+        self.expected += self.model.notices()
+
+    def check(self) -> None:
+        self.check_jobs()
+        self.check_queues()
+        self.check_workers()
+        self.check_events()
+        audit = self.hr.audit()
+        assert audit.balanced, audit.problems
+        self.check_notices()
+
+    def check_jobs(self) -> None:
+        names = [*self.model.jobs]
+        assert [seen_job(job) for job in self.hr.jobs(names)] == [
+            modelled_job(job) for job in self.model.jobs.values()
+        ]
+
+    def check_queues(self) -> None:
+        queues = self.hr.queues()
+        assert list(queues) == list(self.model.queues)
+        for name, seen in queues.items():
+            rules, counts = self.model.rules(name), self.model.counts(name)
+            assert {field: getattr(seen, field) for field in COUNTED} == {
+                field: counts.get(field, 0) for field in COUNTED
+            }, name
+            assert seen.paused == rules.paused
+            if rules.stats:
+                self.check_stats(name, self.model.now // DAY)
+        kinds = [job.failure[0] for job in self.model.jobs.values() if job.failure]
+        assert self.hr.failures() == {kind: kinds.count(kind) for kind in kinds}
+
+    def check_stats(self, queue: str, number: int) -> None:
+        seen = self.hr.queue(queue).stats(
+            str(FIRST_DAY.fromordinal(FIRST_DAY.toordinal() + number))
+        )
+        day = self.model.days.get((number, queue), Day())
+        assert (seen.failures, seen.retries) == (day.failures, day.retries)
+        assert seen.failed == self.model.counts(queue).get("failed", 0)
+        assert_series(seen.wait, day.summary("wait"))
+        assert_series(seen.run, day.summary("run"))
+
+    def check_days(self) -> None:
+        """The statistics of every day, not only of today."""
+        for number, queue in self.model.days:
+            self.check_stats(queue, number)
+
+    def check_workers(self) -> None:
+        seen = [
+            (worker.name, worker.expires_in, set(worker.queues), worker.jobs)
+            for worker in self.hr.workers()
+        ]
+        assert seen == [
+            (name, self._left(session.ends), session.serves, len(self.model.held_by(name)))
+            for name, session in sorted(self.model.sessions.items())
+        ]
+
+    def _left(self, ends: float) -> float | None:
+        known = finite(ends)
+        return None if known is None else max(0, known - self.model.now) / 1000
+
+    def check_events(self) -> None:
+        found = drive(self.hr.core.wire, upkeep.events(self.hr, after=self.seen))
+        numbers = [event.number for event in found]
+        assert numbers == list(range(self.numbered + 1, self.numbered + 1 + len(found)))
+        told = [
+            Event(
+                event.kind,
+                event.job_id,
+                event.queue,
+                event.attempt,
+                event.worker,
+                event.priority,
+                event.wait,
+                event.run,
+                milliseconds(event.at),
+            )
+            for event in found
+        ]
+        assert told == self.model.events[self.numbered :]
+        if found:
+            self.numbered, self.seen = numbers[-1], {0: found[-1].entry_id}
+
+    def check_notices(self) -> None:
+        # The server has answered since, so what it had to say has been said.
+        heard = [read_notice(*notice) for notice in self.ear.hear(0)]
+        assert sorted(heard) == sorted(self.expected)
+        self.expected = []
+
+
+COUNTED = ("waiting", "scheduled", "blocked", "running", "failed", "complete", "late", "due")
+
+
+def seen_job(job: SeenJob) -> tuple[Any, ...]:
+    """What is compared of a job, as the client shows it."""
+    return (
+        (job.id, job.state, job.queue, job.priority, tuple(job.tags), job.worker),
+        (milliseconds(job.expires), milliseconds(job.due), milliseconds(job.put_at)),
+        (job.attempt, job.releases, job.retries, job.remaining),
+        (job.failure.type, job.failure.worker) if job.failure else None,
+        [stage.outcome for stage in job.history if stage.outcome],
+        (job.payload.decode(), job.has_result),
+    )
+
+
+def modelled_job(job: Job) -> tuple[Any, ...]:
+    """The same of a job of the model."""
+    queue = None if job.state == "complete" else job.queue
+    expires = finite(job.moment) if job.state == "running" else None
+    due = job.moment if job.state == "scheduled" else None
+    return (
+        (job.id, job.state, queue, job.priority, job.tags, job.worker),
+        (expires, due, job.put_at),
+        (job.attempt, job.releases, job.retries, job.remaining),
+        job.failure,
+        job.past + (["completed"] if job.state == "complete" else []),
+        (job.data, job.result is not None),
+    )
+
+
+def milliseconds(at: datetime | None) -> Any:
+    return None if at is None else round((at - EPOCH).total_seconds() * 1000)
+
+
+def assert_series(seen: Series, expected: tuple[int, float, float, dict[str, int]]) -> None:
+    count, mean, variance, bins = expected
+    assert (seen.count, seen.bins) == (count, bins)
+    assert (seen.mean, seen.variance) == pytest.approx((mean, variance), rel=1e-9, abs=1e-9)
+
+
+def read_notice(channel: str, message: bytes) -> tuple[str, ...]:
+    """A notice as the model says it; of a token only the attempt is known."""
+    name = channel.partition("}:")[2]
+    if name.startswith("queue:"):
+        return (name, message.decode())
+    words = msgspec.msgpack.decode(message)
+    if name.startswith("worker:"):
+        words[2] = words[2].partition(".")[0]
+    return (name, *words)
+
+
+def readable(op: str, answer: Any) -> Any:
+    """An answer of the server or of the model in one form."""
+    if isinstance(answer, bytes):
+        return answer.decode()
+    if op == "pop" and isinstance(answer, list):
+        rows = [answer[at : at + 3] for at in range(1, len(answer), 3)]
+        return answer[0], [popped(*row) for row in rows]
+    if op == "pop" and isinstance(answer, tuple):
+        due, jobs = answer
+        return due, [(job.id, job.token, job.worker, job.data) for job in jobs]
+    if op == "peek" and answer and not isinstance(answer[0], str):
+        return [described[0].decode() for described in answer[1:]]
+    if isinstance(answer, list | tuple):
+        return [readable("", one) for one in answer]
+    return answer
+
+
+def popped(job_id: bytes, packed: bytes, apart: bytes) -> tuple[str, str, str, str]:
+    record = decode_record(packed)
+    inline = record.inline_data()
+    data = apart if inline is None else inline
+    return job_id.decode(), record.token, record.worker, data.decode()
