@@ -41,6 +41,13 @@ class Later(Item):
 
     inner: list[Item] = field(default_factory=list)
 
+    def inner_names(self) -> set[str]:
+        """Everything that is named inside, however deep."""
+        found: set[str] = set()
+        for item in self.inner:
+            found |= item.inner_names() if isinstance(item, Later) else item.names
+        return found
+
 
 class Composer:
     """Composes scripts from sources."""
@@ -97,9 +104,11 @@ class Composer:
 
     def _later(self, name: str) -> Later:
         file = self._source(f"lib/{name}")
-        placed = set(self._placed)
-        inner = self._place(file.uses) + self._items(file, runs_state=True)
-        self._placed = placed
+        placed, shared = set(self._placed), set(self._shared)
+        self._shared |= self._closure(file.uses)
+        inner = self._place(file.uses) + self._before_later(file)
+        inner += self._items(file, runs_state=True)
+        self._placed, self._shared = placed, shared
         return Later("function", [], frozenset([name]), frozenset(), inner)
 
 
@@ -150,8 +159,10 @@ def _shaken(items: list[Item]) -> list[Item]:
         if item.kind == "runs":
             reach(item.names, main)
     kept |= main
-    for later in [item for item in items if isinstance(item, Later)]:
-        _fill(later, items, kept, reach)
+    # From the last to the first: a later function may be reached by one that comes after it.
+    for later in reversed([item for item in items if isinstance(item, Later)]):
+        if id(later) in kept:
+            _fill(later, items, kept, reach)
     return [item for item in items if id(item) in kept]
 
 
@@ -162,8 +173,7 @@ def _fill(
     reach: Callable[[Iterable[str], set[int]], None],
 ) -> None:
     wanted: set[int] = set()
-    for item in later.inner:
-        reach(item.names, wanted)
+    reach(later.inner_names(), wanted)
     reached = [item for item in items if id(item) in wanted]
     kept |= {id(item) for item in reached if item.kind == "state" or isinstance(item, Later)}
     moved = [item for item in reached if id(item) not in kept]

@@ -29,7 +29,7 @@ end
 
 -- The event log stays within its limits of age and number; what is dropped is counted.
 function duties.events()
-  local limits = config()
+  local limits = settings('')
   local oldest = string.format('%.0f', math.max(0, now - limits.events_age))
   local dropped = redis.call('XTRIM', EVENTS, 'MINID', '~', oldest, 'LIMIT', TRIM_AT_MOST)
     + redis.call('XTRIM', EVENTS, 'MAXLEN', '~', limits.events_count, 'LIMIT', TRIM_AT_MOST)

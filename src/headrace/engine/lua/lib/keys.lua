@@ -1,20 +1,8 @@
 -- keys: how the keys of a shard are spelled, here and nowhere else. A name is always the whole
 -- tail of its key, so no name can be mistaken for another key; docs/keys.md lists the roles.
 
-local spelled = {}
-
 local function key(role, name)
-  local by_name = spelled[role]
-  if not by_name then
-    by_name = {}
-    spelled[role] = by_name
-  end
-  local found = by_name[name]
-  if not found then
-    found = shard .. role .. ':' .. name
-    by_name[name] = found
-  end
-  return found
+  return shard .. role .. ':' .. name
 end
 
 local job_prefix = shard .. 'job:'

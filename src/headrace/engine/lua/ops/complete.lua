@@ -4,22 +4,72 @@
 --
 -- args   next_queue:optional delay:int
 -- each   id token given
--- uses   jobs held complete_job notices commit
+-- uses   keys now settings fast short_way stats
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
-local ids = {}
-for id in each() do
-  ids[#ids + 1] = id
+-- later  complete_any trim_kept
+
+if not FAST or last_stamp > now or again or next_queue then
+  return complete_any()
 end
-read_jobs(ids)
-local answers = {}
-for id, token, given in each() do
-  local job, refusal, done = held(id, token)
-  if job and token == '' then
-    tell_worker(job, 'lost')
+
+local job_keys, seen = {}, {}
+for id, _, given in each() do
+  if seen[id] or given ~= '' then
+    return complete_any()
   end
-  answers[#answers + 1] = job and complete_job(job, given, next_queue, delay)
-    or done or refusal
+  seen[id] = true
+  job_keys[#job_keys + 1] = job_prefix .. id
 end
-return commit(answers)
+local packed = redis.call('MGET', unpack(job_keys))
+local queue, worker
+local at = 0
+for _, token in each() do
+  at = at + 1
+  local job = packed[at] and cmsgpack.unpack(packed[at])
+  if not job or job.state ~= 'running' or token == '' or job.token ~= token
+    or job.queue ~= (queue or job.queue) or job.worker ~= (worker or job.worker) then
+    return complete_any()
+  end
+  queue, worker = job.queue, job.worker
+  packed[at] = job
+end
+local limits = settings(queue)
+if limits.keep_count == 0 or limits.keep_age == 0 then
+  return complete_any()
+end
+
+local answers, jobs, ids, held, complete, runs = {}, {}, {}, {}, {}, {}
+for id in each() do
+  local i = #ids + 1
+  local job = packed[i]
+  ids[i] = id
+  runs[i] = now - job.since
+  event = event + 1
+  redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'completed', 'id', id, 'queue', queue,
+    'attempt', job.attempt, 'worker', worker, 'priority', job.priority, 'wait', '', 'run', runs[i],
+    'data', '')
+  job.state = 'complete'
+  job.ended = now
+  jobs[2 * i - 1] = job_keys[i]
+  jobs[2 * i] = cmsgpack.pack(job)
+  held[i] = queue .. '\0' .. id
+  complete[2 * i - 1] = now
+  complete[2 * i] = id
+  answers[i] = 'complete'
+end
+redis.call('MSET', unpack(jobs))
+redis.call('ZREM', key('running', queue), unpack(ids))
+redis.call('ZREM', key('held', worker), unpack(held))
+redis.call('ZADD', key('complete', queue), unpack(complete))
+redis.call('HINCRBY', key('books', queue), 'running', -#ids)
+redis.call('HINCRBY', key('books', queue), 'complete', #ids)
+redis.call('SPUBLISH', key('ended', ''), cmsgpack.pack(ids))
+write_series(queue, 'run', runs)
+local kept = redis.call('ZCARD', key('complete', queue))
+if kept == #ids or kept > limits.keep_count then
+  trim_kept(queue)
+end
+end_short_way()
+return answers

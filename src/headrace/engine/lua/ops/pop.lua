@@ -1,14 +1,10 @@
 -- pop: hands the next jobs of a queue to a worker, each under its own lease: first those whose
--- lease ran out, then the waiting ones. A lease of -1 is the queue's own. When housekeeping is not
--- done, nothing is handed out and the call is to be made again at once (due is 0), so that every
--- job that may come first has been considered.
+-- lease ran out, then the waiting ones. A lease of -1 is the queue's own.
 --
 -- args   queue worker secret count:int lease:int
--- uses   keys now settings jobs places move reclaim promote grant notices due_in tidy commit
+-- uses   keys now settings fast short_way stats
 -- reply  {milliseconds until something is due or -1, id, record, payload if apart, ...}
 -- error  SESSION_REQUIRED
-
-local ROUNDS = 4
 
 local limits = settings(queue)
 if limits.session == 'required' and not (
@@ -24,69 +20,70 @@ if lease >= 0 then
 end
 local deadline = span and now + span or 'inf'
 
-local granted = {}
+-- later  pop_any
 
-local function hand_out(job, known_member, waited)
-  grant(job, known_member, worker, secret, deadline, waited)
-  granted[#granted + 1] = job
+local earliest = math.huge
+for _, where in ipairs({ SESSIONS, key('scheduled', queue), key('running', queue) }) do
+  earliest = math.min(earliest, tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or earliest))
+end
+if not FAST or last_stamp > now or earliest <= now
+  or again or limits.paused == 1 or limits.removes == 1 then
+  return pop_any()
 end
 
--- later  resume take_late expire_late
-
-local function take_waiting(most)
-  local found = redis.call('ZRANGE', key('waiting', queue), 0, most - 1)
-  local ids = {}
-  for i = 1, #found do
-    ids[i] = string.sub(found[i], 17)
+local waiting = key('waiting', queue)
+local found = redis.call('ZRANGE', waiting, 0, count - 1)
+if #found == 0 then
+  end_short_way()
+  return { earliest == math.huge and -1 or earliest - now }
+end
+local job_keys = {}
+for i = 1, #found do
+  job_keys[i] = job_prefix .. string.sub(found[i], 17)
+end
+local packed = redis.call('MGET', unpack(job_keys))
+for i = 1, #packed do
+  local job = cmsgpack.unpack(packed[i])
+  if job.data == false or job.extra and job.extra.start_by then
+    return pop_any()
   end
-  read_jobs(ids)
-  for i = 1, #ids do
-    local job = known[ids[i]]
-    local start_by = job.extra and job.extra.start_by
-    if start_by and start_by <= now then
-      expire_late(job)
-    else
-      hand_out(job, found[i], now - job.since)
-    end
-  end
-  return #found == most
+  packed[i] = job
 end
 
--- A taker that was asked for some and gave fewer has no more; the rounds are for those it dropped.
-local function fill(take)
-  for _ = 1, ROUNDS do
-    if #granted >= count or not take(count - #granted) then
-      return true
-    end
-    settle()
-  end
-  return #granted >= count
+local jobs, running, held, waits = {}, {}, {}, {}
+earliest = span and math.min(earliest, deadline) or earliest
+local reply = { #found == count and 0 or earliest == math.huge and -1 or earliest - now }
+for i = 1, #packed do
+  local job = packed[i]
+  local id = string.sub(found[i], 17)
+  local attempt = job.attempt + 1
+  waits[i] = now - job.since
+  event = event + 1
+  redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'popped', 'id', id, 'queue', queue,
+    'attempt', attempt, 'worker', worker, 'priority', job.priority, 'wait', waits[i], 'run', '',
+    'data', '')
+  job.state = 'running'
+  job.attempt = attempt
+  job.worker = worker
+  job.token = attempt .. '.' .. secret
+  job.since = now
+  local record = cmsgpack.pack(job)
+  jobs[2 * i - 1] = job_keys[i]
+  jobs[2 * i] = record
+  running[2 * i - 1] = deadline
+  running[2 * i] = id
+  held[2 * i - 1] = 0
+  held[2 * i] = queue .. '\0' .. id
+  reply[3 * i - 1] = id
+  reply[3 * i] = record
+  reply[3 * i + 1] = ''
 end
-
-local function any_late()
-  local first = redis.call('ZRANGE', key('running', queue), 0, 0, 'WITHSCORES')
-  return first[2] and tonumber(first[2]) <= now
-end
-
-local ready = reclaim() and promote(queue)
-tidy()
-settle()
-if again then
-  resume()
-end
-local due = 0
-if #granted > 0 or ready and limits.paused == 1 then
-  due = -1
-elseif ready and (not any_late() or fill(take_late)) and fill(take_waiting) and #granted < count then
-  settle()
-  due = due_in(queue)
-end
-wake(queue, -#granted)
-
-local reply = { due }
-for _, job in ipairs(granted) do
-  reply[#reply + 1] = job.id
-  reply[#reply + 1] = packed_for_good(job)
-  reply[#reply + 1] = job.data == false and payload(job) or ''
-end
-return commit(reply)
+redis.call('MSET', unpack(jobs))
+redis.call('ZREMRANGEBYRANK', waiting, 0, #found - 1)
+redis.call('ZADD', key('running', queue), unpack(running))
+redis.call('ZADD', key('held', worker), unpack(held))
+redis.call('HINCRBY', key('books', queue), 'waiting', -#found)
+redis.call('HINCRBY', key('books', queue), 'running', #found)
+write_series(queue, 'wait', waits)
+end_short_way()
+return reply

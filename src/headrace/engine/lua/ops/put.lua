@@ -4,98 +4,53 @@
 --
 -- args   queue on_exists nonce options:packed others:packed
 -- each   id data
--- uses   keys now settings jobs emit join places commit
+-- uses   keys now settings fast short_way
 -- reply  for each, 1 made, 2 made under its spare id, 3 moved, 4 replaced, 0 already made, or why not
 -- error  JOB_EXISTS
 
 local limits = settings(queue)
 
-local function option(own, name)
-  if own and own[name] ~= nil then
-    return own[name]
-  end
-  return options and options[name]
+-- later  put_any
+
+if not FAST or last_stamp > now
+  or again or options or others or nonce ~= '' or not limits.created then
+  return put_any()
 end
 
-local function apply_options(job, own)
-  job.priority = option(own, 'priority') or job.priority
-  local tags = option(own, 'tags')
-  if tags then
-    set_extra(job, 'tags', #tags > 0 and tags or nil)
-  end
-  local retries = option(own, 'retries')
-  if retries ~= nil then
-    job.retries = retries
-    job.remaining = retries
-  end
-  local result_ttl = option(own, 'result_ttl')
-  if result_ttl then
-    set_extra(job, 'result_ttl', result_ttl)
-  end
-  local start_within = option(own, 'start_within')
-  if start_within then
-    set_extra(job, 'start_by', now + start_within)
-    place(AGENDA, 'start:' .. job.id, now + start_within)
-  end
-end
-
-local function apply(job, own, data)
-  if extra(job, 'start_by') then
-    lift(AGENDA, 'start:' .. job.id)
-    set_extra(job, 'start_by', nil)
-  end
-  if own or options then
-    apply_options(job, own)
-  end
-  if nonce ~= '' or job.extra then
-    set_extra(job, 'by', nonce ~= '' and nonce or nil)
-  end
-  set_data(job, data)
-end
-
-local function put_event(job, data, more)
-  if #data > limits.event_data then
-    more = more or {}
-    more[#more + 1] = 'left_out'
-    more[#more + 1] = #data
-    data = ''
-  end
-  local tags = extra(job, 'tags')
-  if tags then
-    more = more or {}
-    more[#more + 1] = 'tags'
-    more[#more + 1] = cjson.encode(tags)
-  end
-  return emit('put', job, nil, nil, data, more)
-end
-
-local function make(id, data, own)
-  local job = new_job(id, queue, limits.retries)
-  local delay = option(own, 'delay') or 0
-  apply(job, own, data)
-  join(job, queue, put_event(job, data, delay > 0 and { 'delay', delay } or nil), delay)
-end
-
--- later  existing
-
-local ids = {}
-for id in each() do
-  ids[#ids + 1] = id
-end
-read_jobs(ids)
-local answers = {}
+local largest = math.min(1024, limits.event_data)
+local job_keys, seen = {}, {}
 for id, data in each() do
-  local at = #answers + 1
-  local job = known[id]
-  local spare, own
-  if others then
-    spare, own = others[at][1], others[at][2]
+  if seen[id] or #data > largest then
+    return put_any()
   end
-  if job then
-    answers[at] = existing(job, spare, data, own)
-  else
-    make(id, data, own)
-    answers[at] = 1
+  seen[id] = true
+  job_keys[#job_keys + 1] = job_prefix .. id
+end
+for _, found in ipairs(redis.call('MGET', unpack(job_keys))) do
+  if found then
+    return put_any()
   end
 end
-return commit(answers)
+
+local answers, jobs, places = {}, {}, {}
+local retries = limits.retries
+for id, data in each() do
+  event = event + 1
+  redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'put', 'id', id, 'queue', queue,
+    'attempt', 0, 'worker', '', 'priority', 0, 'wait', '', 'run', '', 'data', data)
+  local made = #answers + 1
+  answers[made] = 1
+  jobs[2 * made - 1] = job_keys[made]
+  jobs[2 * made] = cmsgpack.pack({
+    'waiting', queue, 0, event, now, now, 0, retries, retries, '', '', false, false, false, data,
+  })
+  places[2 * made - 1] = 0
+  places[2 * made] = string.format('%016.0f', event) .. id
+end
+redis.call('MSET', unpack(jobs))
+redis.call('ZADD', key('waiting', queue), unpack(places))
+redis.call('HINCRBY', key('books', queue), 'put', #answers)
+redis.call('HINCRBY', key('books', queue), 'waiting', #answers)
+redis.call('SPUBLISH', key('queue', queue), 'work ' .. #answers)
+end_short_way()
+return answers
