@@ -110,7 +110,7 @@ class Wire:
             ear.disconnect()
         for connection in mine.get("connections", {}).values():
             connection.disconnect()
-        mine.clear()
+        self._local.held = None
         for pool in self._topology.pools():
             pool.disconnect()
 

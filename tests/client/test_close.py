@@ -1,0 +1,35 @@
+"""A client that was closed has no connections, and makes new ones when it is used again."""
+
+from __future__ import annotations
+
+import redis
+
+from headrace import Client, Queue
+from tests.servers import until
+
+
+def test_a_closed_client_can_be_used_again(hr: Client, queue: Queue) -> None:
+    job_id = queue.put("x")
+
+    hr.close()
+    hr.close()
+
+    assert [job.id for job in queue.peek()] == [job_id]
+
+
+def test_a_closed_client_leaves_no_connection(hr: Client, queue: Queue, url: str) -> None:
+    with redis.Redis.from_url(url) as server:
+
+        def connections() -> int:
+            return int(server.info("clients")["connected_clients"])
+
+        hr.close()
+        before = connections()
+        queue.put("x")
+        queue.pop("w")
+        queue.pop("w", wait=0.01)
+        assert connections() == before + 2
+
+        hr.close()
+
+        until(lambda: connections() == before, "the connections are closed")
