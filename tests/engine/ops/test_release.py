@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, LeaseLost, Put, Queue, WrongState
+from headrace.client.talks.ending import complete_call, completions
 from headrace.testing import Clock
 from tests.dump import dump
 from tests.engine.hearing import listening
@@ -112,6 +113,20 @@ def test_an_operator_releases_and_the_holder_is_told(hr: Client, queue: Queue, u
         assert holder.told() == [["lost", lease.id, lease.token]]
     with pytest.raises(LeaseLost):
         lease.complete()
+
+
+def test_a_repeated_call_of_one_who_lost_the_job_is_not_taken_for_done(
+    hr: Client, queue: Queue
+) -> None:
+    queue.put("x")
+    lease = pop_one(queue)
+    hr.release(lease.id)
+    call = complete_call(hr.core, completions(hr.core, [lease], None), None, 0)
+
+    hr.complete_many([lease])
+    [reply] = hr.core.wire.send([(0, hr.core.words(0, call, again=True))])
+
+    assert [type(answer) for answer in call.decode(reply)] == [LeaseLost]
 
 
 def test_many_are_released_each_with_its_answer(hr: Client, queue: Queue) -> None:
