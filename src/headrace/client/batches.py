@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from headrace.client.core import Core
-from headrace.client.talk import Talk, ask
+from headrace.client.talk import Talk, ask, ask_one
 from headrace.engine.call import Arg, Call
 from headrace.errors import ServerUnavailable
 
@@ -34,6 +34,8 @@ def in_batches(
     core: Core, rows: Sequence[R], make: Callable[[Sequence[R]], Call[list[T]]]
 ) -> Talk[list[T]]:
     """Makes a call for the rows of every shard; one answer a row, in the given order."""
+    if core.shards == 1 and 0 < len(rows) <= core.limits.batch:
+        return (yield from ask_one(core, 0, make(rows)))
     answers: dict[int, T] = {}
     for turn in turns(core, rows):
         calls = [(shard, make([rows[i] for i in positions])) for shard, positions in turn]

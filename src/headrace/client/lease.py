@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from headrace.client.bind import awaiting, blocking
@@ -17,18 +16,31 @@ from headrace.engine.moments import moment
 class LeaseFacts:
     """What a lease knows without asking the server."""
 
+    __slots__ = ("_popped", "core", "id", "payload", "token")
+
     def __init__(self, core: Core, popped: Popped) -> None:
         self.core = core
-        self.id = popped.id
-        self.token = popped.record.token
-        self.attempt = popped.record.attempt
-        self.queue = popped.record.queue
-        self.worker = popped.record.worker
-        self.payload = popped.payload
+        self.id, record, _, self.payload = popped
+        self.token = record.token
         self._popped = popped
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r} of {self.queue!r}, attempt {self.attempt}>"
+
+    @property
+    def attempt(self) -> int:
+        """Which delivery of the job this is, from 1 on."""
+        return self._popped.record.attempt
+
+    @property
+    def queue(self) -> str:
+        """The queue the job was popped from."""
+        return self._popped.record.queue
+
+    @property
+    def worker(self) -> str:
+        """The worker it was handed to."""
+        return self._popped.record.worker
 
     @property
     def data(self) -> Any:
@@ -40,7 +52,7 @@ class LeaseFacts:
         """When it was handed out, by the server's clock."""
         return moment(self._popped.record.since)
 
-    @cached_property
+    @property
     def job(self) -> Job:
         """The job as it was when it was handed out."""
         described = [self.id.encode(), self._popped.packed, self.payload, b"", (None, None), [], 0]
@@ -49,6 +61,8 @@ class LeaseFacts:
 
 class Lease(LeaseFacts):
     """A job that is yours, for code that blocks."""
+
+    __slots__ = ()
 
     complete = blocking(ending.complete)
     fail = blocking(ending.fail)
@@ -60,6 +74,8 @@ class Lease(LeaseFacts):
 
 class AsyncLease(LeaseFacts):
     """A job that is yours, for code that awaits."""
+
+    __slots__ = ()
 
     complete = awaiting(ending.complete)
     fail = awaiting(ending.fail)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
+import hiredis
 from redis.asyncio.connection import Connection as AsyncConnection
 from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
 from redis.connection import Connection, ConnectionPool
@@ -46,6 +47,11 @@ def _by_node(
     for position, (shard, _) in enumerate(commands):
         grouped.setdefault(node_of(shard), []).append(position)
     return grouped
+
+
+def _packed(commands: list[Words]) -> list[bytes]:
+    # redis-py looks at every word in Python before it calls this; ours are already what it wants.
+    return [b"".join([hiredis.pack_command(words) for words in commands])]
 
 
 class Deaf(Exception):
@@ -137,10 +143,7 @@ class Wire:
             connection.disconnect()
             return [Unreachable(error)] * len(commands)
         try:
-            if len(commands) == 1:
-                connection.send_packed_command(connection.pack_command(*commands[0]))
-            else:
-                connection.send_packed_command(connection.pack_commands(commands))
+            connection.send_packed_command(_packed(commands))
             for _ in commands:
                 try:
                     replies.append(connection.read_response())
@@ -275,8 +278,7 @@ class AsyncWire:
         except (*BROKEN, RedisError) as error:
             return [Unreachable(error)] * len(commands)
         try:
-            packed = connection.pack_commands(cast(Iterable[Iterable[Any]], commands))
-            await connection.send_packed_command(packed)
+            await connection.send_packed_command(_packed(commands))
             for _ in commands:
                 try:
                     replies.append(await connection.read_response())

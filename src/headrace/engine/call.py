@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from headrace.engine.source import source
+from headrace.engine.states import STATES
 from headrace.errors import (
     HeadraceError,
     JobExists,
@@ -118,19 +119,14 @@ def each_state(ids: Sequence[str]) -> Callable[[Iterable[Any]], list[Answer]]:
 
     def decode(answers: Iterable[Any]) -> list[Answer]:
         return [
-            _state(answer) if not _refused(answer) else job_refusal(job_id, answer)
+            _STATES.get(answer) or job_refusal(job_id, answer)
             for job_id, answer in zip(ids, answers, strict=True)
         ]
 
     return decode
 
 
-def _refused(answer: bytes) -> bool:
-    return answer != b"DONE" and answer[:1].isupper()
-
-
-def _state(answer: bytes) -> str:
-    return "done" if answer == b"DONE" else answer.decode()
+_STATES = {state.encode(): state for state in STATES} | {b"DONE": "done"}
 
 
 def session_answer(worker: str) -> Callable[[Any], int]:

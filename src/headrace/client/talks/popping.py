@@ -75,7 +75,11 @@ def pop_call(queue: QueueFace, worker: str, count: int, lease: Span | None) -> A
     def decode(reply: Any) -> Handout:
         refuse_pop(worker, name, reply)
         due = reply[0]
-        return Handout(None if due < 0 else due / 1000, [_popped(reply, at) for at in _starts(reply)])
+        jobs = [
+            _popped(job_id.decode(), packed, apart)
+            for job_id, packed, apart in zip(reply[1::3], reply[2::3], reply[3::3], strict=True)
+        ]
+        return Handout(None if due < 0 else due / 1000, jobs)
 
     def make(wanted: int) -> Call[Handout]:
         return build(
@@ -91,14 +95,9 @@ def pop_call(queue: QueueFace, worker: str, count: int, lease: Span | None) -> A
     return make
 
 
-def _starts(reply: list[Any]) -> range:
-    return range(1, len(reply), 3)
-
-
-def _popped(reply: list[Any], at: int) -> Popped:
-    packed = reply[at + 1]
+def _popped(job_id: str, packed: bytes, apart: bytes) -> Popped:
     record = decode_record(packed)
-    return Popped(reply[at].decode(), record, packed, payload_of(record, reply[at + 2]))
+    return Popped(job_id, record, packed, apart or payload_of(record, apart))
 
 
 def _until(wait: Span | None) -> float | None:

@@ -1,6 +1,6 @@
 -- move: the one place where a job leaves a state and enters another, with its books.
 --
--- uses   keys now jobs places books
+-- uses   keys now jobs places books in_session
 
 -- Equal priorities are served by seq: the padded number makes members sort by it.
 local function member(job)
@@ -28,7 +28,7 @@ local function enter(job, state, score)
   job.state = state
   place(key(state, queue), member(job), score)
   book(queue, state, 1)
-  if state == 'running' then
+  if state == 'running' and in_session(job.worker) then
     place(key('held', job.worker), held_member(job), 0)
   end
   touch(job)

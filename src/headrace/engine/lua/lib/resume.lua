@@ -3,13 +3,10 @@
 --
 -- uses   keys jobs
 
+local NEWEST = 5000
+
 return function()
-  local ids = redis.call(
-    'ZRANGE', key('held', worker), '[' .. queue .. '\0', '(' .. queue .. '\1', 'BYLEX'
-  )
-  for i, entry in ipairs(ids) do
-    ids[i] = string.sub(entry, #queue + 2)
-  end
+  local ids = redis.call('ZREVRANGE', key('running', queue), 0, NEWEST - 1)
   read_jobs(ids)
   for _, id in ipairs(ids) do
     local job = read_job(id)

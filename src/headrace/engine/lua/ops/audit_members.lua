@@ -18,7 +18,9 @@ local function fault(name, score)
   elseif member(job) ~= name or (state == 'waiting' and tonumber(score) ~= job.priority) then
     return id, 'waits at another place than its record says'
   elseif state == 'running' and settings(queue).session then
-    if not redis.call('ZSCORE', key('held', job.worker), held_member(job)) then
+    local started = redis.call('HGET', key('session', job.worker), 'started')
+    if started and tonumber(started) < job.since
+      and not redis.call('ZSCORE', key('held', job.worker), held_member(job)) then
       return id, 'runs with ' .. job.worker .. ', who is not listed as holding it'
     end
   elseif state == 'failed' and not redis.call('ZSCORE', key('failures', extra(job, 'failure')[1]), id) then

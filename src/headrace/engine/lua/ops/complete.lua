@@ -14,37 +14,34 @@ if not FAST or last_stamp > now or again or next_queue then
   return complete_any()
 end
 
-local job_keys, seen = {}, {}
-for id, _, given in each() do
-  if seen[id] or given ~= '' then
+local ids, tokens, job_keys, seen = {}, {}, {}, {}
+for id, token, given in each() do
+  if seen[id] or given ~= '' or token == '' then
     return complete_any()
   end
   seen[id] = true
-  job_keys[#job_keys + 1] = job_prefix .. id
+  local i = #ids + 1
+  ids[i], tokens[i], job_keys[i] = id, token, job_prefix .. id
 end
 local packed = redis.call('MGET', unpack(job_keys))
 local queue, worker
-local at = 0
-for _, token in each() do
-  at = at + 1
-  local job = packed[at] and cmsgpack.unpack(packed[at])
-  if not job or job.state ~= 'running' or token == '' or job.token ~= token
+for i = 1, #ids do
+  local job = packed[i] and cmsgpack.unpack(packed[i])
+  if not job or job.state ~= 'running' or job.token ~= tokens[i]
     or job.queue ~= (queue or job.queue) or job.worker ~= (worker or job.worker) then
     return complete_any()
   end
   queue, worker = job.queue, job.worker
-  packed[at] = job
+  packed[i] = job
 end
 local limits = settings(queue)
 if limits.keep_count == 0 or limits.keep_age == 0 then
   return complete_any()
 end
 
-local answers, jobs, ids, held, complete, runs = {}, {}, {}, {}, {}, {}
-for id in each() do
-  local i = #ids + 1
-  local job = packed[i]
-  ids[i] = id
+local answers, jobs, complete, runs = {}, {}, {}, {}
+for i = 1, #ids do
+  local id, job = ids[i], packed[i]
   runs[i] = now - job.since
   event = event + 1
   redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'completed', 'id', id, 'queue', queue,
@@ -54,18 +51,22 @@ for id in each() do
   job.ended = now
   jobs[2 * i - 1] = job_keys[i]
   jobs[2 * i] = cmsgpack.pack(job)
-  held[i] = queue .. '\0' .. id
   complete[2 * i - 1] = now
   complete[2 * i] = id
   answers[i] = 'complete'
 end
 redis.call('MSET', unpack(jobs))
 redis.call('ZREM', key('running', queue), unpack(ids))
-redis.call('ZREM', key('held', worker), unpack(held))
+redis.call('SPUBLISH', key('ended', ''), cmsgpack.pack(ids))
+if redis.call('EXISTS', key('held', worker)) == 1 then
+  for i = 1, #ids do
+    ids[i] = queue .. '\0' .. ids[i]
+  end
+  redis.call('ZREM', key('held', worker), unpack(ids))
+end
 redis.call('ZADD', key('complete', queue), unpack(complete))
 redis.call('HINCRBY', key('books', queue), 'running', -#ids)
 redis.call('HINCRBY', key('books', queue), 'complete', #ids)
-redis.call('SPUBLISH', key('ended', ''), cmsgpack.pack(ids))
 write_series(queue, 'run', runs)
 local kept = redis.call('ZCARD', key('complete', queue))
 if kept == #ids or kept > limits.keep_count then

@@ -51,6 +51,7 @@ for i = 1, #packed do
 end
 
 local jobs, running, held, waits = {}, {}, {}, {}
+local in_session = redis.call('ZSCORE', SESSIONS, worker)
 earliest = span and math.min(earliest, deadline) or earliest
 local reply = { #found == count and 0 or earliest == math.huge and -1 or earliest - now }
 for i = 1, #packed do
@@ -72,8 +73,10 @@ for i = 1, #packed do
   jobs[2 * i] = record
   running[2 * i - 1] = deadline
   running[2 * i] = id
-  held[2 * i - 1] = 0
-  held[2 * i] = queue .. '\0' .. id
+  if in_session then
+    held[2 * i - 1] = 0
+    held[2 * i] = queue .. '\0' .. id
+  end
   reply[3 * i - 1] = id
   reply[3 * i] = record
   reply[3 * i + 1] = ''
@@ -81,7 +84,9 @@ end
 redis.call('MSET', unpack(jobs))
 redis.call('ZREMRANGEBYRANK', waiting, 0, #found - 1)
 redis.call('ZADD', key('running', queue), unpack(running))
-redis.call('ZADD', key('held', worker), unpack(held))
+if in_session then
+  redis.call('ZADD', key('held', worker), unpack(held))
+end
 redis.call('HINCRBY', key('books', queue), 'waiting', -#found)
 redis.call('HINCRBY', key('books', queue), 'running', #found)
 write_series(queue, 'wait', waits)
