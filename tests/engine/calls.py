@@ -12,7 +12,7 @@ from headrace.engine.script import source
 
 
 def call_of(op: str, each: Sequence[Any], nonce: str, args: dict[str, Any]) -> Call[Any]:
-    """A call whose answer is left as it comes."""
+    """A call whose answer is left as it comes. Like a client's, a put of new ids has no nonce."""
     if op == "put":
         return put_call(each, nonce, **args)
     if op == "complete":
@@ -35,7 +35,8 @@ def put_call(
     options: dict[str, Any],
 ) -> Call[Any]:
     items = [Item(job_id, data.encode(), spare, own) for job_id, spare, data, own in rows]
-    call = _put_call(queue, items, packed(options), on_exists or None, nonce)
+    named = any(item.spare for item in items)
+    call = _put_call(queue, items, packed(options), on_exists or None, nonce if named else "")
     return replace(call, decode=lambda reply: reply)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.engine.steps import Step, steps
-from tests.engine.twin import WORKERS, Twin
+from tests.engine.twin import LONG_WAY, WORKERS, Twin
 
 T = TypeVar("T")
 
@@ -23,22 +23,23 @@ DATA = {"": None, "small": '"small"', "large": f'"{"large" * 400}"'}
 class Machine(RuleBasedStateMachine):
     """Three queues, each named for its profile, two workers, a few jobs."""
 
-    def __init__(
-        self, url: str, profiles: tuple[str, str, str], swaps: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, url: str, profiles: tuple[str, str, str]) -> None:
         super().__init__()
-        self.twin = Twin(url, swaps)
-        self.tokens: dict[str, list[str]] = {worker: ["none"] for worker in WORKERS}
+        self.url = url
         self.queues = profiles
+        self.tokens: dict[str, list[str]] = {worker: ["none"] for worker in WORKERS}
 
     @initialize(
-        history=st.sampled_from([100, 2, 1]), lossy=st.sampled_from([False, False, False, True])
+        swaps=st.sampled_from([{}, {}, LONG_WAY]),
+        lossy=st.sampled_from([False, False, False, True]),
+        history=st.sampled_from([100, 2, 1]),
     )
-    def open(self, *, history: int, lossy: bool) -> None:
+    def open(self, *, swaps: dict[str, str], lossy: bool, history: int) -> None:
+        self.twin = Twin(self.url, swaps)
         self.twin.answers_get_lost = lossy
         for number, profile in enumerate(self.queues):
             self.twin.configure(profile, profile)
-            self.put_plainly(number, ["abc"[number]])
+            self.put_plainly(number, 1)
         self.twin.configure("job", history=history)
 
     @rule(step=steps)
@@ -75,8 +76,9 @@ class Machine(RuleBasedStateMachine):
 
     # producers
 
-    def put_plainly(self, queue: int, names: list[str]) -> None:
-        self.put(queue=queue, names=names, policy="", shared={}, own={}, data="small")
+    def put_plainly(self, queue: int, count: int) -> None:
+        rows: list[Any] = [(self.twin.new("plain"), "", '""', {}) for _ in range(count)]
+        self.twin.both("put", rows, queue=self.queues[queue], on_exists="", options={})
 
     def put(
         self,

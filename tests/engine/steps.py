@@ -46,7 +46,7 @@ def step(weight: int, name: str, **arguments: SearchStrategy[Any]) -> list[str]:
 
 
 _weighted = (
-    step(8, "put_plainly", queue=queues, names=names)
+    step(8, "put_plainly", queue=queues, count=st.integers(1, 3))
     + step(
         8,
         "put",

@@ -24,6 +24,9 @@ from tests.engine.view import View, readable
 PROFILES = ("job", "task", "manual", "ring", "fifo")
 WORKERS = ("ada", "bob")
 
+# The plain case of put, pop and complete takes a short way; this makes it take the long one.
+LONG_WAY = {"fast": "local FAST = false\n"}
+
 REPEATABLE = {
     *("put", "complete", "fail", "release", "cancel", "timeout", "retry", "requeue", "prioritise"),
     *("heartbeat", "session_start", "session_end", "delete_queue"),

@@ -1,0 +1,141 @@
+"""Ways to break a namespace by hand, one structure each, and whom the audit must then name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from headrace import Client
+from headrace.client.wire import Words
+from headrace.engine.record import FIELDS
+from headrace.testing import Clock
+
+
+def one_in_every_state(hr: Client, clock: Clock) -> None:
+    """A queue with a job in every state, each named for it; ada holds the running one."""
+    queue = hr.queue("mail")
+    for name in ("complete", "failed", "running"):
+        queue.put(name, id=name)
+    complete, failed, _ = queue.pop("ada", count=3)
+    complete.complete()
+    failed.fail("io", "no route")
+    queue.put("scheduled", id="scheduled", delay=60)
+    queue.put("waiting", id="waiting", priority=2)
+    clock.tick(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Breakage:
+    """What is broken, how, and what an audit that notices it says."""
+
+    name: str
+    commands: Callable[[Client], Sequence[Words]]
+    named: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def inflict(self, hr: Client) -> None:
+        """Does it."""
+        for reply in hr.core.wire.send([(0, words) for words in self.commands(hr)]):
+            assert reply not in (0, None), f"{self.name}: nothing was broken"
+            assert not isinstance(reply, Exception), reply
+
+
+def missing_member(state: str) -> Breakage:
+    def commands(hr: Client) -> list[Words]:
+        return [("ZREM", hr.core.key(0, f"{state}:mail"), _member(hr, state))]
+
+    return Breakage(f"the {state} job is not listed", commands, f"job {state!r}")
+
+
+def missing_record(state: str) -> Breakage:
+    return Breakage(
+        f"the {state} job has no record",
+        lambda hr: [("DEL", hr.core.key(0, f"job:{state}"))],
+        f"job {state!r}",
+    )
+
+
+def other_record(state: str, field: str, value: object) -> Breakage:
+    def commands(hr: Client) -> list[Words]:
+        key = hr.core.key(0, f"job:{state}")
+        record: list[Any] = msgspec.msgpack.decode(_send(hr, "GET", key))
+        record[FIELDS.index(field)] = value
+        return [("SET", key, msgspec.msgpack.encode(record))]
+
+    return Breakage(f"the {state} job says {field} {value}", commands, f"job {state!r}")
+
+
+def counter(name: str) -> Breakage:
+    return Breakage(
+        f"one {name} too many in the books",
+        lambda hr: [("HINCRBY", hr.core.key(0, "books:mail"), name, 1)],
+        "queue 'mail'",
+    )
+
+
+def _member(hr: Client, state: str) -> bytes:
+    [member] = _send(hr, "ZRANGE", hr.core.key(0, f"{state}:mail"), 0, 0)
+    return bytes(member)
+
+
+def _send(hr: Client, *words: str | bytes | int) -> Any:
+    [reply] = hr.core.wire.send([(0, words)])
+    assert not isinstance(reply, Exception), reply
+    return reply
+
+
+STATES = ("waiting", "scheduled", "running", "failed", "complete")
+
+BREAKAGES = [
+    *map(missing_member, STATES),
+    *map(missing_record, STATES),
+    *(counter(name) for name in (*STATES, "put", "moved", "cancelled", "expired", "pruned")),
+    other_record("waiting", "state", "failed"),
+    other_record("running", "state", "waiting"),
+    other_record("complete", "state", "running"),
+    other_record("scheduled", "queue", "post"),
+    other_record("waiting", "seq", 1),
+    Breakage(
+        "nobody holds the running job",
+        lambda hr: [("ZREM", hr.core.key(0, "held:ada"), b"mail\0running")],
+        "job 'running'",
+    ),
+    Breakage(
+        "the failed job is not listed under its type",
+        lambda hr: [("ZREM", hr.core.key(0, "failures:io"), "failed")],
+        "job 'failed'",
+    ),
+    Breakage(
+        "the waiting job waits at another place",
+        lambda hr: [("ZADD", hr.core.key(0, "waiting:mail"), "CH", 3, _member(hr, "waiting"))],
+        "job 'waiting'",
+    ),
+    Breakage(
+        "the waiting job is scheduled as well",
+        lambda hr: [("ZADD", hr.core.key(0, "scheduled:mail"), 1, "waiting")],
+        "job 'waiting'",
+    ),
+    Breakage(
+        "a job is listed that never was",
+        lambda hr: [("ZADD", hr.core.key(0, "running:mail"), 1, "ghost")],
+        "job 'ghost'",
+    ),
+]
+
+
+def unnoticed(hr: Client, clock: Clock, breakage: Breakage) -> str:
+    """Why the audit of a namespace broken so is not good enough; empty if it is."""
+    one_in_every_state(hr, clock)
+    before = hr.audit()
+    if not before.balanced or (before.queues, before.jobs) != (1, 5):
+        return f"before anything was broken: {before}"
+    breakage.inflict(hr)
+    after = hr.audit()
+    if not any(problem.startswith(breakage.named) for problem in after.problems):
+        return f"{breakage} was not noticed: {after.problems}"
+    return ""

@@ -1,0 +1,171 @@
+"""Faults to plant in the scripts, one at a time: each must be caught by the checks that exist.
+
+A fault is a small change of the text of one Lua file. If its text is no longer there, the test says
+so: then plant the same fault in what has become of that code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.engine.script import source
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What goes wrong, the file below engine/lua, and the text to be changed."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def swaps(self) -> dict[str, str]:
+        """The swaps for a Library with this fault."""
+        text = source(self.file).text
+        times = text.count(self.old)
+        assert times == 1, f"{self.file}.lua has {times} times {self.old!r}: plant it anew"
+        return {self.file.removeprefix("lib/"): text.replace(self.old, self.new)}
+
+
+ORDER = [
+    Fault("equal priorities are not served by age", "lib/move", "job.seq) ..", "0) .."),
+    Fault("a plain job is not put by age", "ops/put", "'%016.0f', event)", "'%016.0f', 0)"),
+    Fault("the back is the front", "lib/give_back", "position == 'back'", "position == 'front'"),
+    Fault("what returns has no priority", "lib/line_up", "job.priority", "0"),
+    Fault(
+        "a new priority changes no place",
+        "ops/prioritise",
+        "member(job), priority",
+        "member(job), 0",
+    ),
+    Fault("peek passes nothing over", "ops/peek", "job.remaining <= 0", "job.remaining < -9"),
+]
+
+TIME = [
+    Fault(
+        "a lease lasts too long",
+        "lib/pop_any",
+        "tonumber(first[2]) <= now",
+        "tonumber(first[2]) < now",
+    ),
+    Fault("a plain pop comes too soon", "ops/pop", "earliest <= now", "earliest < now"),
+    Fault("due too late", "lib/promote", "'-inf', now,", "'-inf', now - 1,"),
+    Fault("the end of sessions is not foreseen", "lib/due_in", ", SESSIONS }", " }"),
+    Fault("what is scheduled never expires", "lib/duties", " or job.state == 'scheduled'", ""),
+    Fault("one duty a call", "lib/tidy", "TIDY_AT_MOST = 16", "TIDY_AT_MOST = 1"),
+    Fault("a heartbeat renews nothing", "ops/heartbeat", "now + span", "now"),
+    Fault("a result has the time of its queue", "lib/results", "extra(job, 'result_ttl') or ", ""),
+]
+
+LEASES = [
+    Fault("any token will do", "lib/held", "token == job.token", "token ~= ''"),
+    Fault("a plain complete sees no token", "ops/complete", "or job.token ~= token", ""),
+    Fault("attempts are not counted", "ops/pop", "job.attempt = attempt", "job.attempt = 1"),
+    Fault("a lost lease costs nothing", "lib/lose", "job.remaining - 1", "job.remaining"),
+    Fault("one retry too many", "lib/lose", "job.remaining <= 0", "job.remaining < 0"),
+    Fault("a retried job has no new budget", "ops/retry", "job.remaining = job.retries", ""),
+    Fault(
+        "a running job is replaced",
+        "lib/existing",
+        "or policy == 'replace' and job.state == 'running'",
+        "",
+    ),
+    Fault("a repeated put happens twice", "lib/existing", "== nonce", "== 'nonce'"),
+    Fault("pause is not heard", "lib/pop_any", "limits.paused == 1", "limits.paused == 2"),
+]
+
+SESSIONS = [
+    Fault("a session lives too long", "lib/live_session", "> now", ">= now"),
+    Fault(
+        "whoever has a session may pop",
+        "ops/pop",
+        "and redis.call('ZSCORE', key('serves', worker), queue)",
+        "",
+    ),
+    Fault(
+        "a session ends what it has no say in",
+        "lib/end_session",
+        "not settings(job.queue).session",
+        "false",
+    ),
+    Fault(
+        "nobody holds what runs",
+        "lib/move",
+        "place(key('held', job.worker), held_member(job), 0)",
+        "",
+    ),
+    Fault(
+        "what is over is still held",
+        "lib/move",
+        "lift(key('held', job.worker), held_member(job))",
+        "",
+    ),
+    Fault(
+        "a plain job is held when over",
+        "ops/complete",
+        "redis.call('ZREM', key('held'",
+        "redis.call('ZCARD', key('held'",
+    ),
+]
+
+BOOKS = [
+    Fault("a move is not booked", "lib/depart", "book(job.queue, 'moved', 1)", ""),
+    Fault("a plain pop is not booked", "ops/pop", "'running', #found", "'running', 0"),
+    Fault("what is pruned is not booked", "lib/retain", "book(queue, 'pruned', #ids)", ""),
+    Fault("a failed job stays on its list", "lib/failure_list", "list_failure(job, -1)", ""),
+    Fault("a deleted queue leaves its books", "ops/delete_queue", "key('books', queue), ", ""),
+    Fault("the audit sees no other queue", "ops/audit_members", " or job.queue ~= queue", ""),
+    Fault(
+        "the audit sees no holder",
+        "ops/audit_members",
+        "if not redis.call('ZSCORE', key('held'",
+        "if not redis.call('TYPE', key('held'",
+    ),
+    Fault("the audit finds nobody", "ops/audit_jobs", "reply[#reply + 1] =", "local _ ="),
+]
+
+RETENTION = [
+    Fault(
+        "one too many is kept",
+        "lib/retain",
+        "redis.call('ZCARD', kept) - limits.keep_count",
+        "redis.call('ZCARD', kept) - limits.keep_count - 1",
+    ),
+    Fault(
+        "kept too long",
+        "lib/retain",
+        "'ZRANGE', kept, '-inf', now -",
+        "'ZRANGE', kept, '-inf', now - 1 -",
+    ),
+    Fault("a plain complete prunes nothing", "ops/complete", "or kept > limits.keep_count", ""),
+    Fault("a history loses its beginning", "lib/history", "math.min(2, #entries)", "1"),
+]
+
+STATISTICS = [
+    Fault("a minute is a second", "lib/stats", "seconds < 60 then", "seconds <= 60 then"),
+    Fault("a quarter of an hour has ten minutes", "lib/stats", "/ 900", "/ 600"),
+    Fault(
+        "the variance is that of another mean",
+        "lib/stats",
+        "(x - mean) * (x - before)",
+        "(x - mean) * (x - mean)",
+    ),
+    Fault("retries are not counted", "lib/lose", "observe(job.queue, 'retries')", ""),
+]
+
+TIDINGS = [
+    Fault("events with holes", "lib/emit", "number = number + 1", "number = number + 2"),
+    Fault("plain events with holes", "ops/put", "event = event + 1", "event = event + 2"),
+    Fault("what comes due is not told", "lib/promote", "emit('due', job)", ""),
+    Fault("a holder is not told", "lib/lose", "tell_worker(job, 'lost')", ""),
+    Fault("nobody is woken", "lib/line_up", "wake(job.queue, 1)", ""),
+    Fault("nobody is woken for plain jobs", "ops/put", "'work ' .. #answers", "'work'"),
+    Fault("somebody is woken in vain", "lib/pop_any", "wake(queue, -#granted)", ""),
+    Fault("nobody hears of the end", "lib/complete_job", "tell_ended(job.id)", ""),
+]
+
+FAULTS = [*ORDER, *TIME, *LEASES, *SESSIONS, *BOOKS, *RETENTION, *STATISTICS, *TIDINGS]

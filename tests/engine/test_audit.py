@@ -1,0 +1,64 @@
+"""The audit finds what is broken, and names it."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace import Client, Queue
+from headrace.testing import Clock
+from tests.dump import dump
+from tests.engine.breakage import BREAKAGES, Breakage, one_in_every_state, unnoticed
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES, ids=str)
+def test_the_audit_names_whom_it_concerns(hr: Client, clock: Clock, breakage: Breakage) -> None:
+    assert unnoticed(hr, clock, breakage) == ""
+
+
+def test_an_audit_counts_what_it_has_looked_at(hr: Client, clock: Clock) -> None:
+    one_in_every_state(hr, clock)
+    hr.queue("post").put("letter")
+
+    audit = hr.audit()
+
+    assert (audit.balanced, audit.problems, audit.queues, audit.jobs) == (True, [], 2, 6)
+
+
+def test_nothing_at_all_balances(hr: Client) -> None:
+    assert (hr.audit().balanced, hr.audit().queues, hr.audit().jobs) == (True, 0, 0)
+
+
+def test_an_audit_looks_at_more_than_one_page_of_jobs(hr: Client, queue: Queue) -> None:
+    queue.put_many(range(1201))
+    assert (hr.audit().balanced, hr.audit().jobs) == (True, 1201)
+
+
+def test_an_audit_changes_nothing(hr: Client, clock: Clock) -> None:
+    one_in_every_state(hr, clock)
+    before = dump(hr)
+    hr.audit()
+    assert dump(hr) == before
+
+
+def test_several_faults_are_all_named(hr: Client, clock: Clock) -> None:
+    one_in_every_state(hr, clock)
+    by_name = {breakage.name: breakage for breakage in BREAKAGES}
+    by_name["the waiting job has no record"].inflict(hr)
+    by_name["nobody holds the running job"].inflict(hr)
+    by_name["one cancelled too many in the books"].inflict(hr)
+
+    problems = hr.audit().problems
+
+    assert [problem.partition(" ")[0] for problem in problems] == ["job", "job", "queue"]
+    assert "'waiting'" in problems[0]
+    assert "'running'" in problems[1]
+    assert "'mail'" in problems[2]
+
+
+def test_a_result_whose_job_is_not_kept_is_no_fault(hr: Client, clock: Clock) -> None:
+    queue = hr.queue("hands")
+    queue.configure("manual")
+    queue.put(1, id="a")
+    queue.pop("ada")[0].complete("done")
+    clock.tick(1)
+    assert hr.audit().balanced

@@ -1,0 +1,38 @@
+"""The checks are worth something: each of many faults in the scripts is caught by them."""
+
+from __future__ import annotations
+
+import pytest
+from redis.exceptions import ResponseError
+
+from headrace import HeadraceError
+from tests.engine.breakage import BREAKAGES, unnoticed
+from tests.engine.faults import FAULTS, Fault
+from tests.engine.tour import walk
+from tests.engine.twin import opened
+from tests.engine.walks import WALKS
+
+
+def complaint(url: str, swaps: dict[str, str]) -> str:
+    """What the checks of test_walks and test_audit find; empty if nothing."""
+    for way in WALKS:
+        try:
+            walk(url, way, swaps)
+        except (AssertionError, HeadraceError, ResponseError) as found:
+            return f"{way.__name__}: {found!r}"
+    for breakage in BREAKAGES:
+        client, clock = opened(url, swaps)
+        with client:
+            if found_nothing := unnoticed(client, clock, breakage):
+                return found_nothing
+    return ""
+
+
+def test_without_a_fault_there_is_no_complaint(valkey_url: str) -> None:
+    assert complaint(valkey_url, {}) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_a_planted_fault_is_caught(valkey_url: str, fault: Fault) -> None:
+    assert complaint(valkey_url, fault.swaps()) != ""
