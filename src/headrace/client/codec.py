@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import msgspec
@@ -29,6 +30,14 @@ class Raw:
         return payload
 
 
+def _has_no_number(value: Any) -> bool:
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, dict):
+        return any(map(_has_no_number, value.values()))
+    return isinstance(value, list | tuple | set) and any(map(_has_no_number, value))
+
+
 class Json:
     """JSON, the default: readable everywhere."""
 
@@ -38,9 +47,12 @@ class Json:
 
     def encode(self, value: Any) -> bytes:
         try:
-            return self._encode(value)
+            payload = self._encode(value)
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidArgument(f"the data cannot be written as JSON: {error}") from error
+        if b"null" in payload and _has_no_number(msgspec.to_builtins(value)):
+            raise InvalidArgument("the data cannot be written as JSON: it has no NaN or infinity")
+        return payload
 
 
 class Msgpack:
@@ -53,7 +65,7 @@ class Msgpack:
     def encode(self, value: Any) -> bytes:
         try:
             return self._encode(value)
-        except (TypeError, ValueError, RecursionError) as error:
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise InvalidArgument(f"the data cannot be written as msgpack: {error}") from error
 
 

@@ -60,7 +60,7 @@ class Queue(QueueName):
         lease: Span | None = None,
     ) -> tuple[list[Answer], list[Lease]]:
         """Ends jobs and takes the next ones, in one round trip."""
-        talk = complete_and_pop(self, list(leases), worker, results, count, lease)
+        talk = complete_and_pop(self, leases, worker, results, count, lease)
         answers, jobs_popped = drive(self.core.wire, talk)
         return answers, [Lease(self.core, popped) for popped in jobs_popped]
 
@@ -98,6 +98,6 @@ class AsyncQueue(QueueName):
         lease: Span | None = None,
     ) -> tuple[list[Answer], list[AsyncLease]]:
         """Ends jobs and takes the next ones, in one round trip."""
-        talk = complete_and_pop(self, list(leases), worker, results, count, lease)
+        talk = complete_and_pop(self, leases, worker, results, count, lease)
         answers, jobs_popped = await drive_async(self.core.wire, talk)
         return answers, [AsyncLease(self.core, popped) for popped in jobs_popped]

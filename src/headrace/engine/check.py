@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Any
 
 from headrace.errors import InvalidArgument
 
@@ -25,6 +26,13 @@ class Limits:
     tags: int = 32
     message: int = 1 << 16
     batch: int = 250
+
+    def __post_init__(self) -> None:
+        whole("payload", self.payload, 0, 1 << 29)
+        whole("name", self.name, 40, 1 << 16)
+        whole("tags", self.tags, 0, 1000)
+        whole("message", self.message, 40, 1 << 29)
+        whole("batch", self.batch, 1, 1000)
 
 
 def text(what: str, value: object, longest: int) -> str:
@@ -67,7 +75,7 @@ def whole(what: str, value: object, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidArgument(f"{what} must be an int, not {type(value).__name__}")
     if not least <= value <= most:
-        raise InvalidArgument(f"{what} must be from {least} to {most}, not {value}")
+        raise InvalidArgument(f"{what} must be from {least} to {most}, not {shown(value)}")
     return value
 
 
@@ -87,7 +95,7 @@ def milliseconds(what: str, value: object) -> int:
     else:
         raise InvalidArgument(f"{what} must be seconds or a timedelta, not {type(value).__name__}")
     if not 0 <= ms <= LONGEST_MS:
-        raise InvalidArgument(f"{what} must be from 0 to 100 years, not {value}")
+        raise InvalidArgument(f"{what} must be from 0 to 100 years, not {shown(value)}")
     return round(ms)
 
 
@@ -95,16 +103,31 @@ def number(what: str, value: object) -> float | int:
     """A finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidArgument(f"{what} must be a number, not {type(value).__name__}")
-    if not math.isfinite(value) or abs(value) > 2**53:
-        raise InvalidArgument(f"{what} must be from -2**53 to 2**53, not {value}")
+    if not abs(value) <= 2**53:
+        raise InvalidArgument(f"{what} must be from -2**53 to 2**53, not {shown(value)}")
     return value
+
+
+def listed(what: str, value: object, of: str) -> list[Any]:
+    """A list from anything that yields some; a text yields letters, which nobody means."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InvalidArgument(f"{what} must be a list of {of}, not {shown(value)}")
+    return list(value)
+
+
+def shown(value: object) -> str:
+    """A value as errors show it, cut where it is long."""
+    try:
+        words = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return words if len(words) <= 100 else f"{words[:100]}..."
 
 
 def tags(value: object, limits: Limits) -> list[str]:
     """Tags, each a short text, without repetitions."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise InvalidArgument(f"tags must be a list of str, not {value!r}")
-    found = list(dict.fromkeys(text("a tag", tag, limits.name) for tag in value))
+    every = listed("tags", value, "str")
+    found = list(dict.fromkeys(text("a tag", tag, limits.name) for tag in every))
     if len(found) > limits.tags:
         raise InvalidArgument(f"a job may have {limits.tags} tags, not {len(found)}")
     return found
@@ -113,7 +136,8 @@ def tags(value: object, limits: Limits) -> list[str]:
 def choice(what: str, value: object, allowed: tuple[str, ...]) -> str:
     """One of a few words."""
     if value not in allowed:
-        raise InvalidArgument(f"{what} must be {' or '.join(map(repr, allowed))}, not {value!r}")
+        words = " or ".join(map(repr, allowed))
+        raise InvalidArgument(f"{what} must be {words}, not {shown(value)}")
     return str(value)
 
 

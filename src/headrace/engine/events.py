@@ -93,4 +93,5 @@ def _whole(fields: dict[bytes, bytes], name: bytes) -> int | None:
 
 def _text(fields: dict[bytes, bytes], name: bytes) -> str | None:
     value = fields.get(name)
-    return value.decode() if value is not None else None
+    # A message is cut after so many bytes, which may be inside a letter.
+    return value.decode(errors="ignore") if value is not None else None

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 
-from headrace.engine.check import Span, milliseconds
+from headrace.engine.check import Span, milliseconds, shown, whole
 from headrace.errors import InvalidArgument
 
 Value = Span | int | str | bool | None
 
 DAY = timedelta(days=1)
+MOST = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +101,11 @@ def to_wire(name: str, value: Value) -> str:
     if setting.kind == "flag" and isinstance(value, bool):
         return str(int(value))
     if setting.kind == "count" and isinstance(value, int) and not isinstance(value, bool):
-        if value >= 0:
-            return str(value)
-        raise InvalidArgument(f"{name} must be 0 or more, not {value}")
+        return str(whole(name, value, 0, MOST))
     if setting.kind == "choice" and value in setting.choices:
         return str(value)
     wanted = " or ".join(map(repr, setting.choices)) or f"a {setting.kind}"
-    raise InvalidArgument(f"{name} must be {wanted}, not {value!r}")
+    raise InvalidArgument(f"{name} must be {wanted}, not {shown(value)}")
 
 
 def from_wire(name: str, stored: str) -> Value:
@@ -128,7 +127,9 @@ def known(name: str) -> Setting:
     try:
         return SETTINGS[name]
     except (KeyError, TypeError):
-        raise InvalidArgument(f"no setting {name!r}; there are: {', '.join(SETTINGS)}") from None
+        raise InvalidArgument(
+            f"no setting {shown(name)}; there are: {', '.join(SETTINGS)}"
+        ) from None
 
 
 def default(name: str) -> Value:

@@ -17,7 +17,7 @@ from headrace.errors import InvalidArgument
 
 def complete_and_pop(
     queue: QueueFace,
-    leases: list[Any],
+    leases: Iterable[Any],
     worker: str,
     results: Iterable[Any] | None,
     count: int,

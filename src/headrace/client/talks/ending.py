@@ -22,7 +22,7 @@ from headrace.engine.call import (
     optional,
     packed_pair,
 )
-from headrace.engine.check import Span, choice, free_text, milliseconds, number, text
+from headrace.engine.check import Span, choice, free_text, listed, milliseconds, number, text
 from headrace.engine.moments import moment_or_none
 from headrace.errors import HeadraceError, InvalidArgument
 
@@ -91,7 +91,7 @@ def complete_many(
     delay: Span = 0,
 ) -> Talk[list[Answer]]:
     """Ends jobs well; for each its new state, or the error that says why not."""
-    rows = completions(client.core, list(leases), results)
+    rows = completions(client.core, leases, results)
     return (
         yield from in_batches(
             client.core, rows, lambda part: complete_call(client.core, part, next, delay)
@@ -108,17 +108,26 @@ def finish(client: ClientFace, job_id: str, result: Any = NO_RESULT) -> Talk[str
     return sole((yield from ask_one(core, core.shard_of(job_id), call)))
 
 
-def completions(core: Core, leases: list[Any], results: Iterable[Any] | None) -> list[Row]:
+def completions(core: Core, leases: Iterable[Held], results: Iterable[Any] | None) -> list[Row]:
     """Rows of a complete call; without results there are none."""
+    proofs = _proofs(leases)
     if results is None:
-        return [(lease.id, lease.token, b"") for lease in leases]
-    listed = list(results)
-    if len(listed) != len(leases):
-        raise InvalidArgument(f"{len(leases)} leases, but {len(listed)} results")
+        return [(job_id, token, b"") for job_id, token in proofs]
+    every = listed("results", results, "values")
+    if len(every) != len(proofs):
+        raise InvalidArgument(f"{len(proofs)} leases, but {len(every)} results")
     return [
-        _completion(core, lease.id, lease.token, result, NO_RESULT)
-        for lease, result in zip(leases, listed, strict=True)
+        _completion(core, job_id, token, result, NO_RESULT)
+        for (job_id, token), result in zip(proofs, every, strict=True)
     ]
+
+
+def _proofs(leases: Iterable[Held]) -> list[tuple[str, str]]:
+    """What shows that jobs are ours: their ids and tokens."""
+    try:
+        return [(lease.id, lease.token) for lease in listed("leases", leases, "leases")]
+    except AttributeError:
+        raise InvalidArgument("leases must be a list of what pop returned") from None
 
 
 def _completion(core: Core, job_id: str, token: str, result: Any, data: Any) -> Row:
@@ -211,7 +220,7 @@ def release_many(
     client: ClientFace, leases: Iterable[Held], *, position: str | None = None, delay: Span = 0
 ) -> Talk[list[Answer]]:
     """Gives jobs back unharmed; for each its new state, or the error that says why not."""
-    rows: list[Row] = [(lease.id, lease.token) for lease in leases]
+    rows: list[Row] = [*_proofs(leases)]
     return (
         yield from in_batches(
             client.core, rows, lambda part: _release_call(part, position, delay, "worker")
@@ -264,7 +273,7 @@ def heartbeat_many(
     client: ClientFace, leases: Iterable[Held], *, lease_for: Span | None = None
 ) -> Talk[list[datetime | HeadraceError | None]]:
     """Renews leases; for each its new deadline, or the error that says why not."""
-    rows: list[Row] = [(lease.id, lease.token, b"") for lease in leases]
+    rows: list[Row] = [(job_id, token, b"") for job_id, token in _proofs(leases)]
     return (
         yield from in_batches(client.core, rows, lambda part: _heartbeat_call(part, lease_for))
     )

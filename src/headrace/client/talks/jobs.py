@@ -15,14 +15,14 @@ from headrace.client.talks.popping import SAFETY_POLL
 from headrace.client.talks.putting import new_nonce
 from headrace.client.values import Job, Page, Result, read_job
 from headrace.engine.call import Answer, Call, build, each_state
-from headrace.engine.check import PAGE, Span, choice, milliseconds, number, page, text, whole
+from headrace.engine.check import PAGE, Span, choice, listed, milliseconds, number, page, text, whole
 from headrace.engine.states import STATES
 from headrace.errors import HeadraceError, InvalidArgument, JobNotFound, NoResult, WrongState
 
 
 def checked_rows(core: Core, ids: Sequence[str]) -> list[Row]:
     """Ids as rows of a batch call."""
-    return [(text("id", job_id, core.limits.name),) for job_id in ids]
+    return [(text("id", job_id, core.limits.name),) for job_id in listed("ids", ids, "str")]
 
 
 def _state_calls(op: str, **args: Any) -> Any:
@@ -221,7 +221,7 @@ def result(
     core = client.core
     text("id", job_id, core.limits.name)
     shard = core.shard_of(job_id)
-    call = build("result", lambda reply: reply, id=job_id, take=int(take))
+    call = build("result", lambda reply: reply, id=job_id, take=int(bool(take)))
     until = None if wait is None else time.monotonic() + milliseconds("wait", wait) / 1000
     ear = None
     seen = False

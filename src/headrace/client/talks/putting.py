@@ -12,7 +12,17 @@ from headrace.client.talk import Talk, ask
 from headrace.client.talks.faces import QueueFace
 from headrace.client.values import Put
 from headrace.engine.call import Call, build, is_refusal, job_refusal, pack, packed
-from headrace.engine.check import Limits, Span, choice, milliseconds, number, tags, text, whole
+from headrace.engine.check import (
+    Limits,
+    Span,
+    choice,
+    listed,
+    milliseconds,
+    number,
+    tags,
+    text,
+    whole,
+)
 from headrace.engine.profile import SETTINGS
 from headrace.engine.shard import beside
 from headrace.errors import HeadraceError, InvalidArgument
@@ -122,7 +132,7 @@ def put(
         nonce = ""
     else:
         job_id = text("id", id, core.limits.name)
-        item = Item(job_id, payload, _spare(job_id), None)
+        item = Item(job_id, payload, _spare(core, job_id), None)
         nonce = new_nonce()
     call = _put_call(queue.name, [item], packed(options), on_exists, nonce)
     [[answer]] = yield from ask(core, [(core.shard_of(job_id), call)])
@@ -165,18 +175,18 @@ def put_many(
 
 
 def _rows(core: Core, items: Iterable[Any]) -> tuple[list[Item], bool]:
-    listed = list(items)
+    every = listed("items", items, "data")
     limits = core.limits
     named = False
     rows: list[Item] = []
-    for job_id, item in zip(new_ids(len(listed)), listed, strict=True):
+    for job_id, item in zip(new_ids(len(every)), every, strict=True):
         if not isinstance(item, Put):
             rows.append(Item(job_id, encoded(core, item), "", None))
             continue
         own_id, spare = job_id, ""
         if item.id is not None:
             own_id = text("id", item.id, limits.name)
-            spare = _spare(own_id)
+            spare = _spare(core, own_id)
             named = True
         retries = UNSET if item.retries is None else item.retries
         own = options_of(
@@ -198,8 +208,17 @@ def _others(items: Sequence[Item]) -> bytes:
     return pack([(item.spare, item.own or None) for item in items])
 
 
-def _spare(job_id: str) -> str:
-    return beside(job_id, new_nonce())
+def _spare(core: Core, job_id: str) -> str:
+    """An id for a duplicate, on the same shard. Braces in the wrong places cannot be put in braces,
+    and a long name has no room for them: then what fits is found by trying.
+    """
+    longest = core.limits.name
+    nonce = new_nonce()
+    begins = job_id.encode()[: longest - len(nonce) - 1].decode(errors="ignore")
+    spare = beside(job_id, nonce)
+    while len(spare.encode()) > longest or core.shard_of(spare) != core.shard_of(job_id):
+        spare = f"{begins}~{new_nonce()}"
+    return spare
 
 
 def _check_policy(on_exists: str | None) -> None:

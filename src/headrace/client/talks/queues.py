@@ -10,7 +10,7 @@ from headrace.client.talk import Talk, ask, ask_one
 from headrace.client.talks.faces import ClientFace, QueueFace
 from headrace.client.values import Counts
 from headrace.engine.call import build, optional, queue_answer
-from headrace.engine.check import EPOCH, day_number, page, text
+from headrace.engine.check import EPOCH, choice, day_number, page, text
 from headrace.engine.profile import PROFILES, SETTINGS, Value, default, from_wire, known, to_wire
 from headrace.engine.statistics import Stats, merged, read_series
 from headrace.errors import InvalidArgument, QueueNotFound
@@ -31,8 +31,7 @@ def configure(queue: QueueFace, profile: str | None = None, **settings: Value) -
     """
     stored: dict[str, bytes] = {}
     if profile is not None:
-        if profile not in PROFILES:
-            raise InvalidArgument(f"no profile {profile!r}; there are: {', '.join(PROFILES)}")
+        choice("profile", profile, tuple(PROFILES))
         stored = {name: b"" for name in SETTINGS if name != "paused"}
         stored |= {name: optional(to_wire(name, v)) for name, v in PROFILES[profile].items()}
     for name, value in settings.items():
