@@ -1,0 +1,266 @@
+"""Bad input is refused with an error that says why, and nothing at all is changed by it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from headrace import (
+    Client,
+    InvalidArgument,
+    JobNotFound,
+    Lease,
+    LeaseLost,
+    Put,
+    Queue,
+    Session,
+    SessionEnded,
+)
+from headrace.client.client import Config
+from headrace.testing import open_with_clock
+from tests.dump import dump
+from tests.engine import bad_values as bad
+
+
+@dataclass
+class World:
+    """A namespace with a job in every state, and a worker with a session."""
+
+    hr: Client
+    queue: Queue
+    lease: Lease
+    other: Lease
+    session: Session
+
+
+@pytest.fixture(scope="module")
+def world(valkey_url: str) -> Iterator[World]:
+    hr, _ = open_with_clock(valkey_url)
+    with hr:
+        queue = hr.queue("mail")
+        queue.put_many([Put(name, id=name) for name in ("held", "other", "done", "waits")])
+        [lease], [other], [done] = queue.pop("w"), queue.pop("w"), queue.pop("w")
+        done.complete("well")
+        queue.put("x", id="later", delay=60)
+        queue.put("x", id="set aside")
+        hr.fail("set aside", "boom")
+        session = hr.session("w")
+        session.serve("mail")
+        yield World(hr, queue, lease, other, session)
+
+
+def complete(world: World, results: Any = None, **options: Any) -> Any:
+    return world.hr.complete_many([world.lease], results, **options)
+
+
+Row = tuple[str, Callable[[World, Any], Any], list[Any]]
+
+NAMES: list[Row] = [
+    ("Client.queue", lambda w, bad: w.hr.queue(bad), bad.NOT_A_NAME),
+    ("Client.cancel", lambda w, bad: w.hr.cancel("waits", bad), bad.NOT_A_NAME),
+    ("Client.end_worker", lambda w, bad: w.hr.end_worker(bad), bad.NOT_A_NAME),
+    ("Client.fail", lambda w, bad: w.hr.fail(bad, "boom"), bad.NOT_A_NAME),
+    ("Client.fail type", lambda w, bad: w.hr.fail("waits", bad), bad.NOT_A_NAME),
+    ("Client.failed", lambda w, bad: w.hr.failed(bad), bad.NOT_A_NAME),
+    ("Client.finish", lambda w, bad: w.hr.finish(bad), bad.NOT_A_NAME),
+    ("Client.job", lambda w, bad: w.hr.job(bad), bad.NOT_A_NAME),
+    ("Client.jobs", lambda w, bad: w.hr.jobs(["waits", bad]), bad.NOT_A_NAME),
+    ("Client.jobs list", lambda w, bad: w.hr.jobs(bad), bad.NOT_A_LIST),
+    ("Client.prioritise", lambda w, bad: w.hr.prioritise(bad, 1), bad.NOT_A_NAME),
+    ("Client.release", lambda w, bad: w.hr.release(bad), bad.NOT_A_NAME),
+    ("Client.requeue", lambda w, bad: w.hr.requeue(bad), bad.NOT_A_NAME),
+    ("Client.requeue queue", lambda w, bad: w.hr.requeue("waits", bad), bad.NOT_A_NAME[1:]),
+    ("Client.result", lambda w, bad: w.hr.result(bad), bad.NOT_A_NAME),
+    ("Client.retry", lambda w, bad: w.hr.retry("set aside", bad), bad.NOT_A_NAME),
+    ("Client.retry type", lambda w, bad: w.hr.retry(failure=bad), bad.NOT_A_NAME),
+    ("Client.session", lambda w, bad: w.hr.session(bad), bad.NOT_A_NAME),
+    ("Client.timeout", lambda w, bad: w.hr.timeout("held", bad), bad.NOT_A_NAME),
+    ("Config.get", lambda w, bad: w.hr.config.get(bad), bad.NOT_A_NAME[1:]),
+    ("Config.set", lambda w, bad: w.hr.config.set(bad, 1), bad.NOT_A_NAME),
+    ("Config.unset", lambda w, bad: w.hr.config.unset(bad), bad.NOT_A_NAME),
+    ("Lease.complete next", lambda w, bad: w.lease.complete(next=bad), bad.NOT_A_NAME[1:]),
+    ("Lease.fail", lambda w, bad: w.lease.fail(bad), bad.NOT_A_NAME),
+    ("Queue.pop", lambda w, bad: w.queue.pop(bad), bad.NOT_A_NAME),
+    ("Queue.put id", lambda w, bad: w.queue.put("x", id=bad), bad.NOT_A_NAME[1:]),
+    ("Session.serve", lambda w, bad: w.session.serve(bad), bad.NOT_A_NAME),
+    ("Session.unserve", lambda w, bad: w.session.unserve(bad), bad.NOT_A_NAME),
+]
+
+SPANS: list[Row] = [
+    ("Client.release", lambda w, bad: w.hr.release("held", delay=bad), bad.NOT_A_SPAN),
+    ("Client.requeue", lambda w, bad: w.hr.requeue("waits", delay=bad), bad.NOT_A_SPAN),
+    ("Client.result", lambda w, bad: w.hr.result("waits", wait=bad), bad.NOT_A_SPAN),
+    ("Client.retry", lambda w, bad: w.hr.retry("set aside", delay=bad), bad.NOT_A_SPAN),
+    ("Client.session", lambda w, bad: w.hr.session("w", ttl=bad), bad.NOT_A_SPAN),
+    ("Config.set", lambda w, bad: w.hr.config.set("keep_age", bad), [None, *bad.NOT_A_SPAN]),
+    ("Queue.configure", lambda w, bad: w.queue.configure(lease=bad), bad.NOT_A_SPAN),
+    ("Queue.pop lease", lambda w, bad: w.queue.pop("w", lease=bad), bad.NOT_A_SPAN),
+    ("Queue.pop wait", lambda w, bad: w.queue.pop("w", wait=bad), bad.NOT_A_SPAN),
+    ("Queue.put delay", lambda w, bad: w.queue.put("x", delay=bad), bad.NOT_A_SPAN),
+    ("Queue.put within", lambda w, bad: w.queue.put("x", start_within=bad), bad.NOT_A_SPAN),
+    ("Queue.put ttl", lambda w, bad: w.queue.put("x", result_ttl=bad), bad.NOT_A_SPAN),
+    ("Lease.complete", lambda w, bad: w.lease.complete(next="q", delay=bad), bad.NOT_A_SPAN),
+    ("Lease.fail", lambda w, bad: w.lease.fail("boom", retry_in=bad), bad.NOT_A_SPAN),
+    ("Lease.heartbeat", lambda w, bad: w.lease.heartbeat(lease_for=bad), bad.NOT_A_SPAN),
+    ("Lease.release", lambda w, bad: w.lease.release(delay=bad), bad.NOT_A_SPAN),
+    ("Client.complete_many", lambda w, bad: complete(w, next="q", delay=bad), bad.NOT_A_SPAN),
+    ("Client.release_many", lambda w, bad: w.hr.release_many([w.lease], delay=bad), bad.NOT_A_SPAN),
+    (
+        "Client.heartbeat_many",
+        lambda w, bad: w.hr.heartbeat_many([w.lease], lease_for=bad),
+        bad.NOT_A_SPAN,
+    ),
+    (
+        "Queue.complete_and_pop",
+        lambda w, bad: w.queue.complete_and_pop([w.lease], "w", lease=bad),
+        bad.NOT_A_SPAN,
+    ),
+]
+
+COUNTS: list[Row] = [
+    ("Client.events", lambda w, bad: list(w.hr.events(count=bad)), bad.NOT_A_COUNT),
+    ("Client.failures", lambda w, bad: w.hr.failures(count=bad), bad.NOT_A_COUNT),
+    ("Client.failures from", lambda w, bad: w.hr.failures(offset=bad), bad.NOT_AN_OFFSET),
+    ("Client.failed", lambda w, bad: w.hr.failed("boom", count=bad), bad.NOT_A_COUNT),
+    ("Client.failed from", lambda w, bad: w.hr.failed("boom", offset=bad), bad.NOT_AN_OFFSET),
+    ("Client.queues", lambda w, bad: w.hr.queues(count=bad), bad.NOT_A_COUNT),
+    ("Client.queues from", lambda w, bad: w.hr.queues(offset=bad), bad.NOT_AN_OFFSET),
+    ("Client.retry", lambda w, bad: w.hr.retry(failure="boom", count=bad), bad.NOT_A_COUNT),
+    ("Client.workers", lambda w, bad: w.hr.workers(count=bad), bad.NOT_A_COUNT),
+    ("Client.workers from", lambda w, bad: w.hr.workers(offset=bad), bad.NOT_AN_OFFSET),
+    ("Config.set", lambda w, bad: w.hr.config.set("events_count", bad), bad.NOT_AN_OFFSET),
+    ("Queue.jobs", lambda w, bad: w.queue.jobs("waiting", count=bad), bad.NOT_A_COUNT),
+    ("Queue.jobs from", lambda w, bad: w.queue.jobs("waiting", offset=bad), bad.NOT_AN_OFFSET),
+    ("Queue.peek", lambda w, bad: w.queue.peek(bad), bad.NOT_A_COUNT),
+    ("Queue.pop", lambda w, bad: w.queue.pop("w", count=bad), [*bad.NOT_A_COUNT, 501]),
+    (
+        "Queue.complete_and_pop",
+        lambda w, bad: w.queue.complete_and_pop([w.lease], "w", count=bad),
+        bad.NOT_A_COUNT,
+    ),
+]
+
+OTHERS: list[Row] = [
+    ("Client.prioritise", lambda w, bad: w.hr.prioritise("waits", bad), bad.NOT_A_NUMBER),
+    ("Queue.put priority", lambda w, bad: w.queue.put("x", priority=bad), bad.NOT_A_NUMBER),
+    ("Queue.put retries", lambda w, bad: w.queue.put("x", retries=bad), bad.NOT_RETRIES),
+    ("Queue.put tags", lambda w, bad: w.queue.put("x", tags=bad), bad.NOT_TAGS),
+    ("Queue.put twice", lambda w, bad: w.queue.put("x", on_exists=bad), bad.NOT_A_CHOICE),
+    ("Queue.put data", lambda w, bad: w.queue.put(bad), bad.NOT_DATA),
+    ("Queue.put_many", lambda w, bad: w.queue.put_many(bad), bad.NOT_A_LIST),
+    ("Queue.put_many data", lambda w, bad: w.queue.put_many(["x", bad]), bad.NOT_DATA),
+    ("Queue.put_many id", lambda w, bad: w.queue.put_many(["x", Put(1, id=bad)]), bad.NOT_IDS[1:]),
+    ("Queue.put_many tags", lambda w, bad: w.queue.put_many([Put(1, tags=bad)]), bad.NOT_TAGS),
+    ("Queue.put_many delay", lambda w, bad: w.queue.put_many([Put(1, delay=bad)]), bad.NOT_A_SPAN),
+    ("Queue.configure", lambda w, bad: w.queue.configure(bad), bad.NOT_A_CHOICE),
+    (
+        "Queue.configure what",
+        lambda w, bad: w.queue.configure(None, **{bad: 1}),
+        ["", "leese", "created"],
+    ),
+    ("Queue.configure flag", lambda w, bad: w.queue.configure(stats=bad), [None, 1, "yes"]),
+    ("Queue.configure log", lambda w, bad: w.queue.configure(events_count=bad), [5]),
+    ("Queue.jobs", lambda w, bad: w.queue.jobs(bad), [None, *bad.NOT_A_CHOICE]),
+    ("Queue.stats", lambda w, bad: w.queue.stats(bad), bad.NOT_A_DAY),
+    ("Queue.complete_and_pop", lambda w, bad: w.queue.complete_and_pop(bad, "w"), bad.NOT_LEASES),
+    ("Client.complete_many", lambda w, bad: w.hr.complete_many(bad), bad.NOT_LEASES),
+    ("Client.complete_many results", complete, [5, "x", [], [1, 2]]),
+    ("Client.complete_many data", lambda w, bad: complete(w, [bad]), bad.NOT_DATA),
+    ("Client.heartbeat_many", lambda w, bad: w.hr.heartbeat_many(bad), bad.NOT_LEASES),
+    ("Client.release_many", lambda w, bad: w.hr.release_many(bad), bad.NOT_LEASES),
+    ("Client.release", lambda w, bad: w.hr.release("held", position=bad), bad.NOT_A_CHOICE),
+    ("Client.retry", lambda w, bad: w.hr.retry(*bad), [(), ([],)]),
+    ("Client.retry both", lambda w, bad: w.hr.retry("set aside", failure=bad), ["boom"]),
+    ("Client.fail message", lambda w, bad: w.hr.fail("waits", "boom", bad), bad.NOT_A_TEXT),
+    ("Client.finish data", lambda w, bad: w.hr.finish("held", bad), bad.NOT_DATA),
+    ("Lease.complete", lambda w, bad: w.lease.complete(bad), bad.NOT_DATA),
+    ("Lease.complete data", lambda w, bad: w.lease.complete(data=bad), bad.NOT_DATA),
+    ("Lease.complete both", lambda w, bad: w.lease.complete(bad, next="q"), [None, 5]),
+    ("Lease.complete delay", lambda w, bad: w.lease.complete(delay=bad), [5]),
+    ("Lease.fail message", lambda w, bad: w.lease.fail("boom", bad), bad.NOT_A_TEXT),
+    ("Lease.fail data", lambda w, bad: w.lease.fail("boom", data=bad), bad.NOT_DATA),
+    ("Lease.heartbeat", lambda w, bad: w.lease.heartbeat(data=bad), bad.NOT_DATA),
+    ("Lease.log", lambda w, bad: w.lease.log(bad), bad.NOT_A_TEXT),
+    ("Lease.progress", lambda w, bad: w.lease.progress(bad), bad.NOT_A_SHARE),
+    ("Lease.progress note", lambda w, bad: w.lease.progress(0.5, bad), bad.NOT_A_TEXT),
+    ("Lease.release", lambda w, bad: w.lease.release(position=bad), bad.NOT_A_CHOICE),
+]
+
+TABLE = NAMES + SPANS + COUNTS + OTHERS
+
+
+@pytest.mark.parametrize(
+    ("attempt", "value"),
+    [
+        pytest.param(attempt, value, id=f"{name} {bad.described(value)}")
+        for name, attempt, values in TABLE
+        for value in values
+    ],
+)
+def test_bad_input_is_refused_and_changes_nothing(
+    world: World, attempt: Callable[[World, Any], Any], value: Any
+) -> None:
+    before = dump(world.hr)
+
+    with pytest.raises(InvalidArgument) as refused:
+        attempt(world, value)
+
+    assert len(str(refused.value)) < 400
+    assert dump(world.hr) == before
+
+
+def test_every_operation_that_takes_something_is_in_the_table() -> None:
+    listed = {name.split(" ")[0] for name, _, _ in TABLE}
+    for kind in (Client, Config, Lease, Queue, Session):
+        for name, method in inspect.getmembers(kind, inspect.isfunction):
+            if not name.startswith("_") and len(inspect.signature(method).parameters) > 1:
+                assert f"{kind.__name__}.{name}" in listed
+
+
+OWNED: dict[str, Callable[[Lease], Any]] = {
+    "complete": lambda lease: lease.complete(),
+    "complete with next": lambda lease: lease.complete(next="other"),
+    "fail": lambda lease: lease.fail("boom"),
+    "fail with retry": lambda lease: lease.fail("boom", retry_in=0),
+    "heartbeat": lambda lease: lease.heartbeat(data="new"),
+    "log": lambda lease: lease.log("line"),
+    "progress": lambda lease: lease.progress(0.5),
+    "release": lambda lease: lease.release(),
+}
+
+
+@pytest.mark.parametrize("name", OWNED)
+@pytest.mark.parametrize("job_id", ["held", "done", "later", "set aside", "waits", "unknown"])
+@pytest.mark.parametrize("token", ["1.wrong", "x", "1", "that of another"])
+def test_who_does_not_hold_a_job_changes_nothing(
+    world: World, name: str, job_id: str, token: str
+) -> None:
+    forged = Lease(world.hr.core, world.lease._popped)
+    forged.id = job_id
+    forged.token = {"that of another": world.other.token}.get(token, token)
+    before = dump(world.hr)
+
+    with pytest.raises((LeaseLost, JobNotFound)):
+        OWNED[name](forged)
+
+    assert dump(world.hr) == before
+
+
+def test_who_has_no_session_changes_nothing(world: World) -> None:
+    forged = Session(world.hr.core, "w", "wrong")
+    before = dump(world.hr)
+
+    for attempt in (
+        forged.renew,
+        forged.end,
+        lambda: forged.serve("x"),
+        lambda: forged.unserve("x"),
+    ):
+        with pytest.raises(SessionEnded):
+            attempt()
+
+    assert dump(world.hr) == before
