@@ -113,7 +113,7 @@ class Work(Moves):
             self.grant(job, worker, secret, deadline, int(waited))
             granted.append(job)
 
-        late = [job for job in self.listed(queue, "running") if job.moment <= self.now]
+        late = self._late(queue)
         done = self._fill(granted, count, late, lambda job: self._take_late(job, hand_out))
         if done:
             waiting = self.listed(queue, "waiting")
@@ -133,6 +133,10 @@ class Work(Moves):
             if len(part) < wanted or len(granted) == count:
                 return True
         return False
+
+    def _late(self, queue: str) -> list[Job]:
+        late = [job for job in self.listed(queue, "running") if job.moment <= self.now]
+        return sorted(late, key=lambda job: (job.moment, job.priority, job.seq))
 
     def _take_late(self, job: Job, hand_out: Callable[[Job, float], None]) -> None:
         deadline = job.moment
@@ -155,9 +159,10 @@ class Work(Moves):
 
     @operation
     def peek(self, queue: str, count: int) -> list[str]:
+        while self.reclaim():
+            self.tidy()
         self.promote(queue)
-        late = [job for job in self.listed(queue, "running") if job.moment <= self.now]
-        ready = [job for job in late if not job.exhausted]
+        ready = [job for job in self._late(queue) if not job.exhausted]
         waiting = self.listed(queue, "waiting")
         ready += [job for job in waiting if job.start_by is None or job.start_by > self.now]
         return [job.id for job in ready[:count]]
