@@ -17,6 +17,8 @@ from headrace.testing import Clock
 def one_in_every_state(hr: Client, clock: Clock) -> None:
     """A queue with a job in every state, each named for it; ada holds the running one."""
     queue = hr.queue("mail")
+    hr.session("ada", ttl=None)
+    clock.tick(1)
     for name in ("complete", "failed", "running"):
         queue.put(name, id=name)
     complete, failed, _ = queue.pop("ada", count=3)

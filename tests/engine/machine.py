@@ -102,7 +102,7 @@ class Machine(RuleBasedStateMachine):
         self.twin.pop(self.queues[queue], worker, count, lease)
 
     def peek(self, queue: int, count: int) -> None:
-        self.twin.both("peek", queue=self.queues[queue], count=count)
+        self.twin.peek(self.queues[queue], count)
 
     def heartbeat(self, which: list[int], lease: int, data: str) -> None:
         rows = [(*each, DATA[data]) for each in self.leased(which)]

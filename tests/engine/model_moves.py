@@ -135,7 +135,7 @@ class Moves:
             self.happen("completed", job, run=0)
             del self.jobs[job.id]
         else:
-            job.state, job.moment, job.tied = "running", deadline, True
+            job.state, job.moment, job.tied = "running", deadline, worker in self.sessions
 
     def give_back(self, job: Job, kind: str, position: str = "front", delay: int = 0) -> None:
         number = self.happen(kind, job, run=self.now - job.since)

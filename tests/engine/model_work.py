@@ -158,14 +158,14 @@ class Work(Moves):
         return -1 if earliest == inf else max(0, int(earliest) - self.now)
 
     @operation
-    def peek(self, queue: str, count: int) -> list[str]:
-        while self.reclaim():
-            self.tidy()
-        self.promote(queue)
+    def peek(self, queue: str, count: int) -> tuple[int, list[str]]:
+        dead = self.reclaim()
+        if not dead:
+            self.promote(queue)
         ready = [job for job in self._late(queue) if not job.exhausted]
         waiting = self.listed(queue, "waiting")
         ready += [job for job in waiting if job.start_by is None or job.start_by > self.now]
-        return [job.id for job in ready[:count]]
+        return int(not dead), [job.id for job in ready[:count]]
 
     # by token, or by an operator
 

@@ -41,6 +41,10 @@ class Tour:
         self.twin.view.check()
         return popped
 
+    def peek(self, queue: str, count: int) -> None:
+        self.twin.peek(queue, count)
+        self.twin.view.check()
+
     def tick(self, ms: int) -> None:
         self.twin.set_clock(self.twin.model.now + ms)
         self.twin.view.check()

@@ -108,6 +108,10 @@ class Twin:
                 self.leases += [(job_id, token) for job_id, token, *_ in popped]
                 return [job_id for job_id, *_ in popped]
 
+    def peek(self, queue: str, count: int) -> None:
+        while not self.both("peek", queue=queue, count=count)[0]:
+            pass
+
     def sweep(self) -> None:
         while not self.both("sweep", [(queue,) for queue in self.model.queues]):
             pass

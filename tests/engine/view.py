@@ -193,8 +193,10 @@ def readable(op: str, answer: Any) -> Any:
     if op == "pop" and isinstance(answer, tuple):
         due, jobs = answer
         return due, [(job.id, job.token, job.worker, job.data) for job in jobs]
-    if op == "peek" and answer and not isinstance(answer[0], str):
-        return [described[0].decode() for described in answer[1:]]
+    if op == "peek" and isinstance(answer, list):
+        return answer[0], [described[0].decode() for described in answer[1:]]
+    if op == "peek":
+        return answer
     if isinstance(answer, list | tuple):
         return [readable("", one) for one in answer]
     return answer

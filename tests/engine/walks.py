@@ -15,7 +15,7 @@ def by_priority_then_by_age(tour: Tour) -> None:
     tour.open("job")
     for number in range(12):
         tour.put("job", f"j{number}", priority=(0, 1e9, -1e9)[number % 3])
-    tour.do("peek", queue="job", count=12)
+    tour.peek("job", 12)
     assert tour.pop("job", count=3) == ["j2", "j5", "j8"]
     tour.release("j5", "front")
     tour.release("j8", "back")
@@ -24,7 +24,7 @@ def by_priority_then_by_age(tour: Tour) -> None:
     assert tour.pop("job", count=5) == ["j9", "j2", "j5", "j11", "j8"]
     tour.by_id("prioritise", "j9", "j10", "gone", priority=0.5)
     tour.by_id("timeout", "j9", "j0")
-    tour.do("peek", queue="job", count=9)
+    tour.peek("job", 9)
     tour.put_plainly("job", "z", "y")
     tour.put_plainly("job", "x")
     assert tour.pop("job", count=20)[3:8] == ["z", "y", "x", "j9", "j10"]
@@ -41,7 +41,7 @@ def in_due_time(tour: Tour) -> None:
     assert tour.pop("job") == ["too late"]
     tour.tick(1)
     tour.put("job", "lively", start_within=9000)
-    tour.do("peek", queue="job", count=3)
+    tour.peek("job", 3)
     tour.by_id("cancel", "lively")
     assert tour.pop("job") == ["sooner"]
     tour.tick(1500)
@@ -67,8 +67,8 @@ def while_the_lease_lasts(tour: Tour) -> None:
     assert tour.pop("job", "bob") == []
     tour.beat("b", lease=4000)
     tour.tick(1)
-    tour.do("peek", queue="job", count=3)
-    assert tour.pop("job", "bob", count=2, lease=5000) == ["a", "c"]
+    tour.peek("job", 3)
+    assert tour.pop("job", "bob", count=2, lease=5000) == ["c", "a"]
     for job_id, token in tour.twin.leases[:2]:
         lost = [(job_id, token)]
         tour.do("heartbeat", [(*lost[0], LARGE)], lease=-1)
@@ -78,7 +78,7 @@ def while_the_lease_lasts(tour: Tour) -> None:
         tour.do("fail", [(*lost[0], "io", "why", LARGE)], retry_in=0)
         tour.do("release", lost, position="back", delay=5, reason="worker")
     tour.tick(5000)
-    tour.do("peek", queue="job", count=3)
+    tour.peek("job", 3)
     assert tour.pop("job", "ada", count=3, lease=5000) == ["b", "c"]
     tour.fail("b", retry_in=0, kind="bug")
     tour.by_id("retry", "a", "b", "c", delay=0)
@@ -216,7 +216,7 @@ def from_queue_to_queue(tour: Tour) -> None:
     assert tour.pop("manual") == ["n"]
     tour.twin.configure("manual", paused=True)
     tour.pop("manual")
-    tour.do("peek", queue="manual", count=1)
+    tour.peek("manual", 1)
     tour.twin.configure("manual", paused=False)
     tour.put("job", "m", "n", policy="move", tags=["vip"], retries=0)
     tour.put("job", "m", policy="replace", data=LARGE, retries=2)
@@ -230,6 +230,24 @@ def from_queue_to_queue(tour: Tour) -> None:
     tour.do("delete_queue", queue="job", at_most=500)
     tour.pop("manual", count=2)
     tour.do("delete_queue", queue="manual", at_most=500)
+
+
+def by_a_clock_that_is_set_back(tour: Tour) -> None:
+    tour.open("job")
+    tour.session("ada", "job")
+    tour.put("job", "a", "b", "c")
+    tour.put("job", "d", delay=4000)
+    tour.pop("job", lease=5000)
+    tour.tick(-3000)
+    tour.put_plainly("job", "e")
+    tour.pop("job", count=2, lease=5000)
+    tour.complete("a", "b")
+    tour.release("c", delay=1000)
+    tour.tick(6000)
+    popped = tour.pop("job", "bob", count=3)
+    tour.tick(-1)
+    tour.complete(*popped)
+    tour.sweep()
 
 
 def although_answers_get_lost(tour: Tour) -> None:
@@ -265,5 +283,6 @@ WALKS: list[Callable[[Tour], None]] = [
     what_is_kept,
     by_the_day,
     from_queue_to_queue,
+    by_a_clock_that_is_set_back,
     although_answers_get_lost,
 ]
