@@ -1,0 +1,116 @@
+"""`headrace demo`, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headrace
+from headrace.client import embedded
+from headrace.client.scratch import scratch_directory
+from headrace.engine.events import KINDS
+
+COMMAND = [sys.executable, "-c", "from headrace.cli.main import main; main()", "demo"]
+
+
+@pytest.fixture
+def here() -> Iterator[Path]:
+    with scratch_directory() as path:
+        yield path
+        embedded.stop(path / ".headrace")
+
+
+def demo(here: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=here, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_demo_tells_its_story_and_says_what_to_try_next(here: Path) -> None:
+    told = demo(here)
+
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "ann was given letter-2 and completed it, on attempt 3" in told.stdout
+    assert "session ended" in told.stdout
+    assert "the books balance" in told.stdout
+    assert "What to try next" in told.stdout
+    assert max(map(len, told.stdout.splitlines())) <= 80
+
+
+def test_the_demo_tells_programs_everything(here: Path) -> None:
+    told = json.loads(demo(here, "--json").stdout)
+
+    steps = [step["step"] for step in told["steps"]]
+    assert steps[:4] == ["put", "pop", "heartbeat", "complete"]
+    assert {"fail", "retry", "die", "recover", "counts", "stats", "audit"} <= set(steps)
+    assert {event["kind"] for event in told["events"]} <= set(KINDS)
+    assert [event["kind"] for event in told["events"] if event["job_id"] == "letter-2"] == [
+        "put", "popped", "failed", "unfailed", "popped", "lost", "popped", "completed",
+    ]  # fmt: skip
+    assert told["counts"]["complete"] == 3
+    assert told["audit"] == {"queues": 1, "jobs": 3, "problems": [], "balanced": True}
+
+
+def test_the_demo_stops_the_server_that_it_started(here: Path) -> None:
+    demo(here)
+
+    assert embedded.status(here / ".headrace") is None
+
+
+def test_the_demo_leaves_a_running_server_and_the_work_of_others_alone(here: Path) -> None:
+    url = embedded.start(here / ".headrace")
+    running = embedded.status(here / ".headrace")
+    with headrace.connect(url) as hr:
+        hr.queue("mail").put("mine", id="mine")
+
+        assert demo(here).returncode == 0
+
+        assert embedded.status(here / ".headrace") == running
+        assert hr.queue("mail").counts().waiting == 1
+
+
+def test_a_second_demo_tells_the_same_story(here: Path) -> None:
+    first = demo(here)
+
+    assert demo(here).stdout == first.stdout
+
+
+def test_an_interrupted_demo_leaves_no_server_and_nothing_that_disturbs_the_next(
+    here: Path,
+) -> None:
+    with subprocess.Popen(COMMAND, cwd=here, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        while not running.stdout.readline().startswith("die"):
+            assert running.poll() is None
+        running.send_signal(signal.SIGINT)
+        running.stdout.read()
+
+    assert running.returncode == 130
+    assert embedded.status(here / ".headrace") is None
+    assert demo(here).returncode == 0
+
+
+def test_the_directory_is_a_choice(here: Path) -> None:
+    assert demo(here, "--directory", "elsewhere").returncode == 0
+
+    assert (here / "elsewhere").is_dir()
+    assert not (here / ".headrace").exists()
+
+
+def test_what_cannot_be_done_is_one_line_and_exit_code_1(here: Path) -> None:
+    (here / ".headrace").touch()
+
+    told = demo(here)
+
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr == f"headrace: {here / '.headrace'} is a file, not a directory\n"
+
+
+def test_wrong_usage_is_exit_code_2(here: Path) -> None:
+    assert demo(here, "--sideways").returncode == 2
