@@ -54,6 +54,11 @@ def _packed(commands: list[Words]) -> list[bytes]:
     return [b"".join([hiredis.pack_command(words) for words in commands])]
 
 
+def _subscriptions(names: Sequence[str]) -> list[tuple[str, str]]:
+    # One each: channels of several slots are refused together, also where one node has them all.
+    return [("SSUBSCRIBE", name) for name in names]
+
+
 class Deaf(Exception):
     """The server has ended the subscription: the shard has moved to another node."""
 
@@ -175,7 +180,7 @@ class Ear:
             self._connections.append(connection)
             try:
                 connection.connect()
-                connection.send_command("SSUBSCRIBE", *names)
+                connection.send_packed_command(connection.pack_commands(_subscriptions(names)))
                 for _ in names:
                     connection.read_response(timeout=5)
             except (*BROKEN, RedisError):
@@ -311,7 +316,9 @@ class AsyncEar:
             self._connections.append(connection)
             try:
                 await connection.connect()
-                await connection.send_command("SSUBSCRIBE", *names)
+                await connection.send_packed_command(
+                    connection.pack_commands(_subscriptions(names))
+                )
                 for _ in names:
                     await connection.read_response(timeout=5)
             except (*BROKEN, RedisError):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from heapq import merge
+from itertools import islice
 from typing import Any
 
 from headrace.client.batches import Row, in_batches
@@ -18,6 +20,9 @@ from headrace.engine.call import Answer, Call, build, each_state
 from headrace.engine.check import PAGE, Span, choice, listed, milliseconds, number, page, text, whole
 from headrace.engine.states import STATES
 from headrace.errors import HeadraceError, InvalidArgument, JobNotFound, NoResult, WrongState
+
+
+MOST = 10**9
 
 
 def checked_rows(core: Core, ids: Sequence[str]) -> list[Row]:
@@ -117,7 +122,8 @@ def failures(client: ClientFace, *, offset: int = 0, count: int = 25) -> Talk[di
     """Failure types and how many jobs each has, the most frequent first."""
     core = client.core
     offset, count = page(offset, count)
-    call = build("failures", list, offset=0, count=offset + count)
+    # What is frequent in all need not be on any shard, so every type of each is asked for.
+    call = build("failures", list, offset=0, count=MOST)
     totals: dict[str, int] = {}
     replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
     for reply in replies:
@@ -206,8 +212,10 @@ def _page_reader(core: Core) -> Any:
 def _merged(pages: list[Page], offset: int, count: int, order: Any, newest_first: bool) -> Page:
     if len(pages) == 1:
         return pages[0]
-    every = sorted((one for part in pages for one in part.jobs), key=order, reverse=newest_first)
-    return Page(sum(part.total for part in pages), every[offset : offset + count])
+    # Merged, not sorted: the order of each shard holds, so that pages neither overlap nor leave out.
+    lines = [part.jobs for part in pages]
+    every = merge(*lines, key=order, reverse=newest_first)
+    return Page(sum(part.total for part in pages), list(islice(every, offset, offset + count)))
 
 
 def result(
