@@ -1,0 +1,27 @@
+"""Eight shards on a Cluster of three primaries."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.shards.conftest import Place
+from tests.shards.jobs import Jobs
+from tests.shards.views import Views
+from tests.shards.workers import Workers
+
+
+@pytest.fixture
+def place(cluster_url: str) -> Place:
+    return Place(cluster_url, 8)
+
+
+class TestJobs(Jobs):
+    """What becomes of jobs."""
+
+
+class TestViews(Views):
+    """Listings, counts and statistics."""
+
+
+class TestWorkers(Workers):
+    """Sessions, dead workers, waiting."""
