@@ -107,8 +107,8 @@ SESSIONS = [
     Fault(
         "a plain job is held when over",
         "ops/complete",
-        "redis.call('ZREM', key('held'",
-        "redis.call('ZCARD', key('held'",
+        "redis.call('ZREM', key('held', worker), unpack(ids))",
+        "",
     ),
 ]
 
@@ -119,12 +119,7 @@ BOOKS = [
     Fault("a failed job stays on its list", "lib/failure_list", "list_failure(job, -1)", ""),
     Fault("a deleted queue leaves its books", "ops/delete_queue", "key('books', queue), ", ""),
     Fault("the audit sees no other queue", "ops/audit_members", " or job.queue ~= queue", ""),
-    Fault(
-        "the audit sees no holder",
-        "ops/audit_members",
-        "if not redis.call('ZSCORE', key('held'",
-        "if not redis.call('TYPE', key('held'",
-    ),
+    Fault("the audit sees no holder", "ops/audit_members", "if started and", "if false and"),
     Fault("the audit finds nobody", "ops/audit_jobs", "reply[#reply + 1] =", "local _ ="),
 ]
 

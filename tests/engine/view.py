@@ -185,20 +185,22 @@ def read_notice(channel: str, message: bytes) -> tuple[str, ...]:
 
 def readable(op: str, answer: Any) -> Any:
     """An answer of the server or of the model in one form."""
-    if isinstance(answer, bytes):
-        return answer.decode()
     if op == "pop" and isinstance(answer, list):
         rows = [answer[at : at + 3] for at in range(1, len(answer), 3)]
-        return answer[0], [popped(*row) for row in rows]
-    if op == "pop" and isinstance(answer, tuple):
+        answer = (answer[0], [popped(*row) for row in rows])
+    elif op == "pop" and isinstance(answer, tuple):
         due, jobs = answer
-        return due, [(job.id, job.token, job.worker, job.data) for job in jobs]
-    if op == "peek" and isinstance(answer, list):
-        return answer[0], [described[0].decode() for described in answer[1:]]
-    if op == "peek":
-        return answer
+        answer = (due, [(job.id, job.token, job.worker, job.data) for job in jobs])
+    elif op == "peek" and isinstance(answer, list):
+        answer = (answer[0], [described[0] for described in answer[1:]])
+    return plain(answer)
+
+
+def plain(answer: Any) -> Any:
+    if isinstance(answer, bytes):
+        return answer.decode()
     if isinstance(answer, list | tuple):
-        return [readable("", one) for one in answer]
+        return [plain(one) for one in answer]
     return answer
 
 

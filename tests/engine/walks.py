@@ -131,6 +131,7 @@ def as_long_as_it_lives(tour: Tour) -> None:
     theirs = tour.session("bob", "task", ttl=-1)
     tour.pop("task", "ada", count=2)
     tour.pop("job", "ada", count=2)
+    tour.complete("j1")
     tour.pop("ring", "ada")
     tour.pop("task", "bob")
     tour.tick(2999)
