@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -30,7 +31,8 @@ def blocking(talk: Callable[Concatenate[F, P], Talk[T]]) -> Callable[Concatenate
     def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return drive(self.core.wire, talk(self, *args, **kwargs))
 
-    return _without_return(method)
+    _show(method, talk)
+    return method
 
 
 def awaiting(
@@ -42,12 +44,16 @@ def awaiting(
     async def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await drive_async(self.core.wire, talk(self, *args, **kwargs))
 
-    return _without_return(method)
-
-
-def _without_return(method: Any) -> Any:
-    # What is wrapped returns a generator, which is nobody's business but the driver's.
-    method.__annotations__ = {
-        name: kind for name, kind in method.__annotations__.items() if name != "return"
-    }
+    _show(method, talk)
     return method
+
+
+def _show(method: Any, talk: Callable[..., Any]) -> None:
+    """Makes help() show a method of an object, and nothing of the generator behind it."""
+    written = inspect.signature(talk)
+    face, *others = written.parameters.values()
+    returned = str(written.return_annotation).removeprefix("Talk[").removesuffix("]")
+    method.__signature__ = written.replace(
+        parameters=[face.replace(name="self", annotation=face.empty), *others],
+        return_annotation=returned,
+    )
