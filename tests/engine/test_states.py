@@ -34,6 +34,7 @@ lease.heartbeat     GONE    LOST      LOST       running    LOST       LOST     
 lease.progress      GONE    LOST      LOST       running    LOST       LOST      LOST
 lease.log           GONE    LOST      LOST       running    LOST       LOST      LOST
 lease.complete      GONE    LOST      LOST       complete   LOST       LOST      LOST
+lease.result        GONE    LOST      LOST       complete   LOST       LOST      LOST
 lease.next          GONE    LOST      LOST       waiting    LOST       LOST      LOST
 lease.fail          GONE    LOST      LOST       failed     LOST       LOST      LOST
 lease.try_again     GONE    LOST      LOST       scheduled  LOST       LOST      LOST
@@ -70,7 +71,8 @@ OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
     "lease.heartbeat": lambda _hr, lease: lease.heartbeat(data="new"),
     "lease.progress": lambda _hr, lease: lease.progress(0.5, "note"),
     "lease.log": lambda _hr, lease: lease.log("line"),
-    "lease.complete": lambda _hr, lease: lease.complete("result", data="new"),
+    "lease.complete": lambda _hr, lease: lease.complete(),
+    "lease.result": lambda _hr, lease: lease.complete("result", data="new"),
     "lease.next": lambda _hr, lease: lease.complete(next="archive"),
     "lease.fail": lambda _hr, lease: lease.fail("other", data="new"),
     "lease.try_again": lambda _hr, lease: lease.fail("other", retry_in=5),
