@@ -88,6 +88,20 @@ def test_late_jobs_come_first_the_earliest_deadline_before_all_priorities(
     assert drain(queue, "w2") == ["longer", "late", "later", "urgent"]
 
 
+@proves("Q-37")
+def test_late_jobs_of_one_deadline_come_back_in_the_order_of_their_queue(
+    queue: Queue, clock: Clock
+) -> None:
+    for name, priority in (("c", 0), ("a", 0), ("b", -1)):
+        queue.put(1, id=name, priority=priority)
+    queue.pop("w1", count=3, lease=30)
+
+    clock.tick(30)
+
+    assert ids(queue.pop("w2", count=2)) == ["b", "c"]
+    assert ids(queue.pop("w2")) == ["a"]
+
+
 @proves("Q-37", "Q-40")
 def test_one_pop_takes_late_jobs_then_due_and_waiting_ones_by_priority(
     queue: Queue, clock: Clock
