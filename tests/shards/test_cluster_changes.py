@@ -1,0 +1,196 @@
+"""A Cluster changes under a client: shards move to other nodes, and a node goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+import redis
+from redis.cluster import ClusterNode
+
+import headrace
+from headrace import ServerUnavailable
+from headrace.client.topology import slot_of
+from tests import servers
+from tests.colours import COLOURS, got, listed, opened
+from tests.restartable import meanwhile
+from tests.servers import until
+from tests.shards.spread import numbered_without_holes, one_for_each_shard
+from tests.shards.workers import SOON, waiting_pop, waits
+
+SHARDS = 8
+
+
+class Nodes:
+    """The nodes of a Cluster, each with a connection of its own."""
+
+    def __init__(self, url: str) -> None:
+        with redis.RedisCluster.from_url(url) as cluster:
+            found = cast(list[ClusterNode], cluster.get_primaries())
+            self.by_port = {node.port: redis.Redis(node.host, node.port) for node in found}
+
+    def of(self, slot: int) -> int:
+        """The port of the node that has a slot."""
+        for first, last, (_, port, *_), *_ in self._ask(next(iter(self.by_port)), "CLUSTER SLOTS"):
+            if first <= slot <= last:
+                return int(port)
+        raise AssertionError(f"nobody has slot {slot}")
+
+    def move(self, slot: int) -> None:
+        """Moves a slot with all its keys to another node, as an operator would."""
+        source = self.of(slot)
+        target = next(port for port in self.by_port if port != source)
+        ids = {port: self._ask(port, "CLUSTER MYID").decode() for port in self.by_port}
+        self._ask(target, f"CLUSTER SETSLOT {slot} IMPORTING {ids[source]}")
+        self._ask(source, f"CLUSTER SETSLOT {slot} MIGRATING {ids[target]}")
+        while keys := self._ask(source, f"CLUSTER GETKEYSINSLOT {slot} 100"):
+            words = ("MIGRATE", "127.0.0.1", target, "", 0, 5000, "KEYS", *keys)
+            assert self._send(source, *words) == b"OK"
+        for port in (target, source, *self.by_port):
+            self._ask(port, f"CLUSTER SETSLOT {slot} NODE {ids[target]}")
+
+    def kill(self, port: int) -> None:
+        pid = int(self.by_port[port].info("server")["process_id"])
+        os.kill(pid, signal.SIGKILL)
+
+    def _ask(self, port: int, command: str) -> Any:
+        return self._send(port, *command.split())
+
+    def _send(self, port: int, *words: Any) -> Any:
+        connection: Any = self.by_port[port].connection_pool.make_connection()
+        connection.connect()
+        try:
+            connection.send_command(*words)
+            return connection.read_response()
+        finally:
+            connection.disconnect()
+
+    def close(self) -> None:
+        for server in self.by_port.values():
+            server.close()
+
+
+@pytest.fixture
+def nodes(cluster_url: str) -> Iterator[Nodes]:
+    found = Nodes(cluster_url)
+    yield found
+    found.close()
+
+
+def slot(hr: Any, shard: int) -> int:
+    return slot_of(f"{hr.core.namespace}:{shard}")
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_client_goes_on_when_shards_move(
+    colour: str, cluster_url: str, nodes: Nodes
+) -> None:
+    name = f"moving-{colour}-{os.urandom(4).hex()}"
+    async with opened(colour, cluster_url, namespace=name, shards=SHARDS) as hr:
+        ids = await got(hr.queue("mail").put_many(range(80)))
+        leases = await got(hr.queue("mail").pop("w", count=40))
+        for shard in range(0, SHARDS, 2):
+            nodes.move(slot(hr, shard))
+
+        assert await got(hr.complete_many(leases)) == ["complete"] * 40
+        assert len(await got(hr.queue("mail").pop("w", count=80))) == 40
+        assert (await got(hr.queue("mail").counts())).running == 40
+        events = await listed(hr.events())
+        assert sorted(event.job_id for event in events if event.kind == "put") == sorted(ids)
+        assert (await got(hr.audit())).problems == []
+
+
+def test_calls_wait_while_a_shard_moves(cluster_url: str, nodes: Nodes) -> None:
+    name = f"moving-{os.urandom(4).hex()}"
+    with headrace.connect(cluster_url, namespace=name, shards=1) as hr:
+        hr.queue("mail").put_many(range(300))
+
+        with meanwhile(lambda: nodes.move(slot(hr, 0))):
+            ids = [hr.queue("mail").put(number) for number in range(200)]
+
+        assert len(set(ids)) == 200
+        assert hr.queue("mail").counts().waiting == 500
+        assert numbered_without_holes(hr)
+        assert hr.audit().problems == []
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_waiting_pop_hears_of_work_on_a_shard_that_has_moved(
+    colour: str, cluster_url: str, nodes: Nodes
+) -> None:
+    name = f"moving-{colour}-{os.urandom(4).hex()}"
+    with headrace.connect(cluster_url, namespace=name, shards=SHARDS) as calm:
+        async with opened(colour, cluster_url, namespace=name, library=None) as hr:
+            waiting = asyncio.ensure_future(waiting_pop(hr))
+            await asyncio.to_thread(until, lambda: waits(calm, "queue", "mail"), "it waits")
+            nodes.move(slot(hr, 3))
+            calm.queue("mail").counts()
+            await asyncio.to_thread(until, lambda: waits(calm, "queue", "mail"), "it waits again")
+            began = time.monotonic()
+
+            calm.queue("mail").put("x", id=one_for_each_shard(calm)[3])
+
+            assert len(await waiting) == 1
+            assert time.monotonic() - began < SOON
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_client_with_a_wrong_map_finds_the_shards(colour: str, cluster_url: str) -> None:
+    name = f"wrong-{colour}-{os.urandom(4).hex()}"
+    async with opened(colour, cluster_url, namespace=name, shards=SHARDS) as hr:
+        topology = hr.core.wire._topology
+        right = list(topology._ranges)
+        addresses = [address for _, _, address in right]
+        topology._ranges = [
+            (first, last, address)
+            for (first, last, _), address in zip(right, addresses[1:] + addresses[:1], strict=True)
+        ]
+
+        await got(hr.queue("mail").put_many(range(80)))
+
+        assert len(await got(hr.queue("mail").pop("w", count=80))) == 80
+        assert topology._ranges == right
+
+
+@pytest.fixture
+def mortal() -> Iterator[str]:
+    """A Cluster of which a node may be killed."""
+    with servers.cluster() as url:
+        yield url
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_node_that_is_down_is_said_to_be_after_a_while(colour: str, mortal: str) -> None:
+    nodes = Nodes(mortal)
+    async with opened(colour, mortal, shards=SHARDS, retry_for=0.5) as hr:
+        await got(hr.queue("mail").put_many(range(80)))
+        down = nodes.of(slot(hr, 0))
+        alive = [shard for shard in range(SHARDS) if nodes.of(slot(hr, shard)) != down]
+        assert alive
+        nodes.kill(down)
+
+        with pytest.raises(ServerUnavailable, match="did not answer in time") as away:
+            await got(hr.queue("mail").counts())
+        assert away.value.maybe_done is True
+        began = time.monotonic()
+        job_id = one_for_each_shard(hr)[0]
+        with pytest.raises(ServerUnavailable) as away:
+            await got(hr.queue("mail").put("x", id=job_id))
+        assert away.value.maybe_done is False
+        assert 0.2 < time.monotonic() - began < 5
+
+        leases = await popped_from_the_living(hr, alive[0])
+        assert leases
+        assert {hr.core.shard_of(lease.id) for lease in leases} <= set(alive)
+    nodes.close()
+
+
+async def popped_from_the_living(hr: Any, first: int) -> list[Any]:
+    """What was handed out before a node that is down was met is not lost."""
+    hr.core.next_shard = first
+    return cast(list[Any], await got(hr.queue("mail").pop("w", count=80)))
