@@ -1,0 +1,128 @@
+"""What no Lua file may say, and what must be said elsewhere about each."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from headrace import Client
+from headrace.engine.script import operations
+from headrace.engine.states import STATES
+from headrace.testing import Clock
+from tests.dump import dump
+from tests.engine.breakage import one_in_every_state
+from tests.engine.lua_files import FILES, code
+
+TESTS = Path(__file__).parent
+KEYS = (TESTS.parent.parent / "docs" / "keys.md").read_text()
+
+# Operations whose tests are in a file of another name.
+TESTED_IN = {
+    "audit": "test_audit.py",
+    "audit_jobs": "test_audit.py",
+    "audit_members": "test_audit.py",
+    "config_get": "ops/test_config.py",
+    "config_set": "ops/test_config.py",
+    "failed": "ops/test_failures.py",
+    "progress": "ops/test_log.py",
+    "queue_settings": "ops/test_configure.py",
+}
+
+SLOW = {"KEYS", "SCAN", "HSCAN", "SSCAN", "ZSCAN", "FLUSHALL", "FLUSHDB", "RANDOMKEY", "SORT"}
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_arguments_and_keys_have_names(name: str) -> None:
+    text = code(FILES[name])
+    assert not re.search(r"\bKEYS\b|\bARGV\b", text)
+    if name != "lib/keys":
+        assert not re.search(r"\bshard\b", text)
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_no_script_looks_through_the_whole_server_or_empties_it(name: str) -> None:
+    assert not SLOW & set(re.findall(r"'([A-Z]+)'", code(FILES[name])))
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_no_script_asks_for_the_time_but_one(name: str) -> None:
+    asks = re.search(r"'TIME'|os\.(time|clock)", code(FILES[name]))
+    assert bool(asks) == (name == "lib/now")
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_no_script_leaves_anything_to_chance_or_to_the_server_to_delete(name: str) -> None:
+    text = code(FILES[name])
+    assert "math.random" not in text
+    assert not re.search(r"'P?EXPIRE|'PX'|'EX'|'SETEX'", text)
+
+
+# docs/keys.md
+
+
+def roles_in_use() -> set[str]:
+    """Every role by which a Lua file names a key or a channel."""
+    found = set(STATES)
+    for text in map(code, FILES.values()):
+        found |= set(re.findall(r"\bkey\('(\w+)'", text))
+        found |= set(re.findall(r"\bshard \.\. '(\w+):?'", text))
+        for several in re.findall(r"for _, role in ipairs\(\{(.*?)\}\)", text):
+            found |= set(re.findall(r"'(\w+)'", several))
+    return found
+
+
+def documented() -> dict[str, str]:
+    """Keys and channels of docs/keys.md, with what stands in the second column."""
+    return dict(re.findall(r"^\| `([a-z_]+(?::[^`]*)?)` \| ([^|]*?) \|", KEYS, re.MULTILINE))
+
+
+def test_every_role_of_a_key_is_documented_and_no_other() -> None:
+    roles = {key.partition(":")[0] for key in documented()}
+    assert roles == roles_in_use() | {"clock"}
+
+
+def test_keys_are_of_the_type_that_is_documented(hr: Client, clock: Clock) -> None:
+    live(hr, clock)
+    found = {}
+    for key, (kind, _) in dump(hr).items():
+        role, colon, _ = key.partition("}:")[2].partition(":")
+        found[role + colon] = kind
+
+    stored = {key.partition("<")[0]: kind for key, kind in documented().items()}
+    for absent in ("clock", "blocked:", "queue:", "worker:", "ended:"):
+        del stored[absent]
+    assert found == stored
+
+
+def live(hr: Client, clock: Clock) -> None:
+    """Leaves a key of every role."""
+    one_in_every_state(hr, clock)
+    hr.config.set("lease", 5)
+    hr.session("bob").serve("mail")
+    hands = hr.queue("hands")
+    hands.configure("manual")
+    hands.put("x" * 2000, id="large")
+    hands.pop("ada")[0].complete("done")
+    mail = hr.queue("mail")
+    mail.put("noted")
+    [noted, *_] = mail.pop("bob")
+    noted.log("line")
+    noted.progress(0.5, "half")
+
+
+# tests of operations
+
+
+@pytest.mark.parametrize("op", operations())
+def test_every_operation_has_tests(op: str) -> None:
+    path = TESTS / TESTED_IN.get(op, f"ops/test_{op}.py")
+    assert path.exists(), f"nothing tests {op}"
+    assert re.search(r"^(async )?def test_", path.read_text(), re.MULTILINE)
+
+
+def test_the_table_of_tests_lists_no_operation_twice() -> None:
+    own = {path.stem.removeprefix("test_") for path in (TESTS / "ops").glob("test_*.py")}
+    assert set(TESTED_IN) <= set(operations())
+    assert not set(TESTED_IN) & own
