@@ -151,6 +151,10 @@ async def connect_async(
     )
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         from importlib import import_module

@@ -48,6 +48,14 @@ def awaiting(
     return method
 
 
+def named(kind: type[T]) -> type[T]:
+    """Calls the methods of a class in help() what they are called in the class."""
+    for name, method in vars(kind).items():
+        if inspect.isfunction(method):
+            method.__name__, method.__qualname__ = name, f"{kind.__qualname__}.{name}"
+    return kind
+
+
 def _show(method: Any, talk: Callable[..., Any]) -> None:
     """Makes help() show a method of an object, and nothing of the generator behind it."""
     written = inspect.signature(talk)

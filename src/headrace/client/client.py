@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
 
-from headrace.client.bind import awaiting, blocking
+from headrace.client.bind import awaiting, blocking, named
 from headrace.client.core import Core
 from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
@@ -19,6 +19,7 @@ from headrace.engine.events import Event
 FOLLOW_MS = 1000
 
 
+@named
 class Config:
     """The settings of a namespace: defaults for every queue that does not say otherwise."""
 
@@ -30,6 +31,7 @@ class Config:
     unset = blocking(queue_talks.config_unset)
 
 
+@named
 class AsyncConfig:
     """The settings of a namespace, for code that awaits."""
 
@@ -41,6 +43,7 @@ class AsyncConfig:
     unset = awaiting(queue_talks.config_unset)
 
 
+@named
 class Client:
     """A namespace on a server, for code that blocks. Threads may share it."""
 
@@ -105,6 +108,7 @@ class Client:
         self.close()
 
 
+@named
 class AsyncClient:
     """A namespace on a server, for code that awaits. Tasks of one loop may share it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from headrace.client.bind import awaiting, blocking
+from headrace.client.bind import awaiting, blocking, named
 from headrace.client.core import Core
 from headrace.client.talks import ending
 from headrace.client.talks.popping import Popped
@@ -59,6 +59,7 @@ class LeaseFacts:
         return read_job(self.core.codec, described)
 
 
+@named
 class Lease(LeaseFacts):
     """A job that is yours, for code that blocks."""
 
@@ -72,6 +73,7 @@ class Lease(LeaseFacts):
     release = blocking(ending.release)
 
 
+@named
 class AsyncLease(LeaseFacts):
     """A job that is yours, for code that awaits."""
 

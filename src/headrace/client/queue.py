@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.client.bind import awaiting, blocking
+from headrace.client.bind import awaiting, blocking, named
 from headrace.client.core import Core
 from headrace.client.lease import AsyncLease, Lease
 from headrace.client.talk import drive, drive_async
@@ -27,6 +27,7 @@ class QueueName:
         return f"<{type(self).__name__} {self.name!r} of {self.core.namespace!r}>"
 
 
+@named
 class Queue(QueueName):
     """A queue, for code that blocks."""
 
@@ -65,6 +66,7 @@ class Queue(QueueName):
         return answers, [Lease(self.core, popped) for popped in jobs_popped]
 
 
+@named
 class AsyncQueue(QueueName):
     """A queue, for code that awaits."""
 

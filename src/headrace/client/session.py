@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from headrace.client.bind import awaiting, blocking
+from headrace.client.bind import awaiting, blocking, named
 from headrace.client.core import Core
 from headrace.client.talks import sessions
 
@@ -21,6 +21,7 @@ class SessionFacts:
         return f"<{type(self).__name__} of {self.worker!r}>"
 
 
+@named
 class Session(SessionFacts):
     """The session of a worker, for code that blocks."""
 
@@ -38,6 +39,7 @@ class Session(SessionFacts):
         self.end()
 
 
+@named
 class AsyncSession(SessionFacts):
     """The session of a worker, for code that awaits."""
 
