@@ -1,0 +1,181 @@
+"""The client that blocks and the one that awaits say the same things, and mean the same."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import pydoc
+import re
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+import headrace
+from headrace import Client
+from headrace.client.client import AsyncConfig, Config
+from headrace.testing import Clock, open_with_clock
+from tests.colours import COLOURS, got, listed, opened
+from tests.processes import run_python
+from tests.servers import until
+
+PAIRS: list[tuple[type, type]] = [
+    (headrace.Client, headrace.AsyncClient),
+    (Config, AsyncConfig),
+    (headrace.Lease, headrace.AsyncLease),
+    (headrace.Queue, headrace.AsyncQueue),
+    (headrace.Session, headrace.AsyncSession),
+]
+NOT_AWAITED = {"events", "queue"}
+
+
+def methods(kind: type) -> dict[str, Any]:
+    return {
+        name: method
+        for name, method in inspect.getmembers(kind, inspect.isfunction)
+        if not name.startswith("_")
+    }
+
+
+def parameters(method: Any) -> list[inspect.Parameter]:
+    found = list(inspect.signature(method).parameters.values())
+    return [one.replace(annotation=str(one.annotation).replace("Async", "")) for one in found]
+
+
+@pytest.mark.parametrize(("blocking", "awaiting"), PAIRS)
+def test_both_offer_the_same_names_and_signatures(blocking: type, awaiting: type) -> None:
+    assert set(methods(blocking)) == set(methods(awaiting))
+    for name, method in methods(blocking).items():
+        other = methods(awaiting)[name]
+        assert parameters(method) == parameters(other), name
+        assert inspect.getdoc(method) == inspect.getdoc(other), name
+        assert inspect.iscoroutinefunction(other) == (name not in NOT_AWAITED), name
+        assert not inspect.iscoroutinefunction(method), name
+
+
+@pytest.mark.parametrize("kind", [kind for pair in PAIRS for kind in pair])
+def test_help_is_readable(kind: type) -> None:
+    assert kind.__doc__
+    shown = pydoc.plain(pydoc.render_doc(kind))
+    for name, method in methods(kind).items():
+        assert inspect.getdoc(method), name
+        assert f" |  {name}(self" in shown or f" |  async {name}(self" in shown, name
+    for inner in ("Talk[", "Generator", "talks.", "lambda"):
+        assert inner not in shown
+
+
+def test_the_public_names_are_sorted_and_can_be_imported() -> None:
+    assert headrace.__all__ == sorted(headrace.__all__)
+    for name in headrace.__all__:
+        assert inspect.getdoc(getattr(headrace, name)), name
+    assert set(headrace.__all__) <= set(dir(headrace))
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        headrace.Nothing  # noqa: B018
+
+
+def test_the_public_names_are_those_that_are_documented() -> None:
+    tree = inspect.getdoc(headrace.errors) or ""
+    errors = {"HeadraceError", *re.findall(r"[├└]── (\w+)", tree)}
+    assert errors == {name for name in headrace.__all__ if name in vars(headrace.errors)}
+    assert errors == {
+        name
+        for name, kind in vars(headrace.errors).items()
+        if isinstance(kind, type) and issubclass(kind, headrace.HeadraceError)
+    }
+    others = set(headrace.__all__) - errors
+    assert others == {*headrace._LATER, "connect", "connect_async"}
+
+
+def test_importing_headrace_imports_no_redis() -> None:
+    ran = run_python(
+        "import sys, headrace\n"
+        "headrace.HeadraceError, headrace.connect\n"
+        "print(sorted(name for name in sys.modules if name.split('.')[0] in ('redis', 'hiredis')))"
+    )
+    assert (ran.stdout.strip(), ran.stderr) == ("[]", "")
+
+
+@pytest.fixture
+async def told(valkey_url: str) -> dict[str, list[Any]]:
+    """The story as each of the two tells it."""
+    tellings: dict[str, list[Any]] = {}
+    for colour in COLOURS:
+        calm, clock = open_with_clock(valkey_url, namespace=f"story-{uuid4().hex}")
+        with calm:
+            async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+                tellings[colour] = await story(hr, calm, clock)
+    return tellings
+
+
+async def story(hr: Any, calm: Client, clock: Clock) -> list[Any]:
+    """Does a little of everything, and returns all that came of it."""
+    queue = hr.queue("mail")
+    told: list[Any] = [await got(queue.put({"to": "ada"}, id="a", priority=1, tags=["vip"]))]
+    told.append(await got(queue.put_many([headrace.Put(n, id=f"b{n}") for n in range(3)])))
+    session = await got(hr.session("w", ttl=30))
+    told.append(await got(session.serve("mail")))
+    leases = await got(queue.pop("w", count=4, lease=10))
+    told.append([(lease.id, lease.attempt, lease.data, lease.job) for lease in leases])
+    one, two, three, four = leases
+    clock.tick(5)
+    told.append(await got(one.heartbeat(lease_for=60, data="changed")))
+    told.append([await got(one.progress(0.5, "half")), await got(one.log("a line"))])
+    told.append(await got(hr.job(one.id)))
+    waiting = asyncio.ensure_future(in_background(hr.result, one.id, wait=20))
+    told.append(await got(one.complete({"well": True})))
+    told.append(await waiting)
+    told.append(await got(two.fail("boom", "why")))
+    told.append(await got(three.fail("boom", retry_in=5)))
+    told.append([await got(hr.failures()), await got(hr.failed("boom"))])
+    told.append(await got(hr.retry(two.id)))
+    told.append(await got(four.release(position="back")))
+    told.append(await refused(hr.result, four.id))
+    told.append([await got(queue.counts()), await got(queue.length())])
+    told.append([worker.jobs for worker in await got(hr.workers())])
+    await got(session.end())
+    told.append(await refused(session.renew))
+    told.append(await refused(one.heartbeat))
+    told.append([job.id for job in await got(queue.peek(9))])
+    told.append(await got(queue.stats()))
+    told.append([await got(hr.config.get("lease")), (await got(queue.settings()))["lease"]])
+    told.append(await got(hr.audit()))
+    told.append([comparable(event) for event in await listed(hr.events())])
+    await got(queue.delete())
+    told.append(await got(hr.queues()))
+    told.append(await woken_by_a_put(hr, calm))
+    return told
+
+
+async def woken_by_a_put(hr: Any, calm: Client) -> list[str]:
+    waiting = asyncio.ensure_future(in_background(hr.queue("late").pop, "w", wait=20))
+    _, channel = calm.core.channel(0, "queue", "late")
+    listeners: Any = (0, ("PUBSUB", "SHARDNUMSUB", channel))
+    await asyncio.to_thread(
+        until, lambda: calm.core.wire.send([listeners])[0][1] == 1, "somebody waits"
+    )
+    calm.queue("late").put("x", id="late")
+    return [lease.id for lease in await waiting]
+
+
+async def in_background(call: Any, *args: Any, **options: Any) -> Any:
+    if inspect.iscoroutinefunction(call):
+        return await call(*args, **options)
+    return await asyncio.to_thread(call, *args, **options)
+
+
+async def refused(call: Any, *args: Any) -> tuple[str, str]:
+    with pytest.raises(headrace.HeadraceError) as error:
+        await got(call(*args))
+    return type(error.value).__name__, str(error.value)
+
+
+def comparable(event: headrace.Event) -> Any:
+    return (event.number, event.kind, event.job_id, event.attempt, event.at, event.run, event.wait)
+
+
+async def test_a_story_ends_the_same_in_both_colours(told: dict[str, list[Any]]) -> None:
+    blocking, awaiting = told["blocking"], told["awaiting"]
+    assert len(blocking) == len(awaiting) > 20
+    for one, other in zip(blocking, awaiting, strict=True):
+        assert one == other
+    assert blocking[-1] == ["late"]
