@@ -22,6 +22,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from headrace.client.line import Line
 from headrace.client.topology import Address, Topology
 
 Words = tuple[str | bytes | int | float, ...]
@@ -49,9 +50,9 @@ def _by_node(
     return grouped
 
 
-def _packed(commands: list[Words]) -> list[bytes]:
+def _packed(commands: list[Words]) -> bytes:
     # redis-py looks at every word in Python before it calls this; ours are already what it wants.
-    return [b"".join([hiredis.pack_command(words) for words in commands])]
+    return b"".join([hiredis.pack_command(words) for words in commands])
 
 
 def _subscriptions(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -102,7 +103,7 @@ class Wire:
 
     def listen(self, channels: Sequence[tuple[int, str]]) -> Ear:
         """Subscribes to channels of shards; heard by the ear until it is closed."""
-        ears: dict[Channels, Ear] = self._mine().setdefault("ears", {})
+        ears: dict[Channels, Ear] = self._mine()["ears"]
         wanted = tuple(channels)
         ear = ears.pop(wanted, None)
         if ear is None or ear.broken:
@@ -112,15 +113,15 @@ class Wire:
     def keep(self, ear: Ear) -> None:
         """Keeps a subscription for the next wait of this thread on the same channels."""
         if not ear.broken:
-            self._mine().setdefault("ears", {})[ear.channels] = ear
+            self._mine()["ears"][ear.channels] = ear
 
     def close(self) -> None:
         """Closes the connections of this thread and all idle ones."""
         mine = self._mine()
-        for ear in mine.get("ears", {}).values():
+        for ear in mine["ears"].values():
             ear.disconnect()
-        for connection in mine.get("connections", {}).values():
-            connection.disconnect()
+        for line in mine["lines"].values():
+            line.close()
         self._local.held = None
         for pool in self._topology.pools():
             pool.disconnect()
@@ -128,40 +129,26 @@ class Wire:
     def _mine(self) -> dict[str, Any]:
         held: dict[str, Any] | None = getattr(self._local, "held", None)
         if held is None or held["pid"] != os.getpid():
-            held = {"pid": os.getpid()}
+            held = {"pid": os.getpid(), "lines": {}, "ears": {}}
             self._local.held = held
         return held
 
-    def _connection(self, address: Address) -> Connection:
-        connections = self._mine().setdefault("connections", {})
-        if address not in connections:
-            connections[address] = self._topology.pool(address).make_connection()
-        return cast(Connection, connections[address])
+    def _line(self, address: Address) -> Line:
+        lines: dict[Address, Line] = self._mine()["lines"]
+        line = lines.get(address)
+        if line is None:
+            connection = cast(Connection, self._topology.pool(address).make_connection())
+            line = lines[address] = Line(connection)
+        return line
 
     def _exchange(self, address: Address, commands: list[Words]) -> list[Any]:
-        replies: list[Any] = []
-        connection = self._connection(address)
+        line = self._line(address)
         try:
-            if connection._sock is None:  # noqa: SLF001
-                connection.connect()
+            line.open()
         except (*BROKEN, RedisError) as error:
-            connection.disconnect()
+            line.close()
             return [Unreachable(error)] * len(commands)
-        try:
-            connection.send_packed_command(_packed(commands))
-            for _ in commands:
-                try:
-                    replies.append(connection.read_response())
-                except ResponseError as error:
-                    replies.append(error)
-        except BROKEN as error:
-            connection.disconnect()
-            replies += [error] * (len(commands) - len(replies))
-        except BaseException:
-            # Ctrl-C leaves replies unread: the next call must not take them for its own.
-            connection.disconnect()
-            raise
-        return replies
+        return line.exchange(_packed(commands), len(commands))
 
 
 class Ear:
@@ -283,7 +270,7 @@ class AsyncWire:
         except (*BROKEN, RedisError) as error:
             return [Unreachable(error)] * len(commands)
         try:
-            await connection.send_packed_command(_packed(commands))
+            await connection.send_packed_command([_packed(commands)])
             for _ in commands:
                 try:
                     replies.append(await connection.read_response())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -39,9 +39,10 @@ class Call(Generic[T]):
 
 
 @cache
-def _declared(op: str) -> tuple[tuple[str, ...], int]:
+def _declared(op: str) -> tuple[tuple[str, ...], frozenset[str], int]:
     header = source(f"ops/{op}")
-    return tuple(argument.name for argument in header.args), len(header.each)
+    names = tuple(argument.name for argument in header.args)
+    return names, frozenset(names), len(header.each)
 
 
 def build(
@@ -51,13 +52,10 @@ def build(
     **args: Arg,
 ) -> Call[T]:
     """A call of op, whose Lua header says what it takes; a wrong name fails here."""
-    names, width = _declared(op)
-    if len(args) != len(names):
+    names, wanted, width = _declared(op)
+    if args.keys() != wanted:
         raise TypeError(f"{op} takes {', '.join(names)}; got {', '.join(args)}")
-    try:
-        fixed = tuple(args[name] for name in names)
-    except KeyError as missing:
-        raise TypeError(f"{op} needs {missing}; got {', '.join(args)}") from None
+    fixed = tuple([args[name] for name in names])
     if each and len(each[0]) != width:
         raise TypeError(f"{op} takes {width} values for each, not {len(each[0])}")
     return Call(op, fixed + tuple(chain.from_iterable(each)), decode)
@@ -114,10 +112,12 @@ def is_refusal(answer: Any) -> bool:
 Answer = str | HeadraceError
 
 
-def each_state(ids: Sequence[str]) -> Callable[[Iterable[Any]], list[Answer]]:
+def each_state(ids: Sequence[str]) -> Callable[[Any], list[Answer]]:
     """Reads one answer for each job: its new state, or why it was refused."""
 
-    def decode(answers: Iterable[Any]) -> list[Answer]:
+    def decode(answers: Any) -> list[Answer]:
+        if isinstance(answers, int):
+            return ["complete"] * answers
         return [
             _STATES.get(answer) or job_refusal(job_id, answer)
             for job_id, answer in zip(ids, answers, strict=True)

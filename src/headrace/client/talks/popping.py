@@ -74,10 +74,11 @@ def pop_call(queue: QueueFace, worker: str, count: int, lease: Span | None) -> A
 
     def decode(reply: Any) -> Handout:
         refuse_pop(worker, name, reply)
-        due = reply[0]
+        due, listed = reply[0], reply[1]
+        apart = dict(zip(listed[::2], listed[1::2], strict=True))
         jobs = [
-            _popped(job_id.decode(), packed, apart)
-            for job_id, packed, apart in zip(reply[1::3], reply[2::3], reply[3::3], strict=True)
+            _popped(job_id.decode(), packed, apart.get(job_id, b""))
+            for job_id, packed in zip(reply[2::2], reply[3::2], strict=True)
         ]
         return Handout(None if due < 0 else due / 1000, jobs)
 

@@ -229,7 +229,9 @@ def _check_policy(on_exists: str | None) -> None:
 def _put_call(
     queue: str, items: Sequence[Item], options: bytes, on_exists: str | None, nonce: str
 ) -> Call[list[str | HeadraceError]]:
-    def decode(answers: list[Any]) -> list[str | HeadraceError]:
+    def decode(answers: Any) -> list[str | HeadraceError]:
+        if isinstance(answers, int):
+            return [item.id for item in items]
         return [_made(item, answer) for item, answer in zip(items, answers, strict=True)]
 
     return build(

@@ -66,11 +66,15 @@ return function()
   end
   wake(queue, -#granted)
 
-  local reply = { due }
+  local reply, apart = { due }, {}
+  reply[2] = apart
   for _, job in ipairs(granted) do
     reply[#reply + 1] = job.id
     reply[#reply + 1] = packed_for_good(job)
-    reply[#reply + 1] = job.data == false and payload(job) or ''
+    if job.data == false then
+      apart[#apart + 1] = job.id
+      apart[#apart + 1] = payload(job)
+    end
   end
   return commit(reply)
 end

@@ -5,7 +5,7 @@
 -- args   next_queue:optional delay:int
 -- each   id token given
 -- uses   keys now settings fast short_way stats
--- reply  for each, its new state or why not
+-- reply  how many if all are complete, else for each its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
 -- later  complete_any trim_kept
@@ -39,7 +39,7 @@ if limits.keep_count == 0 or limits.keep_age == 0 then
   return complete_any()
 end
 
-local answers, jobs, complete, runs = {}, {}, {}, {}
+local jobs, complete, runs = {}, {}, {}
 for i = 1, #ids do
   local id, job = ids[i], packed[i]
   runs[i] = now - job.since
@@ -53,7 +53,6 @@ for i = 1, #ids do
   jobs[2 * i] = cmsgpack.pack(job)
   complete[2 * i - 1] = now
   complete[2 * i] = id
-  answers[i] = 'complete'
 end
 redis.call('MSET', unpack(jobs))
 redis.call('ZREM', key('running', queue), unpack(ids))
@@ -73,4 +72,4 @@ if kept == #ids or kept > limits.keep_count then
   trim_kept(queue)
 end
 end_short_way()
-return answers
+return #job_keys

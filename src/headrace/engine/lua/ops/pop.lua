@@ -3,7 +3,7 @@
 --
 -- args   queue worker secret count:int lease:int
 -- uses   keys now settings fast short_way stats
--- reply  {milliseconds until something is due or -1, id, record, payload if apart, ...}
+-- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
 local limits = settings(queue)
@@ -35,7 +35,7 @@ local waiting = key('waiting', queue)
 local found = redis.call('ZRANGE', waiting, 0, count - 1)
 if #found == 0 then
   end_short_way()
-  return { earliest == math.huge and -1 or earliest - now }
+  return { earliest == math.huge and -1 or earliest - now, {} }
 end
 local job_keys = {}
 for i = 1, #found do
@@ -53,7 +53,7 @@ end
 local jobs, running, held, waits = {}, {}, {}, {}
 local in_session = redis.call('ZSCORE', SESSIONS, worker)
 earliest = span and math.min(earliest, deadline) or earliest
-local reply = { #found == count and 0 or earliest == math.huge and -1 or earliest - now }
+local reply = { #found == count and 0 or earliest == math.huge and -1 or earliest - now, {} }
 for i = 1, #packed do
   local job = packed[i]
   local id = string.sub(found[i], 17)
@@ -77,9 +77,8 @@ for i = 1, #packed do
     held[2 * i - 1] = 0
     held[2 * i] = queue .. '\0' .. id
   end
-  reply[3 * i - 1] = id
-  reply[3 * i] = record
-  reply[3 * i + 1] = ''
+  reply[2 * i + 1] = id
+  reply[2 * i + 2] = record
 end
 redis.call('MSET', unpack(jobs))
 redis.call('ZREMRANGEBYRANK', waiting, 0, #found - 1)

@@ -5,7 +5,8 @@
 -- args   queue on_exists nonce options:packed others:packed
 -- each   id data
 -- uses   keys now settings fast short_way
--- reply  for each, 1 made, 2 made under its spare id, 3 moved, 4 replaced, 0 already made, or why not
+-- reply  how many if all were made, else for each: 1 made, 2 made under its spare id, 3 moved, 4
+--        replaced, 0 already made, or why not
 -- error  JOB_EXISTS
 
 local limits = settings(queue)
@@ -32,14 +33,13 @@ for _, found in ipairs(redis.call('MGET', unpack(job_keys))) do
   end
 end
 
-local answers, jobs, places = {}, {}, {}
+local jobs, places, made = {}, {}, 0
 local retries = limits.retries
 for id, data in each() do
   event = event + 1
   redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'put', 'id', id, 'queue', queue,
     'attempt', 0, 'worker', '', 'priority', 0, 'wait', '', 'run', '', 'data', data)
-  local made = #answers + 1
-  answers[made] = 1
+  made = made + 1
   jobs[2 * made - 1] = job_keys[made]
   jobs[2 * made] = cmsgpack.pack({
     'waiting', queue, 0, event, now, now, 0, retries, retries, '', '', false, false, false, data,
@@ -49,8 +49,8 @@ for id, data in each() do
 end
 redis.call('MSET', unpack(jobs))
 redis.call('ZADD', key('waiting', queue), unpack(places))
-redis.call('HINCRBY', key('books', queue), 'put', #answers)
-redis.call('HINCRBY', key('books', queue), 'waiting', #answers)
-redis.call('SPUBLISH', key('queue', queue), 'work ' .. #answers)
+redis.call('HINCRBY', key('books', queue), 'put', made)
+redis.call('HINCRBY', key('books', queue), 'waiting', made)
+redis.call('SPUBLISH', key('queue', queue), 'work ' .. made)
 end_short_way()
-return answers
+return made
