@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo requirements bench-engine lock clean
+.PHONY: help setup check test demo docs requirements bench-engine lock clean
 .DELETE_ON_ERROR:
 
 help:  ## Show this list
@@ -28,18 +28,22 @@ $(READY): requirements/dev.txt pyproject.toml
 	@touch $(READY)
 	@echo 'Ready'
 
-check: setup  ## Format, lint, types, import rules, Lua
+check: setup  ## Format, lint, types, import rules, Lua, generated documents
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.lint_lua
+	$(BIN)/python -m docs.generate --check
 
 test: setup check  ## Everything in check, then all tests
 	$(BIN)/pytest -n 2
 
 demo: setup  ## See it work
 	@$(BIN)/headrace demo
+
+docs: setup  ## Write the documents that are made from the code
+	@$(BIN)/python -m docs.generate
 
 requirements: setup  ## Which requirement is proved by which test
 	@$(BIN)/python -m tests.requirements
@@ -56,4 +60,4 @@ lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that st
 
 clean:  ## Remove .venv, caches and built files; data in .headrace stays
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,1 @@
+"""The documents; some of them are made from the code by docs.generate."""

@@ -1,0 +1,94 @@
+"""What the generated documents say of names that the code only lists."""
+
+from __future__ import annotations
+
+REFUSED = """\
+An operation that does not apply to the state of a job changes nothing and says why: with an error,
+or in the list of answers. Only `cancel` passes over what is unknown or complete."""
+
+ABOUT_EVENTS = """\
+Everything that happens to a job is one entry in the log of its shard, written by the same script
+that did it. The fields have version {version}. `client.events()` reads the log, and with
+`follow=True` waits for more; the [guarantees](guarantees.md) say how long it is kept."""
+
+ABOUT_STREAM = """\
+In the stream itself `job_id` is called `id`, `next_queue` `next` and `from_queue` `from`. The time
+stands in `at` only where it differs from that of the entry id: after the clock was set back."""
+
+ABOUT_SETTINGS = """\
+`queue.configure(lease=30)` sets a setting of one queue. `client.config.set("lease", 30)` sets the
+default of all queues that do not say otherwise, and `client.config.unset("lease")` takes it back.
+Spans are seconds or a `timedelta`. Settings live on the server and hold from the next call on, for
+everybody."""
+
+ABOUT_PROFILES = """\
+A profile is a named set of settings: `queue.configure("task")`. It replaces all earlier settings of
+the queue but `paused`; settings can be given with it, and changed later."""
+
+ABOUT_REFERENCE = """\
+What stands under Connecting, Values and Errors can be imported from `headrace`. A `Span` is seconds
+as a number, or a `timedelta`. An `Answer` is the new state of a job, or the error that says why
+not. Every call raises `InvalidArgument` for bad input, before anything is sent, and
+`ServerUnavailable` when the server does not answer within `retry_for`."""
+
+ABOUT_CODECS = """\
+By name: `json` (the default), `msgpack`, `raw` (bytes as they are); or any object with `encode` and
+`decode`."""
+
+STATES = {
+    "waiting": "it can be popped now; by priority, then in the order of arrival",
+    "scheduled": "it starts to wait when its delay is over",
+    "blocked": "kept free for jobs that wait for other jobs; no operation leads here yet",
+    "running": "a worker has it, under a lease",
+    "failed": "set aside with a type and a message, until it is retried, put again or cancelled",
+    "complete": "over; kept for a while with its history",
+}
+
+KINDS = {
+    "put": "it was made; or it was put again or requeued, then `was` and `from_queue` say more",
+    "due": "its delay is over, it waits",
+    "popped": "a worker got it; `wait` ends",
+    "completed": "it ended well, or moved on to `next_queue`; `run` ends",
+    "failed": "it was set aside; `reason` is worker, operator, or why the last lease was lost",
+    "retried": "the attempt failed and the job is tried again after `delay`",
+    "released": "it was given back unharmed; `reason` is worker, operator or unserved",
+    "lost": "the lease was taken back; `reason` is lease expired, session ended or operator",
+    "unfailed": "a failed job is tried again, by an operator",
+    "prioritised": "`priority` is the new one",
+    "cancelled": "it was deleted; `reason` is operator or queue deleted",
+    "expired": "it was not started in time",
+}
+
+FIELDS = {
+    "shard": "the shard whose log this is",
+    "number": "the number of the event in its shard, from 1 on, without holes",
+    "at": "when, by the server's clock, to the millisecond",
+    "version": "the version of these fields",
+    "kind": "what happened, see below",
+    "job_id": "the job",
+    "queue": "its queue; for a move, the one it came into",
+    "attempt": "how often it had been handed out",
+    "worker": "who holds it, or held it until now; empty if nobody",
+    "priority": "its priority",
+    "wait": "milliseconds from when it could be popped until it was",
+    "run": "milliseconds from the pop until now",
+    "data": "its payload, on put, unless it is larger than the setting `event_data`",
+    "tags": "its tags as a JSON list, on put, if it has any",
+    "delay": "milliseconds until it starts to wait",
+    "failure": "the type of the failure",
+    "message": "its message, cut after 1,024 bytes",
+    "reason": "why, see below",
+    "next_queue": "the queue it moved on to",
+    "from_queue": "the queue it was in before it was put again",
+    "was": "its state before it was put again or cancelled; `replaced` if it kept its place",
+    "left_out": "the size of a payload that is not in the event, in bytes",
+    "entry_id": "the id of the entry in the stream, `<milliseconds>-<number>`",
+}
+
+PROFILES = {
+    "job": "the default: leases, sessions, retries, history, statistics",
+    "fifo": "a plain queue: pop takes the job away for good",
+    "task": "for workers with sessions: a job stays with its worker while the session lives",
+    "manual": "a job stays with its worker until somebody says what became of it, by id",
+    "ring": "a job comes round again every 30 seconds until it is finished, by id",
+}

@@ -1,0 +1,72 @@
+"""The documents that are made from the code say what the code says."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from docs import generate, sentences
+from headrace.engine.events import KINDS, Event
+from headrace.engine.profile import PROFILES
+from headrace.engine.states import MOVES, STATES
+from tests.engine.test_states import ACCEPTED
+
+
+def test_no_generated_document_is_stale() -> None:
+    assert [path.name for path, _ in generate.stale()] == []
+
+
+def test_a_stale_document_is_named_and_written_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(generate, "HERE", tmp_path)
+    monkeypatch.setattr("sys.argv", ["generate"])
+    generate.main()
+    (tmp_path / "states.md").write_text("old")
+
+    monkeypatch.setattr("sys.argv", ["generate", "--check"])
+    with pytest.raises(SystemExit, match=r"docs/states\.md; write them anew with: make docs"):
+        generate.main()
+    assert (tmp_path / "states.md").read_text() == "old"
+
+    monkeypatch.setattr("sys.argv", ["generate"])
+    generate.main()
+    monkeypatch.setattr("sys.argv", ["generate", "--check"])
+    generate.main()
+
+
+def test_everything_has_a_sentence_and_no_sentence_is_left_over() -> None:
+    assert set(sentences.STATES) == set(STATES)
+    assert set(sentences.KINDS) == set(KINDS)
+    assert set(sentences.FIELDS) == {field.name for field in fields(Event)}
+    assert set(sentences.PROFILES) == set(PROFILES)
+
+
+# Moves that no operation on a job in a known state makes: time and pop do.
+BY_OTHERS = {
+    ("", "waiting"),
+    ("", "scheduled"),
+    ("scheduled", "waiting"),
+    ("waiting", "running"),
+    ("running", "running"),
+    ("failed", "scheduled"),
+    ("complete", "gone"),
+}
+
+
+def test_the_moves_are_those_that_operations_make() -> None:
+    """The table of tests/engine/test_states.py is tried on a server; the moves must be its own."""
+    listed = {(before, after) for before, after, _ in MOVES}
+    from_any = {after for before, after in listed if before == "any state"}
+    made = {
+        ("running" if before == "taken" else before, "gone" if after == "absent" else after)
+        for _, before, after in ACCEPTED
+    }
+    moves = {(before, after) for before, after in made if before != after or before == "failed"}
+
+    assert {move for move in moves if move not in listed and move[1] not in from_any} == set()
+    without_any = {(before, after) for before, after in listed if before != "any state"}
+    assert without_any <= moves | BY_OTHERS
+    assert {state for move in listed for state in move} <= {"", "gone", "any state", *STATES}
