@@ -112,27 +112,34 @@ def _instance(what: str, value: T | None, kind: type[T]) -> T | None:
 def connect(asked: Wanted) -> Client:
     """A client for code that blocks."""
     url = asked.url or embedded.start()
-    wire = Wire(_topology(asked, url))
-    core = _core(asked, wire)
-    seeds = drive(wire, _cluster_seeds(core, url))
-    if seeds:
-        core.wire = wire = Wire(_topology(asked, url, seeds))
-        wire.refresh()
-    _use(core, asked, *drive(wire, open_namespace(core, asked.shards, LAYOUT)))
+    core = _core(asked, Wire(_topology(asked, url)))
+    try:
+        seeds = drive(core.wire, _cluster_seeds(core, url))
+        if seeds:
+            core.wire.close()
+            core.wire = Wire(_topology(asked, url, seeds))
+            core.wire.refresh()
+        _use(core, asked, *drive(core.wire, open_namespace(core, asked.shards, LAYOUT)))
+    except BaseException:
+        core.wire.close()
+        raise
     return Client(core)
 
 
 async def connect_async(asked: Wanted) -> AsyncClient:
     """A client for code that awaits."""
     url = asked.url or embedded.start()
-    wire = AsyncWire(_async_topology(asked, url))
-    core = _core(asked, wire)
-    seeds = await drive_async(wire, _cluster_seeds(core, url))
-    if seeds:
-        await wire.close()
-        core.wire = wire = AsyncWire(_async_topology(asked, url, seeds))
-        await wire.refresh()
-    _use(core, asked, *await drive_async(wire, open_namespace(core, asked.shards, LAYOUT)))
+    core = _core(asked, AsyncWire(_async_topology(asked, url)))
+    try:
+        seeds = await drive_async(core.wire, _cluster_seeds(core, url))
+        if seeds:
+            await core.wire.close()
+            core.wire = AsyncWire(_async_topology(asked, url, seeds))
+            await core.wire.refresh()
+        _use(core, asked, *await drive_async(core.wire, open_namespace(core, asked.shards, LAYOUT)))
+    except BaseException:
+        await core.wire.close()
+        raise
     return AsyncClient(core)
 
 
@@ -191,7 +198,8 @@ def _topology(
         options |= {"ssl": True} if scheme == "rediss" else {}
         manager = Sentinel(hosts, sentinel_kwargs=options, **options)
         pool = manager.master_for(service, **login).connection_pool
-        return Topology(asked.namespace, lambda _: pool)
+        asking = [sentinel.connection_pool for sentinel in manager.sentinels]
+        return Topology(asked.namespace, lambda _: pool, sentinels=asking)
     parsed: dict[str, Any] = dict(parse_url(url))
     return Topology(
         asked.namespace,
@@ -212,7 +220,8 @@ def _async_topology(
         manager = AsyncSentinel(hosts, sentinel_kwargs=options, **options)
         client: redis_asyncio.Redis = manager.master_for(service, **login)
         pool = client.connection_pool
-        return Topology(asked.namespace, lambda _: pool)
+        asking = [sentinel.connection_pool for sentinel in manager.sentinels]
+        return Topology(asked.namespace, lambda _: pool, sentinels=asking)
     parsed: dict[str, Any] = dict(parse_async_url(url))
     return Topology(
         asked.namespace,

@@ -129,7 +129,9 @@ def _recover(core: Core, calls: Sequence[tuple[int, Call[Any]]], replies: list[A
 def passes(error: Exception) -> bool:
     """Whether what went wrong may be over in a moment."""
     if isinstance(error, Unreachable):
-        return isinstance(error.cause, BROKEN) and not isinstance(error.cause, REFUSED)
+        error = error.cause
+    if isinstance(error, REFUSED):
+        return False
     if type(error) is ResponseError:
         # A script of somebody else has kept the server busy for too long.
         return str(error).startswith("BUSY ")
@@ -151,7 +153,7 @@ def _fault(core: Core, call: Call[Any], error: Exception) -> Exception:
 
 
 def _refused(error: Exception) -> ServerUnavailable:
-    if isinstance(error, Unreachable) and isinstance(error.cause, REFUSED):
+    if isinstance(error.cause if isinstance(error, Unreachable) else error, REFUSED):
         return ServerUnavailable(
             f"the server does not let us in ({error}): check the user and the password in the URL",
             maybe_done=False,

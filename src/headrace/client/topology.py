@@ -22,12 +22,17 @@ class Topology(Generic[P]):
     """The pools of connections, one a node; made when first needed."""
 
     def __init__(
-        self, namespace: str, make_pool: Callable[[Address], P], seeds: Sequence[Address] = ()
+        self,
+        namespace: str,
+        make_pool: Callable[[Address], P],
+        seeds: Sequence[Address] = (),
+        sentinels: Sequence[P] = (),
     ) -> None:
         self.single: Address | None = None if seeds else ONE
         self._namespace = namespace
         self._make_pool = make_pool
         self._seeds = list(seeds)
+        self._sentinels = sentinels
         self._pools: dict[Address, P] = {}
         self._ranges: list[tuple[int, int, Address]] = []
 
@@ -37,7 +42,8 @@ class Topology(Generic[P]):
         return self._pools[address]
 
     def pools(self) -> Iterable[P]:
-        return self._pools.values()
+        """All pools that may have connections."""
+        return [*self._pools.values(), *self._sentinels]
 
     def node_of(self, shard: int) -> Address:
         """The node that has a shard; some node if that is not known (yet): it will tell."""

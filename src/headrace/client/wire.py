@@ -91,7 +91,10 @@ class Wire:
         return replies
 
     def refresh(self) -> None:
-        """Learns anew which node has which slots."""
+        """Learns anew which node has which slots, or which server is the primary."""
+        if self._topology.single is not None:
+            for line in self._mine()["lines"].values():
+                line.close()
         for address in self._topology.addresses():
             reply = self._exchange(address, [("CLUSTER", "SLOTS")])[0]
             if not isinstance(reply, Exception):
