@@ -57,7 +57,7 @@ class Way:
     ) -> None:
         """Breaks the connection once, at the request that has these bytes in it.
 
-        Or holds back its answer, while `meanwhile` lasts.
+        Or holds back half of its answer, while `meanwhile` lasts.
         """
         assert moment in (*MOMENTS, LATE)
         words = mark.encode() if isinstance(mark, str) else mark
@@ -138,11 +138,12 @@ class Answers:
             while data := self.server.recv(1 << 20):
                 cut, self.cut = self.cut, None
                 if cut:
+                    half = len(data) // 2 if cut.moment in ("inside the answer", LATE) else 0
+                    self.client.sendall(data[:half])
                     cut.meanwhile()
-                if cut and cut.moment != LATE:
-                    if cut.moment == "inside the answer":
-                        self.client.sendall(data[: len(data) // 2])
-                    break
+                    if cut.moment != LATE:
+                        break
+                    data = data[half:]
                 self.client.sendall(data)
         _end(self.client)
         _end(self.server)

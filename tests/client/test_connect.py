@@ -1,0 +1,220 @@
+"""From a URL to a namespace: every kind of server, and every kind of mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import redis
+
+import headrace
+from headrace import InvalidArgument, NamespaceMismatch, ServerUnavailable
+from headrace.client import embedded, local
+from tests.colours import COLOURS, got, listed, opened
+from tests.processes import start_python
+from tests.servers import TlsServer, sentinel, tls_server, until
+
+
+def fresh() -> str:
+    return f"connect-{uuid4().hex}"
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_client_goes_on_after_a_failover(colour: str) -> None:
+    with sentinel() as watched:
+        url = f"redis+sentinel://{watched.host}:{watched.port}/{watched.service}"
+        async with opened(colour, url, retry_for=30) as hr:
+            ids = await got(hr.queue("mail").put_many(range(20)))
+            [lease] = await got(hr.queue("mail").pop("w"))
+            until(lambda: replicated(watched.primary), "the replica has it all")
+
+            watched.kill_primary()
+
+            assert await got(lease.complete("well")) == "complete"
+            assert (await got(hr.result(ids[0]))).value == "well"
+            assert (await got(hr.queue("mail").counts())).waiting == 19
+            kinds = [event.kind for event in await listed(hr.events())]
+            assert kinds == ["put"] * 20 + ["popped", "completed"]
+            assert (await got(hr.audit())).problems == []
+
+
+def replicated(primary: int) -> bool:
+    found = local.ask(("127.0.0.1", primary), "INFO", "replication")
+    facts = dict(line.split(":", 1) for line in found.splitlines() if ":" in line)
+    return f"offset={facts['master_repl_offset']}," in facts["slave0"]
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_sentinel_that_knows_no_such_service_is_said_to_be_away(colour: str) -> None:
+    with sentinel() as watched:
+        url = f"redis+sentinel://{watched.host}:{watched.port}/nonsense"
+        with pytest.raises(ServerUnavailable, match="nonsense"):
+            async with opened(colour, url, retry_for=0.1):
+                pass
+
+
+@pytest.fixture(scope="module")
+def tls() -> Iterator[TlsServer]:
+    with tls_server() as found:
+        if found is None:
+            pytest.skip("no server with TLS here")
+        yield found
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_user_comes_in_by_tls(colour: str, tls: TlsServer) -> None:
+    url = f"{tls.url}?ssl_ca_certs={tls.ca}"
+    async with opened(colour, url, namespace=fresh()) as hr:
+        await got(hr.queue("mail").put("x", id="a"))
+        [lease] = await got(hr.queue("mail").pop("w", wait=5))
+        assert await got(lease.complete()) == "complete"
+        assert await got(hr.queue("mail").pop("w", wait=0.01)) == []
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("login", ["headrace:wrong", "nobody:secret", ""])
+async def test_who_may_not_come_in_is_told_at_once(colour: str, login: str, tls: TlsServer) -> None:
+    url = tls.url.replace("headrace:secret", login) + f"?ssl_ca_certs={tls.ca}"
+
+    with pytest.raises(ServerUnavailable, match="check the user and the password") as refused:
+        async with opened(colour, url, retry_for=600):
+            pass
+
+    assert refused.value.maybe_done is False
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_server_with_a_foreign_certificate_is_not_trusted(
+    colour: str, tls: TlsServer
+) -> None:
+    with pytest.raises(ServerUnavailable, match="certificate"):
+        async with opened(colour, tls.url, retry_for=0.1):
+            pass
+
+
+def test_a_user_with_few_rights_is_told_what_is_missing() -> None:
+    with tls_server(rights="~hr:* &* +@all -xadd") as served:
+        if served is None:
+            pytest.skip("no server with TLS here")
+        unable = pytest.raises(headrace.HeadraceError, match="can't run this command")
+        with headrace.connect(f"{served.url}?ssl_ca_certs={served.ca}") as hr, unable:
+            hr.queue("mail").put("x")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "localhost", "localhost:6379", "http://localhost", "redis:/localhost", "6379"),
+        *("redis://host:port", "redis://host:99999", "redis://[::1", "redis+sentinel://host:1"),
+        *("redis+sentinel://host/service", "redis+sentinel://:1/service"),
+        "redis+sentinel://host:1/service?db=x",
+        *(5, b"redis://localhost", ["redis://localhost"]),
+    ],
+)
+def test_a_url_that_is_none_is_refused(url: Any) -> None:
+    with pytest.raises(InvalidArgument, match="URL"):
+        headrace.connect(url)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"namespace": ""},
+        {"namespace": "a{b}"},
+        {"namespace": "a\n"},
+        {"namespace": None},
+        {"shards": 0},
+        {"shards": 1025},
+        {"shards": "4"},
+        {"codec": "pickle"},
+        {"codec": None},
+        {"limits": {"payload": 1}},
+        {"library": "scripts"},
+        {"timeout": 0},
+        {"timeout": -1},
+        {"retry_for": float("nan")},
+    ],
+)
+async def test_what_connect_cannot_use_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument):
+        headrace.connect("redis://127.0.0.1:1", **options)
+    with pytest.raises(InvalidArgument):
+        await headrace.connect_async("redis://127.0.0.1:1", **options)
+
+
+def test_a_unix_socket_with_a_strange_path_is_found(tmp_path: Path, valkey_url: str) -> None:
+    link = tmp_path / "a b%41é"
+    link.symlink_to(Path(valkey_url.removeprefix("unix://")).parent)
+
+    with headrace.connect(local.url_of(link / local.SOCKET), namespace=fresh()) as hr:
+        assert hr.queue("mail").put("x")
+
+
+def test_a_namespace_keeps_its_number_of_shards(valkey_url: str) -> None:
+    name = fresh()
+    headrace.connect(valkey_url, namespace=name, shards=4).close()
+
+    with headrace.connect(valkey_url, namespace=name) as hr:
+        assert hr.core.shards == 4
+    with pytest.raises(NamespaceMismatch, match="made with 4 shards, not 2"):
+        headrace.connect(valkey_url, namespace=name, shards=2)
+
+
+def test_a_namespace_of_another_layout_is_left_alone(valkey_url: str) -> None:
+    name = fresh()
+    headrace.connect(valkey_url, namespace=name).close()
+    with redis.Redis.from_url(valkey_url) as server:
+        server.hset(f"hr:{{{name}:0}}:meta", "layout", "99")
+
+    with pytest.raises(NamespaceMismatch, match="layout 99, this Headrace knows 1"):
+        headrace.connect(valkey_url, namespace=name)
+
+
+def test_namespaces_on_one_server_know_nothing_of_each_other(valkey_url: str) -> None:
+    names = [fresh() for _ in range(2)]
+    with (
+        headrace.connect(valkey_url, namespace=names[0]) as one,
+        headrace.connect(valkey_url, namespace=names[1]) as other,
+    ):
+        one.queue("mail").put("x", id="a")
+        assert other.job("a") is None
+        assert other.queues() == {}
+        assert list(other.events()) == []
+
+
+SHARER = """
+import sys, headrace
+hr = headrace.connect()
+queue = hr.queue("mail")
+for line in sys.stdin:
+    if line == "put\\n":
+        print(queue.put("from another process"), flush=True)
+    else:
+        print(queue.pop("w", wait=20)[0].complete(), flush=True)
+"""
+
+
+def test_processes_share_the_embedded_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        other = start_python(SHARER)
+        with headrace.connect() as hr:
+            assert other.stdin
+            assert other.stdout
+            print("put", file=other.stdin, flush=True)
+            job_id = other.stdout.readline().strip()
+            [lease] = hr.queue("mail").pop("w")
+            assert (lease.id, lease.data) == (job_id, "from another process")
+            print("pop", file=other.stdin, flush=True)
+            hr.queue("mail").put("from here")
+            assert other.stdout.readline() == "complete\n"
+        other.communicate()
+        assert (tmp_path / ".headrace").is_dir()
+    finally:
+        embedded.stop(tmp_path / ".headrace")
