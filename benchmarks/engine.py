@@ -145,7 +145,7 @@ def compare(url: str, rounds: int) -> list[tuple[str, float, float, float]]:
         one = SINGLES / (time.perf_counter() - start)
         ours.drain(BATCH, SINGLES)
         rows.setdefault("put x1 / bare EVALSHA", []).append((one, bare_rate(floor, SINGLES)))
-        floor.redis.flushall()
+        floor.redis.execute_command("FLUSHALL", "SYNC")
         ours = Ours(url)
     return [
         (
@@ -173,6 +173,9 @@ def bytes_per_job(url: str, jobs: int = JOBS) -> float:
 
 
 def _used(server: redis.Redis) -> int:
+    """Memory in use, once the server has freed what it frees in the background."""
+    while server.info("memory")["lazyfree_pending_objects"]:  # type: ignore[index]
+        time.sleep(0.01)
     return int(server.info("memory")["used_memory"])  # type: ignore[index]
 
 

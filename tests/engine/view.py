@@ -186,11 +186,16 @@ def read_notice(channel: str, message: bytes) -> tuple[str, ...]:
 def readable(op: str, answer: Any) -> Any:
     """An answer of the server or of the model in one form."""
     if op == "pop" and isinstance(answer, list):
-        rows = [answer[at : at + 3] for at in range(1, len(answer), 3)]
-        answer = (answer[0], [popped(*row) for row in rows])
+        due, apart, *rest = answer
+        beside = dict(zip(apart[::2], apart[1::2], strict=True))
+        answer = (due, [popped(*row, beside) for row in zip(rest[::2], rest[1::2], strict=True)])
     elif op == "pop" and isinstance(answer, tuple):
         due, jobs = answer
         answer = (due, [(job.id, job.token, job.worker, job.data) for job in jobs])
+    elif op == "put" and isinstance(answer, int):
+        answer = [1] * answer
+    elif op == "complete" and isinstance(answer, int):
+        answer = ["complete"] * answer
     elif op == "peek" and isinstance(answer, list):
         answer = (answer[0], [described[0] for described in answer[1:]])
     return plain(answer)
@@ -204,8 +209,10 @@ def plain(answer: Any) -> Any:
     return answer
 
 
-def popped(job_id: bytes, packed: bytes, apart: bytes) -> tuple[str, str, str, str]:
+def popped(
+    job_id: bytes, packed: bytes, beside: dict[bytes, bytes]
+) -> tuple[str, str, str, str]:
     record = decode_record(packed)
     inline = record.inline_data()
-    data = apart if inline is None else inline
+    data = beside[job_id] if inline is None else inline
     return job_id.decode(), record.token, record.worker, data.decode()
