@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace import Client, Queue
 from headrace.testing import Clock
+from tests.engine.hearing import listening
 
 
 def test_a_replaced_job_has_the_retries_it_was_replaced_with(
@@ -17,3 +18,15 @@ def test_a_replaced_job_has_the_retries_it_was_replaced_with(
         clock.tick(5)
     assert queue.pop("w1") == []
     assert hr.failures() == {"retries exhausted": 1}
+
+
+def test_a_late_job_of_a_dead_worker_wakes_one_worker_not_two(
+    hr: Client, url: str, queue: Queue, clock: Clock
+) -> None:
+    hr.session("ada", ttl=3)
+    queue.put("x")
+    queue.pop("ada", lease=1)
+    clock.tick(3)
+    with listening(hr, url, "queue:mail") as listener:
+        hr.sweep()
+        assert listener.messages() == ["work 1"]

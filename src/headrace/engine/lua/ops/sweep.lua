@@ -2,13 +2,14 @@
 -- the given queues start to wait, limits are kept, and somebody is woken for late jobs.
 --
 -- each   queue
--- uses   keys now reclaim promote notices retain tidy settings commit
+-- uses   keys now reclaim promote places notices retain tidy settings commit
 -- reply  1 when nothing is left to do, else 0
 
 local QUEUES_PRUNED_AT_MOST = 4
 local pruned = 0
 
 local done = reclaim()
+settle()
 for queue in each() do
   done = promote(queue) and done
   local late = redis.call('ZCOUNT', key('running', queue), '-inf', now)
