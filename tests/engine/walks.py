@@ -152,6 +152,8 @@ def as_long_as_it_lives(tour: Tour) -> None:
     tour.session("ada", "task")
     tour.do("session_end", worker="ada", token=again)
     tour.pop("task", "ada")
+    tour.put("job", "j3")
+    tour.pop("job", "ada", lease=1000)
     tour.tick(3000)
     tour.sweep()
 
