@@ -13,20 +13,30 @@ from headrace.engine.script import operations
 from headrace.testing import Clock, open_with_clock
 from tests.colours import COLOURS, opened
 from tests.proxy import MOMENTS, Way, way_to
+from tests.servers import valkey
+
+
+@pytest.fixture(scope="session")
+def server_url() -> Iterator[str]:
+    """A server that has all scripts, so that the first call of each is carried out at once."""
+    with valkey() as url:
+        client, _ = open_with_clock(url)
+        with client:
+            texts = [client.core.library[op].text for op in operations()]
+            client.core.wire.send([(0, ("SCRIPT", "LOAD", text)) for text in texts])
+        yield url
 
 
 @pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as way:
+def way(server_url: str) -> Iterator[Way]:
+    with way_to(server_url) as way:
         yield way
 
 
 @pytest.fixture
-def calm(valkey_url: str) -> Iterator[Client]:
+def calm(server_url: str) -> Iterator[Client]:
     """A client on the same namespace that nothing happens to."""
-    client, _ = open_with_clock(valkey_url, namespace=f"repeats-{uuid4().hex}")
-    scripts = [(0, ("SCRIPT", "LOAD", client.core.library[op].text)) for op in operations()]
-    client.core.wire.send(scripts)
+    client, _ = open_with_clock(server_url, namespace=f"repeats-{uuid4().hex}")
     with client:
         yield client
 

@@ -152,3 +152,17 @@ async def test_a_pop_repeated_after_the_job_went_to_another_does_not_take_it_awa
 
     assert await got(hr.queue("mail").pop("w")) == []
     assert happened(calm) == ["put", "popped", "lost", "popped"]
+
+
+async def test_what_a_fifo_queue_gives_away_is_gone_with_the_answer(
+    hr: Any, calm: Client, way: Way
+) -> None:
+    """At most once is what this profile promises; the log still says who had it."""
+    calm.queue("mail").configure("fifo")
+    ids = calm.queue("mail").put_many(["x", "y"])
+    way.lose(sha(calm, "pop"), "before the answer")
+
+    assert [lease.id for lease in await got(hr.queue("mail").pop("w"))] == ids[1:]
+
+    assert happened(calm) == ["put", "put", *["popped", "completed"] * 2]
+    assert [event.worker for event in calm.events() if event.kind == "popped"] == ["w", "w"]
