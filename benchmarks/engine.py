@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -174,18 +175,19 @@ def bytes_per_job(url: str, jobs: int = JOBS) -> float:
 
 def _used(server: redis.Redis) -> int:
     """Memory in use, once the server has freed what it frees in the background."""
-    while server.info("memory")["lazyfree_pending_objects"]:  # type: ignore[index]
+    while server.info("memory")["lazyfree_pending_objects"]:
         time.sleep(0.01)
-    return int(server.info("memory")["used_memory"])  # type: ignore[index]
+    return int(server.info("memory")["used_memory"])
 
 
-def growth(url: str) -> list[tuple[int, float, float, float]]:
+def growth(url: str) -> list[tuple[float, ...]]:
     """Microseconds a job of put, pop and complete in batches of 100, with n jobs waiting."""
     redis.Redis.from_url(url).execute_command("FLUSHALL", "SYNC")
     client = headrace.connect(url, namespace="growth", codec="raw")
     client.config.set("events_count", 1000)
     queue = client.queue("q")
-    found, waiting = [], 0
+    found: list[tuple[float, ...]] = []
+    waiting = 0
     for wanted in (1_000, 10_000, 100_000, 1_000_000):
         while waiting < wanted:
             queue.put_many([b"x" * 100] * 1000)
@@ -205,17 +207,17 @@ def _costs(client: headrace.Client, queue: headrace.Queue, turns: int = 60) -> t
 
     for _ in range(turns):
         timed("put", lambda: queue.put_many([b"x" * 100] * BATCH))
-        leases = timed("pop", lambda: queue.pop("w", count=BATCH))
-        timed("complete", lambda: client.complete_many(leases))
+        leases = timed("pop", partial(queue.pop, "w", count=BATCH))
+        timed("complete", partial(client.complete_many, leases))
     return tuple(statistics.median(values) for values in spent.values())
 
 
 def import_ms(repeats: int = 7) -> float:
-    """How long `import headrace` takes in a fresh interpreter, that of the interpreter taken off."""
+    """How long `import headrace` takes, what the interpreter itself takes being taken off."""
 
     def once(code: str) -> float:
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+        subprocess.run([sys.executable, "-c", code], check=True)
         return time.perf_counter() - start
 
     return 1000 * (

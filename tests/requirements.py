@@ -19,7 +19,8 @@ def required() -> dict[str, str]:
     """Ids and texts, in the order of the documents."""
     found: dict[str, str] = {}
     for page in sorted((ROOT / "docs" / "requirements").glob("*.md")):
-        for identity, text in re.findall(r"^- \*\*([A-Z]+-\d+)\*\* (.*)$", page.read_text(), re.M):
+        lines = re.findall(r"^- \*\*([A-Z]+-\d+)\*\* (.*)$", page.read_text(), re.MULTILINE)
+        for identity, text in lines:
             if identity in found:
                 raise SystemExit(f"{identity} stands twice in docs/requirements")
             found[identity] = text

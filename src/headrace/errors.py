@@ -114,7 +114,7 @@ class NoResult(HeadraceError):
     """The job has no result, or not yet."""
 
     def __init__(self, job_id: str) -> None:
-        super().__init__(f"job {job_id!r} has no result; wait for one with result(id, wait=seconds)")
+        super().__init__(f"job {job_id!r} has no result; wait for one: result(id, wait=seconds)")
         self.job_id = job_id
 
 

@@ -29,7 +29,7 @@ _NOW = "local now = tonumber(redis.call('GET', shard .. 'clock') or '{}')\n"
 
 
 def settable_clock() -> Library:
-    """The scripts as they are, but for where they read the time: pass it to connect(library=...)."""
+    """The scripts as they are, but for where they read the time; for connect(library=...)."""
     from headrace.engine.script import Library
 
     return Library(swaps={"now": _NOW.format(round(START.timestamp() * 1000))})
@@ -52,9 +52,7 @@ class Clock:
         self.now = moment
         core = self._client.core
         ms = str(round(moment.timestamp() * 1000))
-        commands = [
-            (shard, ("SET", core.key(shard, "clock"), ms)) for shard in range(core.shards)
-        ]
+        commands = [(shard, ("SET", core.key(shard, "clock"), ms)) for shard in range(core.shards)]
         for reply in core.wire.send(commands):
             if isinstance(reply, Exception):
                 raise reply

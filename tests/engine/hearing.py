@@ -25,14 +25,14 @@ class Listener:
         self._prefix = hr.core.key(0, "")
         self._server = server
         self._first = self._prefix + channels[0]
-        self._pubsub: Any = server.pubsub()  # type: ignore[no-untyped-call]
+        self._pubsub: Any = server.pubsub()
         self._pubsub.ssubscribe(*(self._prefix + channel for channel in channels))
         for _ in channels:
             assert self._next()["type"] == "ssubscribe"
 
     def heard(self) -> list[tuple[str, bytes]]:
         """What came since the last time, as (role:name, message)."""
-        self._server.execute_command("SPUBLISH", self._first, END)  # type: ignore[no-untyped-call]
+        self._server.execute_command("SPUBLISH", self._first, END)
         found: list[tuple[str, bytes]] = []
         while (message := self._next())["data"] != END:
             found.append((message["channel"].decode().removeprefix(self._prefix), message["data"]))

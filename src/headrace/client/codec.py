@@ -75,7 +75,7 @@ _NAMED: dict[str, type[Raw | Json | Msgpack]] = {"raw": Raw, "json": Json, "msgp
 def codec_of(codec: str | Codec) -> Codec:
     """A codec by name, or as given."""
     if not isinstance(codec, str):
-        if not (callable(getattr(codec, "encode", None)) and callable(getattr(codec, "decode", None))):
+        if not all(callable(getattr(codec, name, None)) for name in ("encode", "decode")):
             raise InvalidArgument(f"a codec has encode and decode, {codec!r} has not")
         return codec
     try:

@@ -237,7 +237,7 @@ def _host(address: Address) -> dict[str, Any]:
 
 
 def _sentinels(url: str) -> tuple[list[Address], str, str, dict[str, Any]]:
-    """redis+sentinel://user:password@host:port,host:port/service?db=0"""
+    """The parts of redis+sentinel://user:password@host:port,host:port/service?db=0 ."""
     parts = urlsplit(url)
     login: dict[str, Any] = {"db": int(dict(parse_qsl(parts.query)).get("db", 0))}
     netloc = parts.netloc
@@ -252,4 +252,5 @@ def _sentinels(url: str) -> tuple[list[Address], str, str, dict[str, Any]]:
             "a Sentinel URL is redis+sentinel://host:port,host:port/service, "
             f"not {parts.scheme}://.../{service}"
         )
-    return [(name, int(port)) for name, _, port in hosts], service, parts.scheme[:6].rstrip("+"), login
+    scheme = parts.scheme.removesuffix("+sentinel")
+    return [(name, int(port)) for name, _, port in hosts], service, scheme, login

@@ -1,4 +1,4 @@
-"""What every face of a client shares: the namespace, its shards, the codec, the limits, the wire."""
+"""What every face of a client shares: the namespace, its shards, the codec, limits and the wire."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Core:
     def key(self, shard: int, name: str) -> str:
         return f"{prefix(self.namespace, shard)}{name}"
 
-    def words(self, shard: int, call: Call[Any], again: bool = False) -> tuple[Any, ...]:
+    def words(self, shard: int, call: Call[Any], *, again: bool = False) -> tuple[Any, ...]:
         """The command that makes a call on a shard."""
         sha = self._shas.get(call.op)
         if sha is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Self
 
 from headrace.client.bind import awaiting, blocking, named
 from headrace.client.core import Core
@@ -30,11 +31,14 @@ class Session(SessionFacts):
     serve = blocking(sessions.serve)
     unserve = blocking(sessions.unserve)
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
     ) -> None:
         self.end()
 
@@ -48,10 +52,13 @@ class AsyncSession(SessionFacts):
     serve = awaiting(sessions.serve)
     unserve = awaiting(sessions.unserve)
 
-    async def __aenter__(self) -> AsyncSession:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
     ) -> None:
         await self.end()

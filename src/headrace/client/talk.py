@@ -1,5 +1,7 @@
-"""A conversation with the server as a generator: it yields what it wants done and is sent what came
-of it. It does no I/O and has no colour; drive and drive_async are the only code that has one.
+"""A conversation with the server as a generator.
+
+It yields what it wants done and is sent what came of it. It does no I/O and has no colour: drive
+and drive_async are the only code that has one.
 """
 
 from __future__ import annotations
@@ -97,33 +99,36 @@ def _recover(core: Core, calls: Sequence[tuple[int, Call[Any]]], replies: list[A
     again = [False] * len(calls)
     pause = FIRST_PAUSE
     loaded = False
-    while True:
-        open_positions = [i for i, reply in enumerate(replies) if isinstance(reply, Exception)]
-        if not open_positions:
-            return replies
-        missing = []
-        for i in open_positions:
-            if isinstance(replies[i], NoScriptError):
-                missing.append(calls[i])
-            elif not passes(replies[i]):
-                raise _fault(core, calls[i][1], replies[i]) from replies[i]
-            elif isinstance(replies[i], BROKEN) and not isinstance(replies[i], BusyLoadingError):
-                again[i] = True
-        if loaded or len(missing) < len(open_positions):
+    while unanswered := [i for i, reply in enumerate(replies) if isinstance(reply, Exception)]:
+        missing = [calls[i] for i in unanswered if isinstance(replies[i], NoScriptError)]
+        for i in unanswered:
+            again[i] = again[i] or _maybe_done(core, calls[i][1], replies[i])
+        if loaded or len(missing) < len(unanswered):
             if time.monotonic() + pause > deadline:
-                some_done = any(again) or len(open_positions) < len(replies)
-                raise _unavailable(replies[open_positions[0]], maybe_done=some_done)
+                some_done = any(again) or len(unanswered) < len(replies)
+                raise _unavailable(replies[unanswered[0]], maybe_done=some_done)
             yield Sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - only spreads the load
             pause = min(2 * pause, LONGEST_PAUSE)
             yield Refresh()
         if missing:
             yield from _load(core, missing)
             loaded = True
+        repeated = [(calls[i], again[i]) for i in unanswered]
         commands = [
-            (calls[i][0], core.words(calls[i][0], calls[i][1], again[i])) for i in open_positions
+            (shard, core.words(shard, call, again=repeats)) for (shard, call), repeats in repeated
         ]
-        for i, reply in zip(open_positions, (yield Send(commands)), strict=True):
+        for i, reply in zip(unanswered, (yield Send(commands)), strict=True):
             replies[i] = reply
+    return replies
+
+
+def _maybe_done(core: Core, call: Call[Any], error: Exception) -> bool:
+    """Whether a call that failed so may have been carried out; raises if it cannot be repeated."""
+    if isinstance(error, NoScriptError):
+        return False
+    if not passes(error):
+        raise _fault(core, call, error) from error
+    return isinstance(error, BROKEN) and not isinstance(error, BusyLoadingError)
 
 
 def passes(error: Exception) -> bool:
@@ -139,7 +144,9 @@ def passes(error: Exception) -> bool:
 
 
 def _load(core: Core, calls: Sequence[tuple[int, Call[Any]]]) -> Talk[None]:
-    loads = [(shard, ("SCRIPT", "LOAD", core.library[call.op].text)) for shard, call in calls]
+    loads: list[Command] = [
+        (shard, ("SCRIPT", "LOAD", core.library[call.op].text)) for shard, call in calls
+    ]
     for (_, call), reply in zip(calls, (yield Send(loads)), strict=True):
         if isinstance(reply, Exception) and not passes(reply):
             raise _fault(core, call, reply) from reply
@@ -170,7 +177,8 @@ def _unavailable(error: Exception, *, maybe_done: bool) -> ServerUnavailable:
     else:
         advice = "Nothing was carried out; the call can be made again"
     return ServerUnavailable(
-        f"the server did not answer in time ({about}); is it running, and is the URL right? {advice}",
+        f"the server did not answer in time ({about}); is it running, and is the URL right? "
+        f"{advice}",
         maybe_done=maybe_done,
     )
 
@@ -208,10 +216,9 @@ def drive(wire: Wire, talk: Talk[T]) -> T:
             elif kind is Listen:
                 answer = wire.listen(wish.channels)
                 ears.append(answer)
-            elif kind is Sleep:
-                answer = wire.sleep(wish.seconds)
             else:
-                answer = wire.refresh()
+                answer = None
+                wire.sleep(wish.seconds) if kind is Sleep else wire.refresh()
             wish = talk.send(answer)
     except StopIteration as end:
         return cast(T, end.value)
@@ -234,10 +241,9 @@ async def drive_async(wire: AsyncWire, talk: Talk[T]) -> T:
             elif kind is Listen:
                 answer = await wire.listen(wish.channels)
                 ears.append(answer)
-            elif kind is Sleep:
-                answer = await wire.sleep(wish.seconds)
             else:
-                answer = await wire.refresh()
+                answer = None
+                await (wire.sleep(wish.seconds) if kind is Sleep else wire.refresh())
             wish = talk.send(answer)
     except StopIteration as end:
         return cast(T, end.value)

@@ -1,4 +1,4 @@
-"""Which node has which shard: one server, the primary a Sentinel names, or the nodes of a Cluster."""
+"""Which node has which shard: one server, the primary of a Sentinel, or the nodes of a Cluster."""
 
 from __future__ import annotations
 

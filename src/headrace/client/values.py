@@ -125,7 +125,7 @@ def _log_line(packed: bytes) -> tuple[datetime, str]:
     return moment(at), line
 
 
-def _none_if_false(value: int | bool) -> int | None:
+def _none_if_false(value: int) -> int | None:
     return None if value is False else int(value)
 
 
@@ -140,8 +140,8 @@ def _failure(record: Record) -> Failure | None:
 def _history(record: Record) -> list[Stage]:
     past = record.history if isinstance(record.history, list) else []
     stages = [
-        Stage(queue, moment(put), moment_or_none(popped), moment(ended), worker, outcome, kind, text)
-        for queue, put, popped, ended, worker, outcome, kind, text in past
+        Stage(queue, moment(put), moment_or_none(popped), moment(ended), *rest)
+        for queue, put, popped, ended, *rest in past
     ]
     if record.state != "failed":
         stages.append(_present_stage(record))

@@ -11,7 +11,8 @@ import os
 import selectors
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from socket import socket
 from typing import Any, cast
 
 import hiredis
@@ -52,7 +53,7 @@ def _by_node(
 
 def _packed(commands: list[Words]) -> bytes:
     # redis-py looks at every word in Python before it calls this; ours are already what it wants.
-    return b"".join([hiredis.pack_command(words) for words in commands])
+    return b"".join([hiredis.pack_command(cast(Any, words)) for words in commands])
 
 
 def _subscriptions(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -184,7 +185,8 @@ class Ear:
             return heard
         with selectors.DefaultSelector() as selector:
             for connection in self._connections:
-                selector.register(connection._sock, selectors.EVENT_READ)  # noqa: SLF001
+                heard_on = cast(socket, connection._sock)  # noqa: SLF001
+                selector.register(heard_on, selectors.EVENT_READ)
             selector.select(timeout)
         return self._pending()
 
@@ -224,7 +226,8 @@ class AsyncWire:
             self._exchange(address, [commands[position][1] for position in positions])
             for address, positions in grouped.items()
         ]
-        for positions, found in zip(grouped.values(), await asyncio.gather(*exchanges), strict=True):
+        answers = await asyncio.gather(*exchanges)
+        for positions, found in zip(grouped.values(), answers, strict=True):
             for position, reply in zip(positions, found, strict=True):
                 replies[position] = reply
         return replies

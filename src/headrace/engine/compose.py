@@ -143,7 +143,7 @@ def _item(statement: list[Line], *, runs_state: bool) -> Item:
 
 
 def _shaken(items: list[Item]) -> list[Item]:
-    """What is reached: by what runs, and by later functions, into which goes what only they reach."""
+    """What is reached by what runs; what only later functions reach goes into them."""
     defined = {name: item for item in items for name in item.defines}
     kept = {id(item) for item in items if item.kind == "runs"}
 

@@ -12,8 +12,8 @@ def moment(ms: float) -> datetime:
     return EPOCH + timedelta(milliseconds=ms)
 
 
-def moment_or_none(ms: float | bool | bytes) -> datetime | None:
+def moment_or_none(ms: float | bytes) -> datetime | None:
     """The same where the server may say that there is none."""
-    if ms is False or ms in (b"", b"inf"):
+    if ms in (False, b"", b"inf"):
         return None
     return moment(float(ms))

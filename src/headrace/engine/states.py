@@ -11,7 +11,11 @@ MOVES: tuple[tuple[str, str, str], ...] = (
     ("waiting", "running", "pop"),
     ("running", "running", "pop, after the lease ran out"),
     ("running", "complete", "complete, finish"),
-    ("running", "waiting", "release, fail with retry_in=0, timeout, session end, complete with next"),
+    (
+        "running",
+        "waiting",
+        "release, fail with retry_in=0, timeout, session end, complete with next",
+    ),
     ("running", "scheduled", "release, fail with retry_in or complete with next, and a delay"),
     ("running", "failed", "fail, or lost with no retries left"),
     ("waiting", "failed", "fail by an operator"),

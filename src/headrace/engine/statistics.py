@@ -27,12 +27,14 @@ class Series:
 
     @property
     def std(self) -> float:
-        return self.variance**0.5
+        return float(self.variance**0.5)
 
     @property
     def histogram(self) -> list[int]:
-        """Counts by second, minute, quarter hour, hour and day; the list ends with the last hour
-        bin or the last day that has a value, so that its sum is always the count."""
+        """Counts by second, minute, quarter hour, hour and day; their sum is always the count.
+
+        The list ends with the last hour bin, or with the last day that has a value.
+        """
         counts = [self.bins.get(name, 0) for name in BINS]
         while len(counts) > _DAY_BINS_FROM and counts[-1] == 0:
             counts.pop()

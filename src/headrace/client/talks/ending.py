@@ -1,4 +1,4 @@
-"""What a worker says of the jobs it holds, by token; and an operator says of running ones, by id."""
+"""What a worker says of the jobs it holds, by token, and an operator of running ones, by id."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from headrace.engine.call import (
     Call,
     build,
     each_state,
-    is_refusal,
     has_first,
+    is_refusal,
     job_refusal,
     optional,
     packed_pair,
@@ -153,9 +153,7 @@ def complete_call(
     if delay_ms and next_queue is None:
         raise InvalidArgument("delay= needs next=: only a job that moves on can be delayed")
     ids = [str(row[0]) for row in rows]
-    return build(
-        "complete", each_state(ids), rows, next_queue=optional(next_queue), delay=delay_ms
-    )
+    return build("complete", each_state(ids), rows, next_queue=optional(next_queue), delay=delay_ms)
 
 
 # fail
@@ -274,9 +272,7 @@ def heartbeat_many(
 ) -> Talk[list[datetime | HeadraceError | None]]:
     """Renews leases; for each its new deadline, or the error that says why not."""
     rows: list[Row] = [(job_id, token, b"") for job_id, token in _proofs(leases)]
-    return (
-        yield from in_batches(client.core, rows, lambda part: _heartbeat_call(part, lease_for))
-    )
+    return (yield from in_batches(client.core, rows, lambda part: _heartbeat_call(part, lease_for)))
 
 
 def _heartbeat_call(

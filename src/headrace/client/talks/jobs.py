@@ -17,10 +17,19 @@ from headrace.client.talks.popping import SAFETY_POLL
 from headrace.client.talks.putting import new_nonce
 from headrace.client.values import Job, Page, Result, read_job
 from headrace.engine.call import Answer, Call, build, each_state
-from headrace.engine.check import PAGE, Span, choice, listed, milliseconds, number, page, text, whole
+from headrace.engine.check import (
+    PAGE,
+    Span,
+    choice,
+    listed,
+    milliseconds,
+    number,
+    page,
+    text,
+    whole,
+)
 from headrace.engine.states import STATES
 from headrace.errors import HeadraceError, InvalidArgument, JobNotFound, NoResult, WrongState
-
 
 MOST = 10**9
 
@@ -152,16 +161,14 @@ def _failed_page(
         oldest_first=int(oldest_first),
     )
     pages = yield from ask(core, [(shard, call) for shard in range(core.shards)])
-    return _merged(pages, offset, count, lambda one: _when_failed(one), not oldest_first)
+    return _merged(pages, offset, count, _when_failed, newest_first=not oldest_first)
 
 
 def _when_failed(one: Job) -> Any:
     return one.failure.at if one.failure else one.put_at
 
 
-def queue_jobs(
-    queue: QueueFace, state: str, *, offset: int = 0, count: int = 25
-) -> Talk[Page]:
+def queue_jobs(queue: QueueFace, state: str, *, offset: int = 0, count: int = 25) -> Talk[Page]:
     """A page of the jobs of a queue in one state, and how many there are."""
     core = queue.core
     choice("state", state, STATES)
@@ -176,7 +183,7 @@ def queue_jobs(
     )
     pages = yield from ask(core, [(shard, call) for shard in range(core.shards)])
     newest_first = state in ("failed", "complete")
-    return _merged(pages, offset, count, _ORDERS[state], newest_first)
+    return _merged(pages, offset, count, _ORDERS[state], newest_first=newest_first)
 
 
 def _last_moment(one: Job) -> Any:
@@ -209,10 +216,10 @@ def _page_reader(core: Core) -> Any:
     return decode
 
 
-def _merged(pages: list[Page], offset: int, count: int, order: Any, newest_first: bool) -> Page:
+def _merged(pages: list[Page], offset: int, count: int, order: Any, *, newest_first: bool) -> Page:
     if len(pages) == 1:
         return pages[0]
-    # Merged, not sorted: the order of each shard holds, so that pages neither overlap nor leave out.
+    # Merged, not sorted: the order of each shard holds, so pages neither overlap nor leave out.
     lines = [part.jobs for part in pages]
     every = merge(*lines, key=order, reverse=newest_first)
     return Page(sum(part.total for part in pages), list(islice(every, offset, offset + count)))

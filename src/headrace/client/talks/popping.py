@@ -135,7 +135,7 @@ def until_tidy(core: Any, shard: int, call: Call[Handout], make_call: Any) -> Ta
     while True:
         [handout] = yield from ask(core, [(shard, call)])
         if handout.jobs or handout.due != 0:
-            return handout  # type: ignore[no-any-return]
+            return handout
         call = make_call(int(call.args[3]))
 
 

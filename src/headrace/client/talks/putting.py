@@ -123,9 +123,7 @@ def put(
     core = queue.core
     _check_policy(on_exists)
     payload = encoded(core, data)
-    options = options_of(
-        core.limits, priority, tags, delay, retries, start_within, result_ttl
-    )
+    options = options_of(core.limits, priority, tags, delay, retries, start_within, result_ttl)
     if id is None:
         job_id = os.urandom(ID_BYTES).hex()
         item = Item(job_id, payload, "", None)

@@ -24,7 +24,7 @@ def on_all_shards(core: Core, call: Any) -> Talk[list[Any]]:
     return (yield from ask(core, [(shard, call) for shard in reversed(range(core.shards))]))
 
 
-def configure(queue: QueueFace, profile: str | None = None, **settings: Value) -> Talk[None]:
+def configure(queue: QueueFace, /, profile: str | None = None, **settings: Value) -> Talk[None]:
     """Gives the queue a profile (job, fifo, task, manual, ring), settings of its own, or both.
 
     A profile replaces all earlier settings; a setting alone changes just that one.
@@ -46,10 +46,9 @@ def settings(queue: QueueFace) -> Talk[dict[str, Value]]:
     """Every setting that holds for the queue, spans in seconds."""
     call = build("queue_settings", _two_maps, queue=queue.name)
     own, shared = yield from ask_one(queue.core, 0, call)
+    stored = {**shared, **own}
     return {
-        name: from_wire(name, own.get(name, shared.get(name)))
-        if name in own or name in shared
-        else default(name)
+        name: from_wire(name, stored[name]) if name in stored else default(name)
         for name, setting in SETTINGS.items()
         if not setting.namespace_only
     }
@@ -71,7 +70,7 @@ def pause(queue: QueueFace) -> Talk[None]:
 
 
 def resume(queue: QueueFace) -> Talk[None]:
-    """pop hands out jobs again."""
+    """From now on pop hands out jobs again."""
     yield from configure(queue, paused=False)
 
 
@@ -85,7 +84,10 @@ def counts(queue: QueueFace) -> Talk[Counts]:
 
 def _summed(rows: list[list[int]]) -> Counts:
     _, paused, late, due, *states = (sum(column) for column in zip(*rows, strict=True))
-    return Counts(*states, late=late, due=due, paused=paused > 0)
+    waiting, scheduled, blocked, running, failed, complete = states
+    return Counts(
+        waiting, scheduled, blocked, running, failed, complete, late, due, paused=paused > 0
+    )
 
 
 def length(queue: QueueFace) -> Talk[int]:
@@ -96,14 +98,12 @@ def length(queue: QueueFace) -> Talk[int]:
 def queues(client: ClientFace, *, offset: int = 0, count: int = 100) -> Talk[dict[str, Counts]]:
     """The queues in the order of their first use, with their counts."""
     core = client.core
-    names = (yield from queue_names(core, *page(offset, count)))
+    names = yield from queue_names(core, *page(offset, count))
     if not names:
         return {}
     call = build("counts", list, [(name,) for name in names])
     replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
-    return {
-        name: _summed([reply[at] for reply in replies]) for at, name in enumerate(names)
-    }
+    return {name: _summed([reply[at] for reply in replies]) for at, name in enumerate(names)}
 
 
 def queue_names(core: Core, offset: int, count: int) -> Talk[list[str]]:
@@ -128,7 +128,8 @@ def stats(queue: QueueFace, day: str | date | None = None) -> Talk[Stats]:
     bins = [text_map(reply[2]) for reply in replies]
     series = {
         name: merged(
-            read_series(name, summary, found) for summary, found in zip(summaries, bins, strict=True)
+            read_series(name, summary, found)
+            for summary, found in zip(summaries, bins, strict=True)
         )
         for name in ("wait", "run")
     }

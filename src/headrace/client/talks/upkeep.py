@@ -125,10 +125,10 @@ def _suspects(core: Core, shard: int, queue: str) -> Talk[list[str]]:
         after = f"({found[-1].entry_id}"
 
 
-def events(client: ClientFace, *, after: dict[int, str] | None = None, count: int = 1000) -> Talk[
-    list[Event]
-]:
-    """Up to count events of each shard, oldest first; after gives the last entry id seen of each."""
+def events(
+    client: ClientFace, *, after: dict[int, str] | None = None, count: int = 1000
+) -> Talk[list[Event]]:
+    """Up to count events of each shard, oldest first, after the last entry ids that were seen."""
     core = client.core
     whole("count", count, 1, 10_000)
     found: list[Event] = []
@@ -151,7 +151,7 @@ def open_namespace(core: Core, shards: int | None, layout: int) -> Talk[tuple[in
     call = build("open", list, shards=shards or 1, layout=layout)
     found_layout, found_shards = yield from ask_one(core, 0, call)
     if found_layout is None or found_shards is None:
-        raise InvalidArgument("the namespace has no description: is this key prefix used otherwise?")
+        raise InvalidArgument("the namespace has no description: is its prefix used otherwise?")
     return int(found_layout), int(found_shards)
 
 
