@@ -269,4 +269,4 @@ def test_a_namespace_that_is_left_alone_shrinks_to_its_books_and_settings(
         hr.sweep()
 
     left = {key.partition("}:")[2] for key in dump(hr)}
-    assert left == {"books:mail", "events", "log", "meta", "queues", "settings:mail"}
+    assert left == {"agenda", "books:mail", "events", "log", "meta", "queues", "settings:mail"}

@@ -99,7 +99,7 @@ def test_limits_are_kept_though_nothing_is_completed_any_more(
 
     assert hr.jobs(put) == []
     assert queue.counts().complete == 0
-    left = {key.split("}:")[1] for key in dump(hr)} - {"events", "log", "meta", "clock"}
+    left = {key.split("}:")[1] for key in dump(hr)} - {"agenda", "events", "log", "meta", "clock"}
     assert left == {"queues", "settings:mail", "books:mail"}
     assert hr.audit().balanced
 

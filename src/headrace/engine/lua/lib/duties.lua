@@ -36,9 +36,7 @@ function duties.events()
   if dropped > 0 then
     redis.call('HINCRBY', LOG, 'trimmed', dropped)
   end
-  if redis.call('EXISTS', EVENTS) == 1 then
-    place(AGENDA, 'events:', now + limits.events_age)
-  end
+  place(AGENDA, 'events:', now + limits.events_age)
 end
 
 function duties.stats(name)

@@ -3,7 +3,7 @@
 -- the time then stands in the field `at`. All events share their first fields, which a stream
 -- stores once.
 --
--- uses   keys now
+-- uses   keys now settings
 
 local number, first_number, stamp, entry_prefix
 
@@ -13,6 +13,9 @@ local function open_log()
   first_number = number
   stamp = math.max(now, tonumber(log[2] or 0))
   entry_prefix = string.format('%.0f-', stamp)
+  if number == 0 then
+    redis.call('ZADD', AGENDA, now + settings('').events_age, 'events:')
+  end
 end
 
 local function emit(kind, job, wait, run, data, more)

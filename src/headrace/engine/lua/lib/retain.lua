@@ -1,4 +1,5 @@
--- retain: completed jobs are kept up to a number and an age; the oldest go first.
+-- retain: completed jobs are kept up to a number and an age; the oldest go first. One whose result
+-- is still kept goes with it.
 --
 -- uses   keys now settings places books jobs
 
@@ -7,8 +8,11 @@ local RETAIN_AT_MOST = 600
 local function drop_oldest(queue, ids)
   for _, id in ipairs(ids) do
     lift(key('complete', queue), id)
-    lift(AGENDA, 'result:' .. id)
-    erase(id)
+    if redis.call('EXISTS', key('result', id)) == 1 then
+      place(key('results', queue), id, now)
+    else
+      erase(id)
+    end
   end
   book(queue, 'pruned', #ids)
   settle()
