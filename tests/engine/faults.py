@@ -69,6 +69,12 @@ LEASES = [
     Fault("one retry too many", "lib/lose", "job.remaining <= 0", "job.remaining < 0"),
     Fault("a retried job has no new budget", "ops/retry", "job.remaining = job.retries", ""),
     Fault(
+        "a job is handed out twice",
+        "lib/take_late",
+        "job.token ~= job.attempt",
+        "'' ~= job.attempt",
+    ),
+    Fault(
         "a running job is replaced",
         "lib/existing",
         "or policy == 'replace' and job.state == 'running'",

@@ -63,7 +63,7 @@ _weighted = (
         queue=queues,
         worker=workers,
         count=st.integers(1, 3),
-        lease=st.sampled_from([-1, -1, 1, 5000]),
+        lease=st.sampled_from([-1, -1, -1, 1, 5000, 0]),
     )
     + step(1, "peek", queue=queues, count=st.integers(1, 3))
     # by a worker, with the token of a lease

@@ -30,3 +30,11 @@ def test_a_late_job_of_a_dead_worker_wakes_one_worker_not_two(
     with listening(hr, url, "queue:mail") as listener:
         hr.sweep()
         assert listener.messages() == ["work 1"]
+
+
+def test_a_pop_without_time_gives_no_job_twice(hr: Client, queue: Queue) -> None:
+    queue.put_many(["x", "y"])
+    queue.pop("ada", lease=0)
+    leases = queue.pop("bob", count=3, lease=0)
+    assert [(lease.data, lease.attempt) for lease in leases] == [("x", 2), ("y", 1)]
+    assert hr.complete_many(leases) == ["complete", "complete"]

@@ -145,6 +145,7 @@ class Twin:
             self.both("session_end", worker=worker, token="")
         for queue in list(self.model.queues):
             self.both("delete_queue", queue=queue, at_most=500)
+        self.view.check()
         self.set_clock(self.model.now + 10**10)
         self.sweep()
         self.view.check()

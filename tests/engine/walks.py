@@ -86,6 +86,9 @@ def while_the_lease_lasts(tour: Tour) -> None:
     tour.fail("b", retry_in=700)
     tour.tick(700)
     assert tour.pop("job", "bob") == ["b"]
+    tour.put("job", "d", "e")
+    tour.pop("job", "bob", lease=0)
+    assert tour.pop("job", "ada", count=3, lease=0) == ["d", "e"]
 
 
 def to_the_end(tour: Tour) -> None:
