@@ -248,8 +248,8 @@ class Moves:
     def retain(self, queue: str) -> None:
         staying = self.retained(queue)
         for job in self.listed(queue, "complete"):
-            if job not in staying:
-                self.drop_result(job)
+            job.kept = job in staying
+            if not job.kept and job.result is None:
                 del self.jobs[job.id]
         if staying:
             self.agenda[f"complete:{queue}"] = staying[0].moment + self.rules(queue).keep_age

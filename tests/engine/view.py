@@ -29,6 +29,7 @@ class View:
     ) -> None:
         self.hr = hr
         self.model = model
+        self.ever: dict[str, None] = {}
         self.seen: dict[int, str] = {}
         self.numbered = 0
         self.expected: list[tuple[str, ...]] = []
@@ -50,10 +51,9 @@ class View:
         self.check_notices()
 
     def check_jobs(self) -> None:
-        names = [*self.model.jobs]
-        assert [seen_job(job) for job in self.hr.jobs(names)] == [
-            modelled_job(job) for job in self.model.jobs.values()
-        ]
+        self.ever |= dict.fromkeys(self.model.jobs)
+        seen = {job.id: seen_job(job) for job in self.hr.jobs([*self.ever])}
+        assert seen == {job.id: modelled_job(job) for job in self.model.jobs.values()}
 
     def check_queues(self) -> None:
         queues = self.hr.queues()
@@ -209,9 +209,7 @@ def plain(answer: Any) -> Any:
     return answer
 
 
-def popped(
-    job_id: bytes, packed: bytes, beside: dict[bytes, bytes]
-) -> tuple[str, str, str, str]:
+def popped(job_id: bytes, packed: bytes, beside: dict[bytes, bytes]) -> tuple[str, str, str, str]:
     record = decode_record(packed)
     inline = record.inline_data()
     data = beside[job_id] if inline is None else inline
