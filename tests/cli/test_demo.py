@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from headrace.client import embedded
 from headrace.client.scratch import scratch_directory
 from headrace.engine.events import KINDS
 
+PLAIN = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "FORCE_COLOR": ""}
 COMMAND = [sys.executable, "-c", "from headrace.cli.main import main; main()", "demo"]
 
 
@@ -28,7 +30,7 @@ def here() -> Iterator[Path]:
 
 def demo(here: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *arguments], cwd=here, capture_output=True, text=True, check=False
+        [*COMMAND, *arguments], cwd=here, env=PLAIN, capture_output=True, text=True, check=False
     )
 
 
@@ -84,7 +86,9 @@ def test_a_second_demo_tells_the_same_story(here: Path) -> None:
 def test_an_interrupted_demo_leaves_no_server_and_nothing_that_disturbs_the_next(
     here: Path,
 ) -> None:
-    with subprocess.Popen(COMMAND, cwd=here, stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(
+        COMMAND, cwd=here, env=PLAIN, stdout=subprocess.PIPE, text=True
+    ) as running:
         assert running.stdout
         while not running.stdout.readline().startswith("die"):
             assert running.poll() is None

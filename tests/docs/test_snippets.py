@@ -1,0 +1,109 @@
+"""What the documents show is run as it stands, and prints what they say it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headrace.testing
+from headrace.client import embedded
+from headrace.client.scratch import scratch_directory
+from tests.docs.pages import ROOT, Block, blocks, commands, pages, programs, steady
+
+# Runs the blocks of a page one after the other, as a reader would type them.
+RUNNER = """
+import contextlib, io, json, sys
+names, outputs = {"__name__": "__main__"}, []
+for where, code in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile(code, where, "exec"), names)
+    outputs.append(printed.getvalue())
+print(json.dumps(outputs))
+"""
+MAIN = "from headrace.cli.main import main; main()"
+PLAIN = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "FORCE_COLOR": ""}
+
+
+@pytest.fixture
+def here() -> Iterator[Path]:
+    """Where a reader tries things out; the server that may run there ends with the test."""
+    with scratch_directory() as path:
+        yield path
+        embedded.stop(path / ".headrace")
+
+
+def run(here: Path, code: str, *arguments: str, say: str = "") -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *arguments],
+        cwd=here,
+        env=os.environ | PLAIN,
+        input=say,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if programs(page)], ids=named)
+def test_the_python_of_a_page_prints_what_the_page_says(page: Path, here: Path) -> None:
+    shown = programs(page)
+    ready = [(str(block), block.text) for block, _ in shown]
+
+    outputs = json.loads(run(here, RUNNER, say=json.dumps(ready)))
+
+    for (block, said), printed in zip(shown, outputs, strict=True):
+        assert steady(printed) == steady(said), str(block)
+
+
+SHOWN = [(str(block), line, said) for page in pages() for block, line, said in commands(page)]
+
+
+@pytest.mark.parametrize(("where", "line", "said"), SHOWN)
+def test_a_command_of_a_page_prints_what_the_page_says(
+    where: str, line: str, said: str, here: Path
+) -> None:
+    program, *arguments = shlex.split(line, comments=True)
+    if program == "make":
+        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert set(arguments) <= set(targets), where
+    else:
+        assert program == "headrace", f"{where}: nothing runs {program}"
+        printed = run(here, MAIN, *arguments)
+        assert not said.strip() or steady(printed) == steady(said), where
+
+
+def test_all_that_is_shown_as_printed_is_printed_by_something() -> None:
+    for page in pages():
+        before = Block("", 0, "", "")
+        for block in blocks(page):
+            assert block.kind != "text" or before.kind == "python", f"{block}: printed by what?"
+            before = block
+
+
+def test_the_fixtures_of_the_test_support_work_as_its_page_says(here: Path) -> None:
+    """The example in the documentation of headrace.testing is a test; it passes."""
+    example = (headrace.testing.__doc__ or "").partition("import:\n\n")[2]
+    lines = [line.removeprefix("    ") for line in example.splitlines()]
+    (here / "test_example.py").write_text("\n".join(lines) + "\n")
+
+    told = run(
+        here,
+        "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))",
+        *("-q", "-p", "no:cacheprovider", "-p", "no:asyncio"),
+    )
+
+    assert "1 passed" in told
