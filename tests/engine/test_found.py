@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace import Client, Queue
+from headrace.engine.call import build, pack
 from headrace.testing import Clock
 from tests.engine.hearing import listening
 
@@ -38,3 +39,27 @@ def test_a_pop_without_time_gives_no_job_twice(hr: Client, queue: Queue) -> None
     leases = queue.pop("bob", count=3, lease=0)
     assert [(lease.data, lease.attempt) for lease in leases] == [("x", 2), ("y", 1)]
     assert hr.complete_many(leases) == ["complete", "complete"]
+
+
+def test_a_repeated_duplicate_is_not_made_twice_though_its_model_has_expired(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.put("first", id="a", start_within=2)
+    clock.tick(2)
+    second = queue.put("second", id="a", on_exists="duplicate")
+    assert (second != "a", hr.job("a")) == (True, None)
+
+    core = hr.core
+    others = pack([(second, None)])
+    call = build(
+        "put",
+        lambda answers: answers,
+        [("a", b'"second"')],
+        queue="mail",
+        on_exists="duplicate",
+        nonce="n",
+        options=b"",
+        others=others,
+    )
+    assert core.wire.send([(0, core.words(0, call, again=True))]) == [[2]]
+    assert [job.id for job in queue.jobs("waiting").jobs] == [second]

@@ -40,9 +40,7 @@ end
 
 return function(job, spare, data, own)
   local policy = on_exists ~= '' and on_exists or limits.on_exists
-  if policy == 'duplicate' and again and read_job(spare) then
-    return 2
-  elseif made_before(job) and not (policy == 'reject' and answered[job.id]) then
+  if made_before(job) and not (policy == 'reject' and answered[job.id]) then
     answered[job.id] = true
     return 0
   elseif policy == 'duplicate' then

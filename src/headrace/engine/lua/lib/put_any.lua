@@ -84,7 +84,9 @@ return function()
     if others then
       spare, own = others[at][1], others[at][2]
     end
-    if job then
+    if again and spare and read_job(spare) then
+      answers[at] = 2
+    elseif job then
       answers[at] = existing(job, spare, data, own)
     else
       make(id, data, own)
