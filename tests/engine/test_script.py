@@ -166,7 +166,7 @@ def test_a_fault_in_a_script_is_named_by_file_and_line(url: str, name: str, anch
 
 
 def test_a_call_with_a_wrong_name_is_not_built() -> None:
-    with pytest.raises(TypeError, match="peek needs 'count'"):
+    with pytest.raises(TypeError, match="peek takes queue, count; got queue, number"):
         build("peek", list, queue="mail", number=1)
 
 
