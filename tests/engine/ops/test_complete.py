@@ -205,8 +205,8 @@ def test_many_jobs_are_completed_in_one_call_each_with_its_own_answer(
         {"delay": 5},
         {"next": "archive", "delay": -1},
         {"next": "archive", "result": 1},
-        {"data": object()},
-        {"result": object()},
+        {"data": 3j},
+        {"result": 3j},
     ],
     ids=repr,
 )

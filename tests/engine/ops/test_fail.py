@@ -215,7 +215,7 @@ def test_a_message_that_is_too_long_is_cut(hr: Client, queue: Queue) -> None:
         {"failure": "a", "message": 5},
         {"failure": "a", "retry_in": -1},
         {"failure": "a", "retry_in": "1"},
-        {"failure": "a", "data": object()},
+        {"failure": "a", "data": 3j},
     ],
     ids=repr,
 )
