@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -28,12 +30,11 @@ SESSION = 1.0
 RETRY_IN = 0.3
 PATIENCE = 5.0
 
-NEXT = """\
-
-[bold]What to try next[/bold]
-  headrace up      start a server that stays; headrace.connect() finds it
-  README.md        the same in Python, in five minutes
-  headrace down    stop the server; its data stays"""
+NEXT = (
+    ("{headrace} up", "start a server that stays; headrace.connect() finds it"),
+    ("README.md", "the same in Python, in five minutes"),
+    ("{headrace} down", "stop the server; its data stays"),
+)
 
 
 def demo(*, directory: Directory = HERE, as_json: AsJson = False) -> None:
@@ -51,7 +52,7 @@ def demo(*, directory: Directory = HERE, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(told, default=str))
     else:
-        console.print(NEXT)
+        _say_what_next(console)
 
 
 @contextmanager
@@ -63,6 +64,16 @@ def _server(directory: Path) -> Iterator[str]:
     finally:
         if not ran_before:
             embedded.stop(directory)
+
+
+def _say_what_next(console: Console) -> None:
+    # Where nobody has activated the environment, the bare name would not be found.
+    bare = shutil.which("headrace") or Path(sys.argv[0]).name != "headrace"
+    rows = [(what.format(headrace="headrace" if bare else sys.argv[0]), why) for what, why in NEXT]
+    width = max(len(what) for what, _ in rows)
+    console.print("\n[bold]What to try next[/bold]")
+    for what, why in rows:
+        console.print(f"  {what:<{width}}    {why}", soft_wrap=True)
 
 
 class Story:
