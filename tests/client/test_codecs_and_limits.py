@@ -53,7 +53,7 @@ def test_a_codec_of_ones_own_is_used(valkey_url: str) -> None:
 @pytest.mark.parametrize(
     ("codec", "value"),
     [
-        *[("json", value) for value in (object(), {object(): 1}, float("nan"), "\ud800")],
+        *[("json", value) for value in (object(), {None: 1}, float("nan"), "\ud800")],
         *[("msgpack", value) for value in (object(), 2**64, "\ud800")],
         *[("raw", value) for value in ("text", None, 5, [b"x"])],
     ],

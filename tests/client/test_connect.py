@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -57,11 +58,26 @@ async def test_a_sentinel_that_knows_no_such_service_is_said_to_be_away(colour: 
 
 
 @pytest.fixture(scope="module")
-def tls() -> Iterator[TlsServer]:
+def served() -> Iterator[TlsServer]:
     with tls_server() as found:
         if found is None:
             pytest.skip("no server with TLS here")
         yield found
+
+
+@pytest.fixture
+async def tls(served: TlsServer) -> AsyncIterator[TlsServer]:
+    """A server with TLS, on which a test must leave no connection."""
+    with redis.Redis.from_url(served.url, ssl_ca_certs=str(served.ca)) as admin:
+
+        def connections() -> int:
+            return int(admin.info("clients")["connected_clients"])
+
+        before = connections()
+        yield served
+        await asyncio.to_thread(until, lambda: connections() == before, "all have hung up")
+        for _ in range(5):
+            await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("colour", COLOURS)

@@ -189,8 +189,10 @@ class Jobs:
 
         await got(queue.delete())
 
-        kept = {"events", "log"}
-        assert {key.rsplit("}:", 1)[1] for key in set(dump(calm)) - before} == kept
+        left = {key: value for key, value in dump(calm).items() if key not in before}
+        assert {key.rsplit("}:", 1)[1] for key in left} == {"agenda", "events", "log"}
+        agendas = [value for key, (_, value) in left.items() if key.endswith("agenda")]
+        assert {entry for agenda in agendas for entry in agenda[::2]} == {b"events:"}
         assert await got(hr.queues()) == {}
         assert await got(hr.failures()) == {}
         assert numbered_without_holes(calm)
