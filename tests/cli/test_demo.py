@@ -17,6 +17,8 @@ from headrace.client import embedded
 from headrace.client.scratch import scratch_directory
 from headrace.engine.events import KINDS
 
+Told = list[subprocess.CompletedProcess[str]]
+
 PLAIN = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "FORCE_COLOR": ""}
 COMMAND = [sys.executable, "-c", "from headrace.cli.main import main; main()", "demo"]
 
@@ -34,35 +36,45 @@ def demo(here: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_demo_tells_its_story_and_says_what_to_try_next(here: Path) -> None:
-    told = demo(here)
+@pytest.fixture(scope="module")
+def told() -> Iterator[Told]:
+    """Two demos in one place, the second for programs."""
+    with scratch_directory() as path:
+        outcomes = [demo(path), demo(path, "--json")]
+        left = embedded.status(path / ".headrace")
+        embedded.stop(path / ".headrace")
+        assert left is None, "a demo stops the server that it started"
+        yield outcomes
 
-    assert (told.returncode, told.stderr) == (0, "")
-    assert "ann was given letter-2 and completed it, on attempt 3" in told.stdout
-    assert "session ended" in told.stdout
-    assert "the books balance" in told.stdout
-    assert "What to try next" in told.stdout
-    assert max(map(len, told.stdout.splitlines())) <= 80
+
+def test_the_demo_tells_its_story_and_says_what_to_try_next(told: Told) -> None:
+    story = told[0].stdout
+
+    assert (told[0].returncode, told[0].stderr) == (0, "")
+    assert "ann was given letter-2 and completed it, on attempt 3" in story
+    assert "session ended" in story
+    assert "the books balance" in story
+    assert "What to try next" in story
+    assert max(map(len, story.splitlines())) <= 80
 
 
-def test_the_demo_tells_programs_everything(here: Path) -> None:
-    told = json.loads(demo(here, "--json").stdout)
+def test_the_demo_tells_programs_everything_and_nothing_of_an_earlier_demo(told: Told) -> None:
+    found = json.loads(told[1].stdout)
 
-    steps = [step["step"] for step in told["steps"]]
+    steps = [step["step"] for step in found["steps"]]
     assert steps[:4] == ["put", "pop", "heartbeat", "complete"]
     assert {"fail", "retry", "die", "recover", "counts", "stats", "audit"} <= set(steps)
-    assert {event["kind"] for event in told["events"]} <= set(KINDS)
-    assert [event["kind"] for event in told["events"] if event["job_id"] == "letter-2"] == [
+    assert {event["kind"] for event in found["events"]} <= set(KINDS)
+    assert [event["kind"] for event in found["events"] if event["job_id"] == "letter-2"] == [
         "put", "popped", "failed", "unfailed", "popped", "lost", "popped", "completed",
     ]  # fmt: skip
-    assert told["counts"]["complete"] == 3
-    assert told["audit"] == {"queues": 1, "jobs": 3, "problems": [], "balanced": True}
+    assert found["counts"]["complete"] == 3
+    assert found["audit"] == {"queues": 1, "jobs": 3, "problems": [], "balanced": True}
 
 
-def test_the_demo_stops_the_server_that_it_started(here: Path) -> None:
-    demo(here)
-
-    assert embedded.status(here / ".headrace") is None
+def test_programs_are_told_the_same_as_people(told: Told) -> None:
+    for step in json.loads(told[1].stdout)["steps"]:
+        assert f"{step['step']:<10} {step['says']}\n" in told[0].stdout
 
 
 def test_the_demo_leaves_a_running_server_and_the_work_of_others_alone(here: Path) -> None:
@@ -72,15 +84,11 @@ def test_the_demo_leaves_a_running_server_and_the_work_of_others_alone(here: Pat
         hr.queue("mail").put("mine", id="mine")
 
         assert demo(here).returncode == 0
+        assert demo(here, "--directory", "elsewhere").returncode == 0
 
+        assert (here / "elsewhere").is_dir()
         assert embedded.status(here / ".headrace") == running
         assert hr.queue("mail").counts().waiting == 1
-
-
-def test_a_second_demo_tells_the_same_story(here: Path) -> None:
-    first = demo(here)
-
-    assert demo(here).stdout == first.stdout
 
 
 def test_an_interrupted_demo_leaves_no_server_and_nothing_that_disturbs_the_next(
@@ -97,14 +105,7 @@ def test_an_interrupted_demo_leaves_no_server_and_nothing_that_disturbs_the_next
 
     assert running.returncode == 130
     assert embedded.status(here / ".headrace") is None
-    assert demo(here).returncode == 0
-
-
-def test_the_directory_is_a_choice(here: Path) -> None:
-    assert demo(here, "--directory", "elsewhere").returncode == 0
-
-    assert (here / "elsewhere").is_dir()
-    assert not (here / ".headrace").exists()
+    assert demo(here, "--directory", ".headrace").returncode == 0
 
 
 def test_what_cannot_be_done_is_one_line_and_exit_code_1(here: Path) -> None:
