@@ -100,7 +100,7 @@ def test_cancelling_removes_a_job_in_any_state(hr: Client, manual: Queue) -> Non
     assert hr.cancel(running, failed, waiting, scheduled) == [running, failed, waiting, scheduled]
 
     left = {key.split("}:")[1] for key in set(dump(hr)) - empty}
-    assert left <= {"books:steps", "events", "log"}
+    assert left <= {"agenda", "books:steps", "events", "log"}
     assert listed(manual) == []
     assert hr.failures() == {}
     assert hr.audit().balanced
