@@ -24,7 +24,7 @@ def ring(hr: Client) -> Queue:
 
 
 def names(hr: Client) -> set[str]:
-    return {key.split("}:")[1] for key in dump(hr)} - {"events", "log", "clock"}
+    return {key.split("}:")[1] for key in dump(hr)} - {"agenda", "events", "log", "clock"}
 
 
 @proves("R-02", "RD-01")
