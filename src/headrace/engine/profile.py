@@ -138,11 +138,11 @@ def default(name: str) -> Value:
 
 
 def lua_defaults() -> str:
-    """The defaults as the Lua function every script falls back on."""
-    fields = ", ".join(
-        f"{name} = {_literal(to_wire(name, setting.default))}" for name, setting in SETTINGS.items()
-    )
-    return f"local function defaults() return {{ {fields} }} end\n"
+    """The defaults for the scripts, each by name and all as a table."""
+    values = {name: _literal(to_wire(name, setting.default)) for name, setting in SETTINGS.items()}
+    each = "".join(f"local default_{name} = {value}\n" for name, value in values.items())
+    fields = ", ".join(f"{name} = {value}" for name, value in values.items())
+    return f"{each}local function defaults() return {{ {fields} }} end\n"
 
 
 def _literal(stored: str) -> str:

@@ -2,9 +2,7 @@
 -- position in it, in the order of engine/record.py. What few jobs have is in its extra part. A
 -- large payload lies beside it, so that a move does not copy it.
 --
--- uses   keys chunks
-
-local INLINE = 1024
+-- uses   keys inline chunks
 
 local known, touched, gone, packed_before = {}, {}, {}, {}
 

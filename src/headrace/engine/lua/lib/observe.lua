@@ -20,11 +20,13 @@ end
 
 finishers[#finishers + 1] = function()
   for queue, seen in pairs(observations) do
-    write_series(queue, 'wait', seen.wait)
-    write_series(queue, 'run', seen.run)
-    for _, what in ipairs({ 'failures', 'retries' }) do
-      if seen[what] > 0 and settings(queue).stats == 1 then
-        redis.call('HINCRBY', key('stats', day_of_stats(queue)), what, seen[what])
+    if settings(queue).stats == 1 then
+      write_series(queue, 'wait', seen.wait)
+      write_series(queue, 'run', seen.run)
+      for _, what in ipairs({ 'failures', 'retries' }) do
+        if seen[what] > 0 then
+          redis.call('HINCRBY', key('stats', day_of_stats(queue)), what, seen[what])
+        end
       end
     end
   end

@@ -6,6 +6,8 @@
 
 local ROUNDS = 4
 
+local limits = settings(queue)
+
 local granted = {}
 
 local function hand_out(job, known_member, waited)

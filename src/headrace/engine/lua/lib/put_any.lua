@@ -2,6 +2,8 @@
 --
 -- uses   keys now settings jobs emit join places commit
 
+local limits = settings(queue)
+
 local function option(own, name)
   if own and own[name] ~= nil then
     return own[name]

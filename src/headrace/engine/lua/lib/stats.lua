@@ -22,10 +22,10 @@ end
 
 -- A day is on the agenda from its first value on, to be forgotten in time.
 local function day_of_stats(queue)
-  local limits = settings(queue)
   local today = math.floor(now / DAY)
   local name = today .. ':' .. queue
   if redis.call('EXISTS', key('stats', name)) == 0 then
+    local limits = settings(queue)
     local day_ends = (today + 1) * DAY
     redis.call('ZADD', key('days', queue), today, today)
     redis.call('ZADD', AGENDA, day_ends + limits.stats_age, 'stats:' .. name,
@@ -35,7 +35,7 @@ local function day_of_stats(queue)
 end
 
 local function write_series(queue, series, values)
-  if settings(queue).stats == 0 or #values == 0 then
+  if #values == 0 then
     return
   end
   local day = day_of_stats(queue)

@@ -4,7 +4,7 @@
 --
 -- args   next_queue:optional delay:int
 -- each   id token given
--- uses   keys now settings fast short_way stats
+-- uses   keys now defaults setting fast short_way stats
 -- reply  how many if all are complete, else for each its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
@@ -34,8 +34,10 @@ for i = 1, #ids do
   queue, worker = job.queue, job.worker
   packed[i] = job
 end
-local limits = settings(queue)
-if limits.keep_count == 0 or limits.keep_age == 0 then
+local own = redis.call('HMGET', key('settings', queue), 'keep_count', 'keep_age', 'stats')
+local shared = redis.call('HMGET', CONFIG, 'keep_count', 'keep_age', 'stats')
+local keep_count = setting(own[1], shared[1], default_keep_count)
+if keep_count == 0 or setting(own[2], shared[2], default_keep_age) == 0 then
   return complete_any()
 end
 
@@ -64,11 +66,14 @@ if redis.call('EXISTS', key('held', worker)) == 1 then
   redis.call('ZREM', key('held', worker), unpack(ids))
 end
 redis.call('ZADD', key('complete', queue), unpack(complete))
-redis.call('HINCRBY', key('books', queue), 'running', -#ids)
-redis.call('HINCRBY', key('books', queue), 'complete', #ids)
-write_series(queue, 'run', runs)
+local books = key('books', queue)
+redis.call('HINCRBY', books, 'running', -#ids)
+redis.call('HINCRBY', books, 'complete', #ids)
+if setting(own[3], shared[3], default_stats) == 1 then
+  write_series(queue, 'run', runs)
+end
 local kept = redis.call('ZCARD', key('complete', queue))
-if kept == #ids or kept > limits.keep_count then
+if kept == #ids or kept > keep_count then
   trim_kept(queue)
 end
 end_short_way()

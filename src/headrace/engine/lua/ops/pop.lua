@@ -2,19 +2,21 @@
 -- lease ran out, then the waiting ones. A lease of -1 is the queue's own.
 --
 -- args   queue worker secret count:int lease:int
--- uses   keys now settings fast short_way stats
+-- uses   keys now defaults setting fast short_way stats
 -- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
-local limits = settings(queue)
-if limits.session == 'required' and not (
+local own = redis.call('HMGET', key('settings', queue), 'session', 'lease', 'paused', 'removes', 'stats')
+local shared = redis.call('HMGET', CONFIG, 'session', 'lease', 'paused', 'removes', 'stats')
+
+if setting(own[1], shared[1], default_session) == 'required' and not (
   tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) > now
   and redis.call('ZSCORE', key('serves', worker), queue)
 ) then
   return 'SESSION_REQUIRED'
 end
 
-local span = limits.lease
+local span = setting(own[2], shared[2], default_lease)
 if lease >= 0 then
   span = lease
 end
@@ -27,7 +29,8 @@ for _, where in ipairs({ SESSIONS, key('scheduled', queue), key('running', queue
   earliest = math.min(earliest, tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or earliest))
 end
 if not FAST or last_stamp > now or earliest <= now
-  or again or limits.paused == 1 or limits.removes == 1 then
+  or again or setting(own[3], shared[3], default_paused) == 1
+  or setting(own[4], shared[4], default_removes) == 1 then
   return pop_any()
 end
 
@@ -86,8 +89,11 @@ redis.call('ZADD', key('running', queue), unpack(running))
 if in_session then
   redis.call('ZADD', key('held', worker), unpack(held))
 end
-redis.call('HINCRBY', key('books', queue), 'waiting', -#found)
-redis.call('HINCRBY', key('books', queue), 'running', #found)
-write_series(queue, 'wait', waits)
+local books = key('books', queue)
+redis.call('HINCRBY', books, 'waiting', -#found)
+redis.call('HINCRBY', books, 'running', #found)
+if setting(own[5], shared[5], default_stats) == 1 then
+  write_series(queue, 'wait', waits)
+end
 end_short_way()
 return reply

@@ -4,53 +4,49 @@
 --
 -- args   queue on_exists nonce options:packed others:packed
 -- each   id data
--- uses   keys now settings fast short_way
+-- uses   keys now defaults setting inline fast short_way
 -- reply  how many if all were made, else for each: 1 made, 2 made under its spare id, 3 moved, 4
 --        replaced, 0 already made, or why not
 -- error  JOB_EXISTS
 
-local limits = settings(queue)
-
 -- later  put_any
 
-if not FAST or last_stamp > now
-  or again or options or others or nonce ~= '' or not limits.created then
+local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data')
+if not FAST or last_stamp > now or again or options or others or nonce ~= '' or not own[1] then
   return put_any()
 end
+local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
+local retries = setting(own[2], shared[1], default_retries)
+local largest = math.min(INLINE, setting(own[3], shared[2], default_event_data))
 
-local largest = math.min(1024, limits.event_data)
-local job_keys, seen = {}, {}
+local jobs, places, made, seen = {}, {}, 0, {}
 for id, data in each() do
   if seen[id] or #data > largest then
     return put_any()
   end
   seen[id] = true
-  job_keys[#job_keys + 1] = job_prefix .. id
+  made = made + 1
+  local seq = first_event + made
+  jobs[2 * made - 1] = job_prefix .. id
+  jobs[2 * made] = cmsgpack.pack({
+    'waiting', queue, 0, seq, now, now, 0, retries, retries, '', '', false, false, false, data,
+  })
+  places[2 * made - 1] = 0
+  places[2 * made] = string.format('%016.0f', seq) .. id
 end
-for _, found in ipairs(redis.call('MGET', unpack(job_keys))) do
-  if found then
-    return put_any()
-  end
+if redis.call('MSETNX', unpack(jobs)) == 0 then
+  return put_any()
 end
 
-local jobs, places, made = {}, {}, 0
-local retries = limits.retries
 for id, data in each() do
   event = event + 1
   redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'put', 'id', id, 'queue', queue,
     'attempt', 0, 'worker', '', 'priority', 0, 'wait', '', 'run', '', 'data', data)
-  made = made + 1
-  jobs[2 * made - 1] = job_keys[made]
-  jobs[2 * made] = cmsgpack.pack({
-    'waiting', queue, 0, event, now, now, 0, retries, retries, '', '', false, false, false, data,
-  })
-  places[2 * made - 1] = 0
-  places[2 * made] = string.format('%016.0f', event) .. id
 end
-redis.call('MSET', unpack(jobs))
 redis.call('ZADD', key('waiting', queue), unpack(places))
-redis.call('HINCRBY', key('books', queue), 'put', made)
-redis.call('HINCRBY', key('books', queue), 'waiting', made)
+local books = key('books', queue)
+redis.call('HINCRBY', books, 'put', made)
+redis.call('HINCRBY', books, 'waiting', made)
 redis.call('SPUBLISH', key('queue', queue), 'work ' .. made)
 end_short_way()
 return made
