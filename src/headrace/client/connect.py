@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import urlsplit
 
 from redis import asyncio as redis_asyncio
 from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
@@ -89,7 +90,7 @@ def _check_url(url: object) -> None:
     try:
         scheme = urlsplit(url).scheme
         if scheme.endswith("+sentinel"):
-            _sentinels(url)
+            _sentinels(url, parse_url)
         elif scheme in SCHEMES:
             parse_url(url)
     except InvalidArgument:
@@ -194,10 +195,10 @@ def _topology(
 ) -> Topology[ConnectionPool]:
     options = {**_common(asked), "retry": Retry(NoBackoff(), 0)}
     if "+sentinel" in url:
-        hosts, service, scheme, login = _sentinels(url)
-        options |= {"ssl": True} if scheme == "rediss" else {}
-        manager = Sentinel(hosts, sentinel_kwargs=options, **options)
-        pool = manager.master_for(service, **login).connection_pool
+        hosts, service, given = _sentinels(url, parse_url)
+        tls = {name: value for name, value in given.items() if name.startswith("ssl")}
+        manager = Sentinel(hosts, sentinel_kwargs=options | tls, **options)
+        pool = manager.master_for(service, **given).connection_pool
         asking = [sentinel.connection_pool for sentinel in manager.sentinels]
         return Topology(asked.namespace, lambda _: pool, sentinels=asking)
     parsed: dict[str, Any] = dict(parse_url(url))
@@ -215,10 +216,10 @@ def _async_topology(
 ) -> Topology[AsyncConnectionPool]:
     options = {**_common(asked), "retry": AsyncRetry(NoBackoff(), 0)}
     if "+sentinel" in url:
-        hosts, service, scheme, login = _sentinels(url)
-        options |= {"ssl": True} if scheme == "rediss" else {}
-        manager = AsyncSentinel(hosts, sentinel_kwargs=options, **options)
-        client: redis_asyncio.Redis = manager.master_for(service, **login)
+        hosts, service, given = _sentinels(url, parse_async_url)
+        tls = {name: value for name, value in given.items() if name.startswith("ssl")}
+        manager = AsyncSentinel(hosts, sentinel_kwargs=options | tls, **options)
+        client: redis_asyncio.Redis = manager.master_for(service, **given)
         pool = client.connection_pool
         asking = [sentinel.connection_pool for sentinel in manager.sentinels]
         return Topology(asked.namespace, lambda _: pool, sentinels=asking)
@@ -236,15 +237,10 @@ def _host(address: Address) -> dict[str, Any]:
     return {"host": address[0], "port": address[1]} if address[0] else {}
 
 
-def _sentinels(url: str) -> tuple[list[Address], str, str, dict[str, Any]]:
-    """The parts of redis+sentinel://user:password@host:port,host:port/service?db=0 ."""
+def _sentinels(url: str, parse: Callable[[str], Any]) -> tuple[list[Address], str, dict[str, Any]]:
+    """The hosts, the service and the options of redis+sentinel://user:password@a:1,b:2/service."""
     parts = urlsplit(url)
-    login: dict[str, Any] = {"db": int(dict(parse_qsl(parts.query)).get("db", 0))}
-    netloc = parts.netloc
-    if "@" in netloc:
-        user, _, netloc = netloc.rpartition("@")
-        name, _, password = user.partition(":")
-        login |= {"username": unquote(name) or None, "password": unquote(password) or None}
+    login, _, netloc = parts.netloc.rpartition("@")
     service = parts.path.strip("/")
     hosts = [host.rpartition(":") for host in netloc.split(",")]
     if not service or not all(name and port.isdigit() for name, _, port in hosts):
@@ -253,4 +249,8 @@ def _sentinels(url: str) -> tuple[list[Address], str, str, dict[str, Any]]:
             f"not {parts.scheme}://.../{service}"
         )
     scheme = parts.scheme.removesuffix("+sentinel")
-    return [(name, int(port)) for name, _, port in hosts], service, scheme, login
+    options = dict(parse(f"{scheme}://{login}{'@' * bool(login)}localhost/?{parts.query}"))
+    if options.pop("connection_class", None) is not None:
+        options["ssl"] = True
+    del options["host"]
+    return [(name, int(port)) for name, _, port in hosts], service, options

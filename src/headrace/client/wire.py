@@ -233,7 +233,9 @@ class AsyncWire:
         return replies
 
     async def refresh(self) -> None:
-        """Learns anew which node has which slots."""
+        """Learns anew which node has which slots, or which server is the primary."""
+        if self._topology.single is not None:
+            await self._topology.pool(self._topology.single).disconnect(inuse_connections=False)
         for address in self._topology.addresses():
             reply = (await self._exchange(address, [("CLUSTER", "SLOTS")]))[0]
             if not isinstance(reply, Exception):

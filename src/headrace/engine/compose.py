@@ -66,6 +66,9 @@ class Composer:
         used += self._before_later(operation)
         body = self._items(operation, runs_state=True)
         opening = _composed("local shard, again = KEYS[1], ARGV[1] == '1'")
+        if operation.flags:
+            # With these the server goes on where it would refuse, as when its memory is full.
+            opening.lines.insert(0, (f"#!lua flags={','.join(operation.flags)}", ("composed", 1)))
         named = [_composed(line) for line in operation.argument_lines()]
         return _lines(_shaken([opening, *used, *named, *body]))
 

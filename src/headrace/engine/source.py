@@ -13,7 +13,7 @@ from headrace.engine.profile import lua_defaults
 LUA = files("headrace.engine") / "lua"
 LATER = re.compile(r"-- later\s{2,}(.*)")
 
-_DECLARES = re.compile(r"-- (args|each|uses|error)\s{2,}(.*)")
+_DECLARES = re.compile(r"-- (args|each|flags|uses|error)\s{2,}(.*)")
 _READ = {
     "": "{}",
     "int": "tonumber({})",
@@ -47,6 +47,7 @@ class Source:
     uses: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
 
     def argument_lines(self) -> Iterator[str]:
         """Lua that names the arguments, and an iterator over what is given for each job."""
@@ -92,6 +93,7 @@ def parsed(name: str, text: str) -> Source:
         uses=tuple(declared.get("uses", ())),
         later=tuple(name for found in LATER.findall(text) for name in found.split()),
         errors=tuple(declared.get("error", ())),
+        flags=tuple(declared.get("flags", ())),
     )
 
 

@@ -5,29 +5,36 @@
 
 local AT_MOST = 256
 
+-- Some of the jobs that a worker holds, and whether they are all.
 local function worker_jobs(worker, from, to)
-  local ids = {}
-  for _, entry in ipairs(
-    redis.call('ZRANGE', key('held', worker), from, to, 'BYLEX', 'LIMIT', 0, AT_MOST)
-  ) do
-    ids[#ids + 1] = string.match(entry, '^%Z*%z(.*)$')
+  local held_by = key('held', worker)
+  local entries = redis.call('ZRANGE', held_by, from, to, 'BYLEX', 'LIMIT', 0, AT_MOST)
+  local ids, jobs = {}, {}
+  for i, entry in ipairs(entries) do
+    ids[i] = string.match(entry, '^%Z*%z(.*)$')
   end
   read_jobs(ids)
-  return ids
+  for i, id in ipairs(ids) do
+    local job = read_job(id)
+    if job then
+      jobs[#jobs + 1] = job
+    else
+      lift(held_by, entries[i])
+    end
+  end
+  return jobs, #entries < AT_MOST
 end
 
 local function end_session(worker, return_job)
   redis.call('DEL', key('session', worker), key('serves', worker))
-  local ids = worker_jobs(worker, '-', '+')
-  for _, id in ipairs(ids) do
-    local job = read_job(id)
+  local jobs, finished = worker_jobs(worker, '-', '+')
+  for _, job in ipairs(jobs) do
     if not settings(job.queue).session then
       lift(key('held', worker), held_member(job))
     else
       return_job(job)
     end
   end
-  local finished = #ids < AT_MOST
   if finished then
     lift(SESSIONS, worker)
   else

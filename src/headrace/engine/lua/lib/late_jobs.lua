@@ -1,7 +1,7 @@
 -- late_jobs: the jobs of a queue whose lease ran out, each with its deadline: the earliest first,
 -- of equal ones the one that would wait first.
 --
--- uses   keys now jobs
+-- uses   keys now jobs places
 
 local LATE_AT_MOST = 1000
 
@@ -14,7 +14,12 @@ local function late_jobs(queue)
   end
   read_jobs(ids)
   for i, id in ipairs(ids) do
-    late[i] = { read_job(id), tonumber(found[2 * i]) }
+    local job = read_job(id)
+    if job then
+      late[#late + 1] = { job, tonumber(found[2 * i]) }
+    else
+      lift(key('running', queue), id)
+    end
   end
   table.sort(late, function(one, other)
     local one_job, other_job = one[1], other[1]

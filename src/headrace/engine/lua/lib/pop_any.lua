@@ -26,8 +26,10 @@ local function take_waiting(most)
   read_jobs(ids)
   for i = 1, #ids do
     local job = known[ids[i]]
-    local start_by = job.extra and job.extra.start_by
-    if start_by and start_by <= now then
+    local start_by = job and extra(job, 'start_by')
+    if not job then
+      lift(key('waiting', queue), found[i])
+    elseif start_by and start_by <= now then
       expire_late(job)
     else
       hand_out(job, found[i], now - job.since)

@@ -1,4 +1,5 @@
--- promote: scheduled jobs whose time has come start to wait. True when all of them do.
+-- promote: scheduled jobs whose time has come start to wait. True when all of them do. An entry
+-- whose job somebody else has deleted goes; the audit shows it.
 --
 -- uses   keys now jobs emit move notices
 
@@ -11,9 +12,13 @@ local function promote(queue)
   read_jobs(ids)
   for _, id in ipairs(ids) do
     local job = read_job(id)
-    emit('due', job)
-    leave(job)
-    enter(job, 'waiting', job.priority)
+    if job then
+      emit('due', job)
+      leave(job)
+      enter(job, 'waiting', job.priority)
+    else
+      lift(key('scheduled', queue), id)
+    end
   end
   if #ids > 0 then
     wake(queue, #ids)

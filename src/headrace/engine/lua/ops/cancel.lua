@@ -2,6 +2,7 @@
 -- told. What is gone when a call is repeated counts as cancelled by it.
 --
 -- each   id
+-- flags  allow-oom
 -- uses   jobs cancel_job commit
 -- reply  for each, the state it was in or why not
 -- error  NOT_FOUND WRONG_STATE DONE

@@ -1,6 +1,7 @@
 -- config_set: sets options of the namespace; an empty one is unset, so that its default holds again.
 --
 -- each   name value:optional
+-- flags  allow-oom
 -- uses   keys
 -- reply  1
 

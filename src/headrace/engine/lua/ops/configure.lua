@@ -2,6 +2,7 @@
 --
 -- args   queue
 -- each   name value:optional
+-- flags  allow-oom
 -- uses   keys open_queue notices
 -- reply  1
 

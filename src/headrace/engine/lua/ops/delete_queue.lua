@@ -2,6 +2,7 @@
 -- last of them every key of the queue is gone. Running jobs are cancelled, their holders told.
 --
 -- args   queue at_most:int
+-- flags  allow-oom
 -- uses   keys now settings jobs places cancel_job notices move books chunks results commit
 -- reply  1 when it is gone, 0 when there is more, or why not
 -- error  QUEUE_NOT_FOUND
@@ -12,35 +13,40 @@ end
 
 local left = at_most
 
-local function first_ids(state)
+local function first_entries(state)
   if left == 0 then
     return {}
   end
-  local ids = redis.call('ZRANGE', key(state, queue), 0, left - 1)
-  left = left - #ids
-  if state == 'waiting' then
-    for i, place_name in ipairs(ids) do
-      ids[i] = string.sub(place_name, 17)
-    end
-  end
-  read_jobs(ids)
-  return ids
+  local entries = redis.call('ZRANGE', key(state, queue), 0, left - 1)
+  left = left - #entries
+  return entries
 end
 
 for _, state in ipairs({ 'running', 'waiting', 'scheduled', 'blocked', 'failed' }) do
-  for _, id in ipairs(first_ids(state)) do
-    cancel_job(read_job(id), 'queue deleted')
+  local entries, ids = first_entries(state), {}
+  for i, entry in ipairs(entries) do
+    ids[i] = state == 'waiting' and string.sub(entry, 17) or entry
+  end
+  read_jobs(ids)
+  for i, id in ipairs(ids) do
+    local job = read_job(id)
+    if job then
+      cancel_job(job, 'queue deleted')
+    else
+      lift(key(state, queue), entries[i])
+    end
   end
 end
-for _, id in ipairs(first_ids('complete')) do
+for _, id in ipairs(first_entries('complete')) do
   lift(key('complete', queue), id)
   lift(AGENDA, 'result:' .. id)
   book(queue, 'pruned', 1)
   erase(id)
 end
-for _, id in ipairs(first_ids('results')) do
-  local job = read_job(id)
-  drop_result(job)
+for _, id in ipairs(first_entries('results')) do
+  redis.call('DEL', key('result', id))
+  lift(AGENDA, 'result:' .. id)
+  lift(key('results', queue), id)
   erase(id)
 end
 if left == 0 then

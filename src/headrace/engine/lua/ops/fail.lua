@@ -4,6 +4,7 @@
 --
 -- args   retry_in:int
 -- each   id token failure message data:optional
+-- flags  allow-oom
 -- uses   jobs held fail_job give_back observe notices commit
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE

@@ -3,6 +3,7 @@
 --
 -- args   lease:int
 -- each   id token data:optional
+-- flags  allow-oom
 -- uses   keys now settings jobs places held commit
 -- reply  for each, the new deadline ('inf' for none) or why not
 -- error  NOT_FOUND LEASE_LOST

@@ -28,7 +28,8 @@ while #ids < count and from < LOOK_AT_MOST do
   end
   read_jobs(found)
   for _, id in ipairs(found) do
-    if #ids < count and (extra(read_job(id), 'start_by') or math.huge) > now then
+    local job = read_job(id)
+    if job and #ids < count and (extra(job, 'start_by') or math.huge) > now then
       ids[#ids + 1] = id
     end
   end

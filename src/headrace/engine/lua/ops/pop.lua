@@ -2,6 +2,7 @@
 -- lease ran out, then the waiting ones. A lease of -1 is the queue's own.
 --
 -- args   queue worker secret count:int lease:int
+-- flags  allow-oom
 -- uses   keys now defaults setting fast short_way stats
 -- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
@@ -46,8 +47,8 @@ for i = 1, #found do
 end
 local packed = redis.call('MGET', unpack(job_keys))
 for i = 1, #packed do
-  local job = cmsgpack.unpack(packed[i])
-  if job.data == false or job.extra and job.extra.start_by then
+  local job = packed[i] and cmsgpack.unpack(packed[i])
+  if not job or job.data == false or job.extra and job.extra.start_by then
     return pop_any()
   end
   packed[i] = job

@@ -3,6 +3,7 @@
 --
 -- args   position delay:int reason
 -- each   id token
+-- flags  allow-oom
 -- uses   settings jobs held give_back notices commit
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE

@@ -1,6 +1,7 @@
 -- result: the result of a job, with its data; taking it removes it for everybody else.
 --
 -- args   id take:flag
+-- flags  allow-oom
 -- uses   keys jobs move places results
 -- reply  {state or '', has a result, result, data}
 

@@ -3,6 +3,7 @@
 --
 -- args   delay:int nonce
 -- each   id
+-- flags  allow-oom
 -- uses   jobs emit move failure_list line_up commit
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND WRONG_STATE

@@ -2,6 +2,7 @@
 -- had lapsed. What the worker held goes back to the front, in bounded steps: 0 means call again.
 --
 -- args   worker token
+-- flags  allow-oom
 -- uses   keys end_session give_back lose notices commit
 -- reply  1, 0 when it is to be called again, or why not
 -- error  SESSION_ENDED

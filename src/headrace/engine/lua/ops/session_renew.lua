@@ -2,6 +2,7 @@
 -- simply go on: its jobs may be with others.
 --
 -- args   worker token
+-- flags  allow-oom
 -- uses   keys now live_session
 -- reply  milliseconds until it ends (-1 never) or why not
 -- error  SESSION_ENDED

@@ -1,6 +1,7 @@
 -- session_serve: a worker says that it serves a queue. It is told at once if work waits there.
 --
 -- args   worker token queue
+-- flags  allow-oom
 -- uses   keys now live_session
 -- reply  how many jobs wait, or why not
 -- error  SESSION_ENDED

@@ -3,6 +3,7 @@
 -- itself.
 --
 -- args   worker token ttl:int about
+-- flags  allow-oom
 -- uses   keys now places end_session lose commit
 -- reply  1, or 0 when it is to be called again
 

@@ -2,6 +2,7 @@
 -- the given queues start to wait, limits are kept, and somebody is woken for late jobs.
 --
 -- each   queue
+-- flags  allow-oom
 -- uses   keys now reclaim promote places notices retain tidy settings commit
 -- reply  1 when nothing is left to do, else 0
 

@@ -1,6 +1,7 @@
 -- timeout: an operator takes leases back now; the jobs return to the front, their holders are told.
 --
 -- each   id
+-- flags  allow-oom
 -- uses   jobs held give_back notices commit
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND WRONG_STATE DONE

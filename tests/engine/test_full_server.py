@@ -1,0 +1,47 @@
+"""A server whose memory is full takes no new jobs, but lets those it has be worked off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+import headrace
+from headrace import Client
+from tests import servers
+
+
+@pytest.fixture
+def full() -> Iterator[Client]:
+    with servers.valkey() as url:
+        client = headrace.connect(url)
+        queue = client.queue("mail")
+        queue.configure(keep_count=0)
+        queue.put_many(range(20))
+        redis.Redis.from_url(url).config_set("maxmemory", "1mb")
+        yield client
+        client.close()
+
+
+def test_put_is_refused_and_changes_nothing(full: Client) -> None:
+    with pytest.raises(headrace.ServerUnavailable, match="maxmemory"):
+        full.queue("mail").put("one more")
+    assert full.queue("mail").counts().waiting == 20
+
+
+def test_jobs_can_be_worked_off(full: Client) -> None:
+    queue = full.queue("mail")
+    full.session("ada").renew()
+    first, second, third, *others = queue.pop("ada", count=20)
+    first.heartbeat()
+    first.fail("broken", "why")
+    second.release()
+    third.complete("result")
+    full.complete_many(others)
+    full.retry(first.id)
+    full.cancel(first.id, second.id)
+    full.sweep()
+    assert queue.counts().length == 0
+    assert full.audit().balanced
+    queue.delete()
