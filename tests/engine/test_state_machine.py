@@ -18,7 +18,7 @@ from tests.engine.machine import Machine
 EFFORT = 20 if os.environ.get("HEADRACE_LONG") else 1
 
 SETTINGS = settings(
-    max_examples=75 * EFFORT,
+    max_examples=120 * EFFORT,
     stateful_step_count=50,
     deadline=None,
     print_blob=True,
