@@ -33,7 +33,7 @@ class Fault:
 
 ORDER = [
     Fault("equal priorities are not served by age", "lib/move", "job.seq) ..", "0) .."),
-    Fault("a plain job is not put by age", "ops/put", "'%016.0f', event)", "'%016.0f', 0)"),
+    Fault("a plain job is not put by age", "ops/put", "'%016.0f',", "'%016.0f', 0 *"),
     Fault("the back is the front", "lib/give_back", "position == 'back'", "position == 'front'"),
     Fault("what returns has no priority", "lib/line_up", "job.priority", "0"),
     Fault(
@@ -142,7 +142,7 @@ RETENTION = [
         "'ZRANGE', kept, '-inf', now -",
         "'ZRANGE', kept, '-inf', now - 1 -",
     ),
-    Fault("a plain complete prunes nothing", "ops/complete", "or kept > limits.keep_count", ""),
+    Fault("a plain complete prunes nothing", "ops/complete", "or kept >", "or 0 >"),
     Fault("a history loses its beginning", "lib/history", "math.min(2, #entries)", "1"),
 ]
 
