@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 from headrace.client.batches import in_batches
 from headrace.client.core import Core
@@ -31,13 +31,8 @@ ID_BYTES = 12
 MOST_RETRIES = 1_000_000
 
 
-class Item(NamedTuple):
-    """One job to be made; the spare id and its own options are rare."""
-
-    id: str
-    data: bytes
-    spare: str
-    own: dict[str, Any] | None
+# One job to be made: its id and data; and, if it has them, a spare id and options of its own.
+Item = tuple[str, bytes] | tuple[str, bytes, str, dict[str, Any] | None]
 
 
 class Unset:
@@ -126,11 +121,11 @@ def put(
     options = options_of(core.limits, priority, tags, delay, retries, start_within, result_ttl)
     if id is None:
         job_id = os.urandom(ID_BYTES).hex()
-        item = Item(job_id, payload, "", None)
+        item: Item = (job_id, payload)
         nonce = ""
     else:
         job_id = text("id", id, core.limits.name)
-        item = Item(job_id, payload, _spare(core, job_id), None)
+        item = (job_id, payload, _spare(core, job_id), None)
         nonce = new_nonce()
     call = _put_call(queue.name, [item], packed(options), on_exists, nonce)
     [[answer]] = yield from ask(core, [(core.shard_of(job_id), call)])
@@ -179,7 +174,7 @@ def _rows(core: Core, items: Iterable[Any]) -> tuple[list[Item], bool]:
     rows: list[Item] = []
     for job_id, item in zip(new_ids(len(every)), every, strict=True):
         if not isinstance(item, Put):
-            rows.append(Item(job_id, encoded(core, item), "", None))
+            rows.append((job_id, encoded(core, item)))
             continue
         own_id, spare = job_id, ""
         if item.id is not None:
@@ -196,14 +191,14 @@ def _rows(core: Core, items: Iterable[Any]) -> tuple[list[Item], bool]:
             item.start_within,
             item.result_ttl,
         )
-        rows.append(Item(own_id, encoded(core, item.data), spare, own))
+        rows.append((own_id, encoded(core, item.data), spare, own))
     return rows, named
 
 
 def _others(items: Sequence[Item]) -> bytes:
-    if not any(item.spare or item.own for item in items):
+    if all(len(item) == 2 for item in items):
         return b""
-    return pack([(item.spare, item.own or None) for item in items])
+    return pack([(item[2], item[3] or None) if len(item) == 4 else ("", None) for item in items])
 
 
 def _spare(core: Core, job_id: str) -> str:
@@ -229,24 +224,23 @@ def _put_call(
 ) -> Call[list[str | HeadraceError]]:
     def decode(answers: Any) -> list[str | HeadraceError]:
         if isinstance(answers, int):
-            return [item.id for item in items]
+            return [item[0] for item in items]
         return [_made(item, answer) for item, answer in zip(items, answers, strict=True)]
 
+    others = _others(items)
     return build(
         "put",
         decode,
-        [item[:2] for item in items],
+        [item[:2] for item in items] if others else cast("Sequence[tuple[str, bytes]]", items),
         queue=queue,
         on_exists=on_exists or "",
         nonce=nonce,
         options=options,
-        others=_others(items),
+        others=others,
     )
 
 
 def _made(item: Item, answer: Any) -> str | HeadraceError:
-    if answer == 1:
-        return item.id
     if is_refusal(answer):
-        return job_refusal(item.id, answer)
-    return item.spare if answer == 2 else item.id
+        return job_refusal(item[0], answer)
+    return item[2] if answer == 2 and len(item) == 4 else item[0]
