@@ -209,8 +209,7 @@ class Model(Work):
     def notices(self) -> list[tuple[str, ...]]:
         """What the last call told whoever listens."""
         work = [(f"queue:{queue}", f"work {n}") for queue, n in self.woken.items() if n > 0]
-        ended = [("ended:", *self.ended)] if self.ended else []
-        return sorted(work + self.told + ended)
+        return sorted(work + self.told + [("ended:", job_id) for job_id in self.ended])
 
     def moments(self) -> list[int]:
         """Times to come at which something changes by itself."""

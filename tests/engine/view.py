@@ -123,7 +123,7 @@ class View:
 
     def check_notices(self) -> None:
         # The server has answered since, so what it had to say has been said.
-        heard = [read_notice(*notice) for notice in self.ear.hear(0)]
+        heard = [told for notice in self.ear.hear(0) for told in read_notice(*notice)]
         assert sorted(heard) == sorted(self.expected)
         self.expected = []
 
@@ -172,15 +172,16 @@ def assert_series(seen: Series, expected: tuple[int, float, float, dict[str, int
     assert (seen.mean, seen.variance) == pytest.approx((mean, variance), rel=1e-9, abs=1e-9)
 
 
-def read_notice(channel: str, message: bytes) -> tuple[str, ...]:
-    """A notice as the model says it; of a token only the attempt is known."""
+def read_notice(channel: str, message: bytes) -> list[tuple[str, ...]]:
+    """A notice as the model says it: of a token only the attempt is known, each end by itself."""
     name = channel.partition("}:")[2]
     if name.startswith("queue:"):
-        return (name, message.decode())
+        return [(name, message.decode())]
     words = msgspec.msgpack.decode(message)
-    if name.startswith("worker:"):
-        words[2] = words[2].partition(".")[0]
-    return (name, *words)
+    if name == "ended:":
+        return [(name, job_id) for job_id in words]
+    what, job_id, token = words
+    return [(name, what, job_id, token.partition(".")[0])]
 
 
 def readable(op: str, answer: Any) -> Any:
