@@ -34,8 +34,11 @@ def put_call(
     on_exists: str,
     options: dict[str, Any],
 ) -> Call[Any]:
-    items = [Item(job_id, data.encode(), spare, own) for job_id, spare, data, own in rows]
-    named = any(item.spare for item in items)
+    items: list[Item] = [
+        (job_id, data.encode(), spare, own) if spare or own else (job_id, data.encode())
+        for job_id, spare, data, own in rows
+    ]
+    named = any(spare for _, spare, _, _ in rows)
     call = _put_call(queue, items, packed(options), on_exists or None, nonce if named else "")
     return replace(call, decode=lambda reply: reply)
 

@@ -24,6 +24,7 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """The packed part of a job. False stands for "none" where Lua has no null to pack."""
 
     state: str
+    ended: int | bool
     queue: str
     priority: float | int
     seq: int
@@ -34,7 +35,6 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
     remaining: int | bool
     worker: str
     token: str
-    ended: int | bool
     extra: Extra | bool
     history: list[list[Any]] | bool
     data: msgspec.Raw

@@ -7,7 +7,7 @@
 local known, touched, gone, packed_before = {}, {}, {}, {}
 
 local function new_job(id, queue, retries)
-  local job = { 'new', queue, 0, 0, 0, 0, 0, retries, retries, '', '', false, false, false, '', id }
+  local job = { 'new', false, queue, 0, 0, 0, 0, 0, retries, retries, '', '', false, false, '', id }
   known[id] = job
   return job
 end

@@ -15,6 +15,10 @@ if not FAST or last_stamp > now or again or next_queue then
   return complete_any()
 end
 
+-- A record is a list of 15 that begins with its state and when it ended: only these two change,
+-- so the rest is not packed again.
+local RUNNING = '\159\167running\194'
+
 local ids, tokens, job_keys, seen = {}, {}, {}, {}
 for id, token, given in each() do
   if seen[id] or given ~= '' or token == '' then
@@ -25,15 +29,16 @@ for id, token, given in each() do
   ids[i], tokens[i], job_keys[i] = id, token, job_prefix .. id
 end
 local packed = redis.call('MGET', unpack(job_keys))
-local queue, worker
+local found, queue, worker = {}, nil, nil
 for i = 1, #ids do
-  local job = packed[i] and cmsgpack.unpack(packed[i])
-  if not job or job.state ~= 'running' or job.token ~= tokens[i]
+  local job = packed[i] and string.sub(packed[i], 1, #RUNNING) == RUNNING
+    and cmsgpack.unpack(packed[i])
+  if not job or job.token ~= tokens[i]
     or job.queue ~= (queue or job.queue) or job.worker ~= (worker or job.worker) then
     return complete_any()
   end
   queue, worker = job.queue, job.worker
-  packed[i] = job
+  found[i] = job
 end
 local own = redis.call('HMGET', key('settings', queue), 'keep_count', 'keep_age', 'stats')
 local shared = redis.call('HMGET', CONFIG, 'keep_count', 'keep_age', 'stats')
@@ -42,18 +47,17 @@ if keep_count == 0 or setting(own[2], shared[2], default_keep_age) == 0 then
   return complete_any()
 end
 
+local completed = '\159\168complete' .. cmsgpack.pack(now)
 local jobs, complete, runs = {}, {}, {}
 for i = 1, #ids do
-  local id, job = ids[i], packed[i]
+  local id, job = ids[i], found[i]
   runs[i] = now - job.since
   event = event + 1
   redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'completed', 'id', id, 'queue', queue,
     'attempt', job.attempt, 'worker', worker, 'priority', job.priority, 'wait', '', 'run', runs[i],
     'data', '')
-  job.state = 'complete'
-  job.ended = now
   jobs[2 * i - 1] = job_keys[i]
-  jobs[2 * i] = cmsgpack.pack(job)
+  jobs[2 * i] = completed .. string.sub(packed[i], #RUNNING + 1)
   complete[2 * i - 1] = now
   complete[2 * i] = id
 end

@@ -29,7 +29,7 @@ for id, data in each() do
   local seq = first_event + made
   jobs[2 * made - 1] = job_prefix .. id
   jobs[2 * made] = cmsgpack.pack({
-    'waiting', queue, 0, seq, now, now, 0, retries, retries, '', '', false, false, false, data,
+    'waiting', false, queue, 0, seq, now, now, 0, retries, retries, '', '', false, false, data,
   })
   places[2 * made - 1] = 0
   places[2 * made] = string.format('%016.0f', seq) .. id
