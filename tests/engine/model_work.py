@@ -19,6 +19,10 @@ Options = dict[str, Any]
 class Work(Moves):
     """The operations of producers and workers; several of them are an operator's, without token."""
 
+    # When something is due, if what the last pop let expire is still reckoned with: it may be,
+    # because to look too soon does no harm.
+    foreseen = -1
+
     # put
 
     @operation
@@ -102,7 +106,9 @@ class Work(Moves):
             self.tidy()
             return 0, []
         self.promote(queue)
+        scheduled = self.listed(queue, "scheduled")
         self.tidy()
+        self.foreseen = -1
         if rules.paused:
             return -1, []
         span = rules.lease if lease < 0 else lease
@@ -119,7 +125,11 @@ class Work(Moves):
             waiting = self.listed(queue, "waiting")
             done = self._fill(granted, count, waiting, lambda job: self._take(job, hand_out))
         self.woken[queue] -= len(granted)
-        return (self._due_in(queue) if done and len(granted) < count else 0), granted
+        if not done or len(granted) == count:
+            return 0, granted
+        expired = [job for job in scheduled if job.id not in self.jobs]
+        self.foreseen = self._due_in(queue, expired)
+        return self._due_in(queue), granted
 
     def _fill(
         self, granted: list[Job], count: int, line: list[Job], take: Callable[[Job], None]
@@ -151,8 +161,8 @@ class Work(Moves):
         else:
             hand_out(job, self.now - job.since)
 
-    def _due_in(self, queue: str) -> int:
-        jobs = self.listed(queue, "scheduled") + self.listed(queue, "running")
+    def _due_in(self, queue: str, and_of: Sequence[Job] = ()) -> int:
+        jobs = [*self.listed(queue, "scheduled"), *self.listed(queue, "running"), *and_of]
         ends = [session.ends for session in self.sessions.values()]
         earliest = min([job.moment for job in jobs] + ends, default=inf)
         return -1 if earliest == inf else max(0, int(earliest) - self.now)

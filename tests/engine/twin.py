@@ -88,12 +88,17 @@ class Twin:
         before = snapshot(self.hr) if refused else None
         call = call_of(op, each or [], self.new("nonce"), args)
         answer = readable(op, self._ask(call))
-        assert answer == readable(op, expected), op
+        assert answer in self._answers(op, expected), op
         if refused:
             assert snapshot(self.hr) == before, f"{op} was refused, but changed something"
         elif self.answers_get_lost and op in REPEATABLE and not any(refusals):
             self._ask_again(call)
         return answer
+
+    def _answers(self, op: str, expected: Any) -> list[Any]:
+        if op != "pop" or isinstance(expected, str) or expected[0] == 0:
+            return [readable(op, expected)]
+        return [readable(op, (due, expected[1])) for due in (expected[0], self.model.foreseen)]
 
     def _ask(self, call: Call[Any]) -> Any:
         return drive(self.hr.core.wire, ask_one(self.hr.core, 0, call))
