@@ -19,6 +19,7 @@ from headrace.errors import (
     ServerUnavailable,
     SessionEnded,
     SessionRequired,
+    Unreadable,
     WorkerError,
     WrongState,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "SessionRequired",
     "Stage",
     "Stats",
+    "Unreadable",
     "Worker",
     "WorkerError",
     "WrongState",

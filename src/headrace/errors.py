@@ -11,7 +11,8 @@ HeadraceError
 │   ├── SessionEnded        the session lapsed or was ended; start a new one
 │   └── SessionRequired     this queue is only for workers with a session that serve it
 ├── QueueNotFound           no such queue; .queue
-├── NoResult                the job has no result (yet)
+├── NoResult                the job has no result (yet); .state
+├── Unreadable              data or a result was written by another codec; .payload
 ├── NamespaceMismatch       the namespace was made with other settings than the ones asked for
 ├── EmbeddedServerError     the embedded server cannot be started or stopped
 ├── ServerUnavailable       the server did not answer, also after retries, or refused; .maybe_done
@@ -20,9 +21,24 @@ HeadraceError
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class HeadraceError(Exception):
     """The root: catch this to catch everything Headrace raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors cross processes: they are rebuilt as they are, not from their message.
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(
+    kind: type[HeadraceError], args: tuple[Any, ...], facts: dict[str, Any]
+) -> HeadraceError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(facts)
+    return error
 
 
 class InvalidArgument(HeadraceError, ValueError):
@@ -113,9 +129,25 @@ class QueueNotFound(HeadraceError):
 class NoResult(HeadraceError):
     """The job has no result, or not yet."""
 
-    def __init__(self, job_id: str) -> None:
-        super().__init__(f"job {job_id!r} has no result; wait for one: result(id, wait=seconds)")
+    def __init__(self, job_id: str, state: str) -> None:
+        if state == "complete":
+            about = "is complete and has no result: none was given, or it was taken or is over"
+        else:
+            about = f"is {state} and has no result yet; wait for it: result(id, wait=seconds)"
+        super().__init__(f"job {job_id!r} {about}")
         self.job_id = job_id
+        self.state = state
+
+
+class Unreadable(HeadraceError):
+    """Data or a result cannot be read by the codec of this client."""
+
+    def __init__(self, codec: str, payload: bytes, why: str) -> None:
+        super().__init__(
+            f"this cannot be read as {codec} ({why}): it was written by another codec; "
+            "connect with that one, or with codec='raw' to get the bytes"
+        )
+        self.payload = payload
 
 
 class NamespaceMismatch(HeadraceError):

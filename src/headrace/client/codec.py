@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from headrace.errors import InvalidArgument
+from headrace.errors import InvalidArgument, Unreadable
 
 
 class Codec(Protocol):
@@ -38,21 +38,37 @@ def _has_no_number(value: Any) -> bool:
     return isinstance(value, list | tuple | set) and any(map(_has_no_number, value))
 
 
+def _writes_no_number(value: Any) -> bool:
+    try:
+        return _has_no_number(msgspec.to_builtins(value))
+    except RecursionError as error:
+        raise InvalidArgument(f"the data cannot be written as JSON: {error}") from error
+
+
 class Json:
     """JSON, the default: readable everywhere."""
 
     def __init__(self) -> None:
         self._encode = msgspec.json.Encoder().encode
-        self.decode = msgspec.json.Decoder().decode
+        self._decode = msgspec.json.Decoder().decode
 
     def encode(self, value: Any) -> bytes:
         try:
             payload = self._encode(value)
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidArgument(f"the data cannot be written as JSON: {error}") from error
-        if b"null" in payload and _has_no_number(msgspec.to_builtins(value)):
+        if b"null" in payload and _writes_no_number(value):
             raise InvalidArgument("the data cannot be written as JSON: it has no NaN or infinity")
         return payload
+
+    def decode(self, payload: bytes) -> Any:
+        try:
+            return self._decode(payload)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise Unreadable("JSON", payload, str(error)) from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Json, ()
 
 
 class Msgpack:
@@ -60,13 +76,22 @@ class Msgpack:
 
     def __init__(self) -> None:
         self._encode = msgspec.msgpack.Encoder().encode
-        self.decode = msgspec.msgpack.Decoder().decode
+        self._decode = msgspec.msgpack.Decoder().decode
 
     def encode(self, value: Any) -> bytes:
         try:
             return self._encode(value)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise InvalidArgument(f"the data cannot be written as msgpack: {error}") from error
+
+    def decode(self, payload: bytes) -> Any:
+        try:
+            return self._decode(payload)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise Unreadable("msgpack", payload, str(error)) from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Msgpack, ()
 
 
 _NAMED: dict[str, type[Raw | Json | Msgpack]] = {"raw": Raw, "json": Json, "msgpack": Msgpack}

@@ -92,10 +92,10 @@ def _check_url(url: object) -> None:
         if scheme.endswith("+sentinel"):
             _sentinels(url, parse_url)
         elif scheme in SCHEMES:
-            parse_url(url)
+            ConnectionPool(**dict(parse_url(url))).make_connection()
     except InvalidArgument:
         raise
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise InvalidArgument(f"the URL cannot be read: {error}") from error
     if scheme not in SCHEMES:
         raise InvalidArgument(

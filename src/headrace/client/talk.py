@@ -6,6 +6,7 @@ and drive_async are the only code that has one.
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
 import time
@@ -230,6 +231,8 @@ def drive(wire: Wire, talk: Talk[T]) -> T:
 async def drive_async(wire: AsyncWire, talk: Talk[T]) -> T:
     """Carries out a talk, awaiting."""
     ears = []
+    task = asyncio.current_task()
+    cancellings = task.cancelling() if task else 0
     try:
         wish = next(talk)
         while True:
@@ -244,6 +247,9 @@ async def drive_async(wire: AsyncWire, talk: Talk[T]) -> T:
             else:
                 answer = None
                 await (wire.sleep(wish.seconds) if kind is Sleep else wire.refresh())
+            # Before Python 3.12 a cancellation can get lost below us: it is in force all the same.
+            if task and task.cancelling() > cancellings:
+                raise asyncio.CancelledError
             wish = talk.send(answer)
     except StopIteration as end:
         return cast(T, end.value)

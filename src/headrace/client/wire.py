@@ -31,6 +31,9 @@ Command = tuple[int, Words]
 Notice = tuple[str, bytes]
 Channels = tuple[tuple[int, str], ...]
 
+# Idle subscriptions that are kept, of a thread or of an awaiting client: each is a connection.
+EARS_KEPT = 16
+
 BROKEN = (RedisConnectionError, RedisTimeoutError, OSError)
 
 
@@ -116,8 +119,11 @@ class Wire:
 
     def keep(self, ear: Ear) -> None:
         """Keeps a subscription for the next wait of this thread on the same channels."""
+        ears: dict[Channels, Ear] = self._mine()["ears"]
         if not ear.broken:
-            self._mine()["ears"][ear.channels] = ear
+            ears[ear.channels] = ear
+        if len(ears) > EARS_KEPT:
+            ears.pop(next(iter(ears))).disconnect()
 
     def close(self) -> None:
         """Closes the connections of this thread and all idle ones."""
@@ -214,7 +220,7 @@ class AsyncWire:
 
     def __init__(self, topology: Topology[AsyncConnectionPool]) -> None:
         self._topology = topology
-        self._ears: dict[Channels, list[AsyncEar]] = {}
+        self._ears: list[AsyncEar] = []
 
     async def send(self, commands: Sequence[Command]) -> list[Any]:
         """Sends commands in order, those for one node in one go; a reply for each."""
@@ -248,10 +254,11 @@ class AsyncWire:
     async def listen(self, channels: Sequence[tuple[int, str]]) -> AsyncEar:
         """Subscribes to channels of shards; heard by the ear until it is closed."""
         wanted = tuple(channels)
-        idle = self._ears.setdefault(wanted, [])
-        while idle:
-            ear = idle.pop()
-            if not ear.broken:
+        while len(self._ears) > EARS_KEPT:
+            await self._ears.pop(0).disconnect()
+        for ear in self._ears:
+            if ear.channels == wanted and not ear.broken:
+                self._ears.remove(ear)
                 return ear
         ear = AsyncEar(wanted)
         await ear.subscribe(self._topology)
@@ -260,13 +267,12 @@ class AsyncWire:
     def keep(self, ear: AsyncEar) -> None:
         """Keeps a subscription for the next wait on the same channels."""
         if not ear.broken:
-            self._ears.setdefault(ear.channels, []).append(ear)
+            self._ears.append(ear)
 
     async def close(self) -> None:
         """Closes every connection."""
-        for idle in self._ears.values():
-            for ear in idle:
-                await ear.disconnect()
+        while self._ears:
+            await self._ears.pop().disconnect()
         for pool in self._topology.pools():
             await pool.disconnect()
 

@@ -236,19 +236,25 @@ def result(
     core = client.core
     text("id", job_id, core.limits.name)
     shard = core.shard_of(job_id)
-    call = build("result", lambda reply: reply, id=job_id, take=int(bool(take)))
+    taking = False
     until = None if wait is None else time.monotonic() + milliseconds("wait", wait) / 1000
     ear = None
     seen = False
     while True:
+        call = build("result", lambda reply: reply, id=job_id, take=int(taking))
         state, has_result, value, payload = yield from ask_one(core, shard, call)
         if has_result:
-            return Result(core.codec.decode(value), core.codec.decode(payload))
+            found = Result(core.codec.decode(value), core.codec.decode(payload))
+            if taking or not take:
+                return found
+            # It could be read, so it can be taken; what cannot be read stays where it is.
+            taking = True
+            continue
         left = SAFETY_POLL if until is None else until - time.monotonic()
         if state == b"failed":
             raise WrongState(job_id, "failed")
         if left <= 0 or state == b"complete" or (seen and not state):
-            raise NoResult(job_id) if state else JobNotFound(job_id)
+            raise NoResult(job_id, state.decode()) if state else JobNotFound(job_id)
         seen = bool(state)
         if ear is None or ear.broken:
             ear = yield Listen([core.channel(shard, "ended", "")])

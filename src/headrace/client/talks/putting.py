@@ -87,7 +87,11 @@ def options_of(
 
 def encoded(core: Core, value: Any) -> bytes:
     """A value as payload, if it is not too large."""
+    if isinstance(value, Put):
+        raise InvalidArgument("a Put is an item of put_many, not data; give put its options itself")
     payload = core.codec.encode(value)
+    if not isinstance(payload, bytes):
+        raise InvalidArgument(f"a codec makes bytes, this one made {type(payload).__name__}")
     if len(payload) > core.limits.payload:
         raise InvalidArgument(
             f"a payload may have {core.limits.payload} bytes, not {len(payload)}; put the data "
