@@ -13,6 +13,10 @@ from headrace import Client, HeadraceError, InvalidArgument, Unreadable
 from headrace.client.wire import EARS_KEPT
 
 
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 async def test_a_cancelled_pop_ends_whenever_it_is_cancelled(valkey_url: str) -> None:
     for turns in range(1, 30):
         async with await headrace.connect_async(valkey_url, namespace="cancelled") as hr:
@@ -27,18 +31,18 @@ async def test_a_cancelled_pop_ends_whenever_it_is_cancelled(valkey_url: str) ->
 
 def test_waiting_on_many_queues_keeps_few_connections(valkey_url: str) -> None:
     with headrace.connect(valkey_url, namespace="many") as hr:
-        before = len(list(Path("/proc/self/fd").iterdir()))
+        before = open_files()
         for number in range(5 * EARS_KEPT):
             hr.queue(f"queue-{number}").pop("w", wait=0.001)
-        assert len(list(Path("/proc/self/fd").iterdir())) <= before + EARS_KEPT + 2
+        assert open_files() <= before + EARS_KEPT + 2
 
 
 async def test_awaiting_on_many_queues_keeps_few_connections(valkey_url: str) -> None:
     async with await headrace.connect_async(valkey_url, namespace="many") as hr:
-        before = len(list(Path("/proc/self/fd").iterdir()))
+        before = open_files()
         for number in range(5 * EARS_KEPT):
             await hr.queue(f"queue-{number}").pop("w", wait=0.001)
-        assert len(list(Path("/proc/self/fd").iterdir())) <= before + EARS_KEPT + 2
+        assert open_files() <= before + EARS_KEPT + 2
 
 
 @pytest.mark.parametrize(

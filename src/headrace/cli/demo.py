@@ -41,7 +41,7 @@ def demo(*, directory: Directory = HERE, as_json: AsJson = False) -> None:
     """Show the life of a few jobs, also with a worker that dies, in about two seconds.
 
     It uses the embedded server, in a namespace of its own that is emptied first, and stops the
-    server at the end if it had to start it.
+    server at the end if it had to start it and nobody else has come to use it.
     """
     # Here, because the other commands do not wait for it to be loaded.
     from rich.console import Console  # noqa: PLC0415
@@ -57,13 +57,24 @@ def demo(*, directory: Directory = HERE, as_json: AsJson = False) -> None:
 
 @contextmanager
 def _server(directory: Path) -> Iterator[str]:
-    """The embedded server, which runs afterwards only if it ran before."""
+    """The embedded server, which runs afterwards only if it ran before or others use it by then."""
     ran_before = embedded.status(directory) is not None
     try:
         yield embedded.start(directory)
     finally:
-        if not ran_before:
+        if not ran_before and not _used_by_others(directory):
             embedded.stop(directory)
+
+
+def _used_by_others(directory: Path) -> bool:
+    from redis import Redis, RedisError  # noqa: PLC0415 - only here
+
+    status = embedded.status(directory)
+    if status is None:
+        return False
+    with suppress(RedisError), Redis.from_url(status.url) as server:
+        return int(server.info("clients")["connected_clients"]) > 1
+    return False
 
 
 def _say_what_next(console: Console) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from heapq import merge
-from itertools import islice
 from typing import Any
 
 from headrace.client.batches import Row, in_batches
@@ -13,6 +11,7 @@ from headrace.client.core import Core
 from headrace.client.talk import Hear, Listen, Talk, ask, ask_one
 from headrace.client.talks.ending import sole
 from headrace.client.talks.faces import ClientFace, QueueFace
+from headrace.client.talks.pages import ids_of_page, page_reader, still
 from headrace.client.talks.popping import SAFETY_POLL
 from headrace.client.talks.putting import new_nonce
 from headrace.client.values import Job, Page, Result, read_job
@@ -31,7 +30,8 @@ from headrace.engine.check import (
 from headrace.engine.states import STATES
 from headrace.errors import HeadraceError, InvalidArgument, JobNotFound, NoResult, WrongState
 
-MOST = 10**9
+# Types group failures, so there are few; a shard tells its most frequent ones.
+MOST_TYPES = 10_000
 
 
 def checked_rows(core: Core, ids: Sequence[str]) -> list[Row]:
@@ -132,7 +132,7 @@ def failures(client: ClientFace, *, offset: int = 0, count: int = 25) -> Talk[di
     core = client.core
     offset, count = page(offset, count)
     # What is frequent in all need not be on any shard, so every type of each is asked for.
-    call = build("failures", list, offset=0, count=MOST)
+    call = build("failures", list, offset=0, count=MOST_TYPES)
     totals: dict[str, int] = {}
     replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
     for reply in replies:
@@ -152,20 +152,20 @@ def _failed_page(
     client: ClientFace, failure: str, offset: int, count: int, *, oldest_first: bool
 ) -> Talk[Page]:
     core = client.core
+    if core.shards > 1:
+        total, ids = yield from ids_of_page(
+            core, "failures", failure, offset, count, newest_first=not oldest_first
+        )
+        return Page(total, still((yield from jobs(client, ids)), "failed"))
     call = build(
         "failed",
-        _page_reader(core),
+        page_reader(core),
         failure=failure,
-        offset=_first(core, offset),
-        count=_reach(core, offset, count),
+        offset=offset,
+        count=count,
         oldest_first=int(oldest_first),
     )
-    pages = yield from ask(core, [(shard, call) for shard in range(core.shards)])
-    return _merged(pages, offset, count, _when_failed, newest_first=not oldest_first)
-
-
-def _when_failed(one: Job) -> Any:
-    return one.failure.at if one.failure else one.put_at
+    return (yield from ask_one(core, 0, call))
 
 
 def queue_jobs(queue: QueueFace, state: str, *, offset: int = 0, count: int = 25) -> Talk[Page]:
@@ -173,56 +173,20 @@ def queue_jobs(queue: QueueFace, state: str, *, offset: int = 0, count: int = 25
     core = queue.core
     choice("state", state, STATES)
     offset, count = page(offset, count)
+    if core.shards > 1:
+        total, ids = yield from ids_of_page(
+            core,
+            state,
+            queue.name,
+            offset,
+            count,
+            newest_first=state in ("failed", "complete"),
+        )
+        return Page(total, still((yield from jobs(queue, ids)), state))
     call = build(
-        "jobs",
-        _page_reader(core),
-        queue=queue.name,
-        state=state,
-        offset=_first(core, offset),
-        count=_reach(core, offset, count),
+        "jobs", page_reader(core), queue=queue.name, state=state, offset=offset, count=count
     )
-    pages = yield from ask(core, [(shard, call) for shard in range(core.shards)])
-    newest_first = state in ("failed", "complete")
-    return _merged(pages, offset, count, _ORDERS[state], newest_first=newest_first)
-
-
-def _last_moment(one: Job) -> Any:
-    return one.history[-1].ended or one.put_at if one.history else one.put_at
-
-
-_ORDERS: dict[str, Any] = {
-    "waiting": lambda one: (one.priority, one.put_at),
-    "scheduled": lambda one: one.due,
-    "blocked": lambda one: one.put_at,
-    "running": lambda one: (one.expires is None, one.expires or one.put_at),
-    "failed": _when_failed,
-    "complete": _last_moment,
-}
-
-
-def _first(core: Core, offset: int) -> int:
-    # With several shards every one is asked for all up to the end of the page, then merged.
-    return offset if core.shards == 1 else 0
-
-
-def _reach(core: Core, offset: int, count: int) -> int:
-    return count if core.shards == 1 else offset + count
-
-
-def _page_reader(core: Core) -> Any:
-    def decode(reply: list[Any]) -> Page:
-        return Page(reply[0], [read_job(core.codec, described) for described in reply[1:]])
-
-    return decode
-
-
-def _merged(pages: list[Page], offset: int, count: int, order: Any, *, newest_first: bool) -> Page:
-    if len(pages) == 1:
-        return pages[0]
-    # Merged, not sorted: the order of each shard holds, so pages neither overlap nor leave out.
-    lines = [part.jobs for part in pages]
-    every = merge(*lines, key=order, reverse=newest_first)
-    return Page(sum(part.total for part in pages), list(islice(every, offset, offset + count)))
+    return (yield from ask_one(core, 0, call))
 
 
 def result(

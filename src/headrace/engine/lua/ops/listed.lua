@@ -1,0 +1,25 @@
+-- listed: a page of one of the sorted sets of a shard: ids with their scores, without the jobs; of
+-- waiting ones also when they were put, which orders equal priorities over shards.
+--
+-- args   role name newest_first:flag offset:int count:int
+-- uses   keys jobs
+-- reply  {how many there are, id, score, when it was put or 0, ...}
+
+local where = key(role, name)
+local found = redis.call(newest_first and 'ZREVRANGE' or 'ZRANGE', where, offset, offset + count - 1,
+  'WITHSCORES')
+local ids = {}
+for i = 1, #found, 2 do
+  ids[#ids + 1] = role == 'waiting' and string.sub(found[i], 17) or found[i]
+end
+if role == 'waiting' then
+  read_jobs(ids)
+end
+local reply = { redis.call('ZCARD', where) }
+for i, id in ipairs(ids) do
+  local job = known[id]
+  reply[3 * i - 1] = id
+  reply[3 * i] = found[2 * i]
+  reply[3 * i + 1] = job and job.put_at or 0
+end
+return reply
