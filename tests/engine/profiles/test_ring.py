@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-import msgspec
 import pytest
 
 import headrace
 from headrace import Client, JobNotFound, LeaseLost, Put, Queue, WrongState
+from headrace.engine.record import decode_record
 from headrace.testing import Clock, settable_clock
 from tests.dump import dump
 from tests.engine.hearing import commands, meanwhile, until_listened_to
@@ -195,7 +195,8 @@ async def test_both_kinds_of_client_share_one_format(hr: Client, ring: Queue, ur
     job_id = ring.put({"by": "one that blocks"})
     namespace = hr.core.namespace
     [packed] = hr.core.wire.send([(0, ("GET", hr.core.key(0, f"job:{job_id}")))])
-    assert msgspec.msgpack.decode(packed)[:2] == ["waiting", "round"]
+    record = decode_record(packed)
+    assert (record.state, record.queue) == ("waiting", "round")
 
     library = settable_clock()
     async with await headrace.connect_async(url, namespace=namespace, library=library) as other:
