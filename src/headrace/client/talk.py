@@ -45,7 +45,7 @@ FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Send:
     """Wants commands sent; is sent a reply or an error for each."""
 

@@ -29,7 +29,8 @@ Arg = str | bytes | int | float
 pack = msgspec.msgpack.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, as Send is not: one is made for every call, and freezing takes longer than making.
+@dataclass(slots=True)
 class Call(Generic[T]):
     """What is asked of one shard. Building one sends nothing."""
 
