@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import headrace
+from headrace.cli.demo import _server
 from headrace.client import embedded
 from headrace.client.scratch import scratch_directory
 from headrace.engine.events import KINDS
@@ -119,3 +120,22 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_1(here: Path) -> None:
 
 def test_wrong_usage_is_exit_code_2(here: Path) -> None:
     assert demo(here, "--sideways").returncode == 2
+
+
+def test_a_server_that_others_have_come_to_use_is_left_running(tmp_path: Path) -> None:
+    try:
+        with _server(tmp_path / "home") as url:
+            other = headrace.connect(url)
+        assert embedded.status(tmp_path / "home") is not None
+        other.queue("mail").put("still there")
+        other.close()
+
+        with _server(tmp_path / "home"):
+            pass
+        assert embedded.status(tmp_path / "home") is not None
+    finally:
+        embedded.stop(tmp_path / "home")
+
+    with _server(tmp_path / "home"):
+        pass
+    assert embedded.status(tmp_path / "home") is None
