@@ -1,0 +1,32 @@
+"""The refusals that a header declares are those the script can answer with."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from headrace.engine.call import job_refusal
+from headrace.engine.script import LIBRARY, operations, source
+from headrace.errors import JobNotFound
+
+CODE = re.compile(r"'([A-Z]+(?:_[A-Z]+)+|DONE)\b")
+NOT_OF_A_JOB = {"SESSION_ENDED", "SESSION_REQUIRED", "QUEUE_NOT_FOUND", "DONE", "NOT_FOUND"}
+
+
+@pytest.mark.parametrize("op", operations())
+def test_a_header_declares_what_its_script_refuses(op: str) -> None:
+    header = source(f"ops/{op}")
+    declared = set(header.errors)
+
+    assert set(CODE.findall(header.text)) <= declared | {"DONE"}
+    assert declared <= set(CODE.findall(LIBRARY[op].text))
+
+
+def test_every_declared_refusal_of_a_job_is_an_error_of_its_own() -> None:
+    codes = {code for op in operations() for code in source(f"ops/{op}").errors} - NOT_OF_A_JOB
+
+    kinds = {type(job_refusal("a", f"{code} running w".encode())) for code in codes}
+
+    assert JobNotFound not in kinds
+    assert len(kinds) == len(codes) == 3
