@@ -132,8 +132,7 @@ def test_a_job_without_a_limit_is_never_failed(
     hr: Client, queue: Queue, clock: Clock, profile: str
 ) -> None:
     queue.configure(profile=profile)
-    options = {"retries": None} if profile == "job" else {}
-    job_id = queue.put("poison", **options)
+    job_id = queue.put("poison", retries=None) if profile == "job" else queue.put("poison")
 
     for attempt in range(1, 51):
         serving(hr, "victim", queue)

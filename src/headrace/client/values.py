@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import msgspec
 
 from headrace.client.codec import Codec
+from headrace.client.given import UNSET, Unset
 from headrace.engine.check import Span
 from headrace.engine.moments import moment, moment_or_none
 from headrace.engine.record import Record, decode_record
@@ -16,16 +18,22 @@ from headrace.engine.record import Record, decode_record
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """One item of a put_many that has an id or options of its own; None is "as the call says"."""
+    """One item of a put_many that has an id or options of its own, otherwise as the call says."""
 
     data: Any
     id: str | None = None
     priority: float | None = None
-    tags: list[str] | None = None
+    tags: Iterable[str] | None = None
     delay: Span | None = None
-    retries: int | None = None
+    retries: int | Unset | None = UNSET
     start_within: Span | None = None
     result_ttl: Span | None = None
+    unique: bool | str = False
+    key: str | None = None
+    throttles: Iterable[str] | None = None
+    depends_on: Iterable[str] | None = None
+    if_dependency_fails: str | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

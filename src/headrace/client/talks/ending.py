@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 from headrace.client.batches import Row, in_batches
 from headrace.client.core import Core
+from headrace.client.given import new_nonce
 from headrace.client.talk import Talk, ask_one
 from headrace.client.talks.faces import ClientFace
-from headrace.client.talks.putting import encoded, new_nonce
+from headrace.client.talks.putting import encoded
 from headrace.engine.call import (
     Answer,
     Call,

@@ -8,12 +8,12 @@ from typing import Any
 
 from headrace.client.batches import Row, in_batches
 from headrace.client.core import Core
+from headrace.client.given import new_nonce
 from headrace.client.talk import Hear, Listen, Talk, ask, ask_one
 from headrace.client.talks.ending import sole
 from headrace.client.talks.faces import ClientFace, QueueFace
 from headrace.client.talks.pages import ids_of_page, page_reader, still
 from headrace.client.talks.popping import SAFETY_POLL
-from headrace.client.talks.putting import new_nonce
 from headrace.client.values import Job, Page, Result, read_job
 from headrace.engine.call import Answer, Call, build, each_state
 from headrace.engine.check import (

@@ -2,87 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from headrace.client.batches import in_batches
 from headrace.client.core import Core
+from headrace.client.given import UNSET, Unset, new_ids, new_nonce, options_of, settled_id, spare_id
 from headrace.client.talk import Talk, ask
 from headrace.client.talks.faces import QueueFace
 from headrace.client.values import Put
 from headrace.engine.call import Call, build, is_refusal, job_refusal, pack, packed
-from headrace.engine.check import (
-    Limits,
-    Span,
-    choice,
-    listed,
-    milliseconds,
-    number,
-    tags,
-    text,
-    whole,
-)
+from headrace.engine.check import Span, choice, listed
 from headrace.engine.profile import SETTINGS
-from headrace.engine.shard import beside
 from headrace.errors import HeadraceError, InvalidArgument
-
-ID_BYTES = 12
-MOST_RETRIES = 1_000_000
-
 
 # One job to be made: its id and data; and, if it has them, a spare id and options of its own.
 Item = tuple[str, bytes] | tuple[str, bytes, str, dict[str, Any] | None]
-
-
-class Unset:
-    """Tells "not given" from None."""
-
-    def __repr__(self) -> str:
-        return "unset"
-
-
-UNSET = Unset()
-
-
-def new_ids(count: int) -> Iterator[str]:
-    """Unguessable ids, cheap in bulk."""
-    text_of_all = os.urandom(ID_BYTES * count).hex()
-    width = 2 * ID_BYTES
-    return (text_of_all[at : at + width] for at in range(0, width * count, width))
-
-
-def new_nonce() -> str:
-    """What tells a call that is repeated from another one like it."""
-    return os.urandom(6).hex()
-
-
-def options_of(
-    limits: Limits,
-    priority: float | None,
-    tag_list: Iterable[str] | None,
-    delay: Span | None,
-    retries: int | Unset | None,
-    start_within: Span | None,
-    result_ttl: Span | None,
-) -> dict[str, Any]:
-    """The options of a put as the script reads them, checked."""
-    options: dict[str, Any] = {}
-    if priority is not None:
-        options["priority"] = number("priority", priority)
-    if tag_list is not None:
-        options["tags"] = tags(tag_list, limits)
-    if delay is not None:
-        options["delay"] = milliseconds("delay", delay)
-    if not isinstance(retries, Unset):
-        options["retries"] = (
-            False if retries is None else whole("retries", retries, 0, MOST_RETRIES)
-        )
-    if start_within is not None:
-        options["start_within"] = milliseconds("start_within", start_within)
-    if result_ttl is not None:
-        options["result_ttl"] = milliseconds("result_ttl", result_ttl)
-    return options
 
 
 def encoded(core: Core, value: Any) -> bytes:
@@ -111,6 +46,12 @@ def put(
     retries: int | Unset | None = UNSET,
     start_within: Span | None = None,
     result_ttl: Span | None = None,
+    unique: bool | str = False,
+    key: str | None = None,
+    throttles: Iterable[str] | None = None,
+    depends_on: Iterable[str] | None = None,
+    if_dependency_fails: str | None = None,
+    group: str | None = None,
     on_exists: str | None = None,
 ) -> Talk[str]:
     """Makes a job of data and returns its id; lower priorities run sooner.
@@ -118,18 +59,37 @@ def put(
     An id that exists is moved here, replaced where it waits, rejected with JobExists, or put
     beside the other as a duplicate, as on_exists says (default: the queue's own, which is move).
     A job not started within start_within expires; retries=None is without limit.
+
+    Of equal `unique` (a text, or True for the data itself) the queue has one at a time. Jobs of
+    one `key` share its limits and turns, jobs of a throttle its limits. A job with depends_on is
+    blocked until those are complete, and if_dependency_fails says what becomes of it otherwise;
+    `group` makes it a member of a group.
     """
     core = queue.core
     _check_policy(on_exists)
     payload = encoded(core, data)
-    options = options_of(core.limits, priority, tags, delay, retries, start_within, result_ttl)
+    options = options_of(
+        core.limits,
+        payload,
+        priority=priority,
+        tags=tags,
+        delay=delay,
+        retries=retries,
+        start_within=start_within,
+        result_ttl=result_ttl,
+        unique=unique,
+        key=key,
+        throttles=throttles,
+        depends_on=depends_on,
+        if_dependency_fails=if_dependency_fails,
+        group=group,
+    )
+    job_id = settled_id(core, id, options)
     if id is None:
-        job_id = os.urandom(ID_BYTES).hex()
         item: Item = (job_id, payload)
         nonce = ""
     else:
-        job_id = text("id", id, core.limits.name)
-        item = (job_id, payload, _spare(core, job_id), None)
+        item = (job_id, payload, spare_id(core, job_id), None)
         nonce = new_nonce()
     call = _put_call(queue.name, [item], packed(options), on_exists, nonce)
     [[answer]] = yield from ask(core, [(core.shard_of(job_id), call)])
@@ -148,6 +108,12 @@ def put_many(
     retries: int | Unset | None = UNSET,
     start_within: Span | None = None,
     result_ttl: Span | None = None,
+    unique: bool | str = False,
+    key: str | None = None,
+    throttles: Iterable[str] | None = None,
+    depends_on: Iterable[str] | None = None,
+    if_dependency_fails: str | None = None,
+    group: str | None = None,
     on_exists: str | None = None,
 ) -> Talk[list[str]]:
     """Makes a job of each item, a few hundred in a round trip, and returns their ids in order.
@@ -157,13 +123,26 @@ def put_many(
     """
     core = queue.core
     _check_policy(on_exists)
-    shared = packed(
-        options_of(core.limits, priority, tags, delay, retries, start_within, result_ttl)
+    shared = options_of(
+        core.limits,
+        None,
+        priority=priority,
+        tags=tags,
+        delay=delay,
+        retries=retries,
+        start_within=start_within,
+        result_ttl=result_ttl,
+        key=key,
+        throttles=throttles,
+        depends_on=depends_on,
+        if_dependency_fails=if_dependency_fails,
+        group=group,
     )
-    rows, named = _rows(core, items)
+    rows, named = _rows(core, items, shared, unique=unique)
     nonce = new_nonce() if named else ""
+    packed_options = packed(shared)
     answers = yield from in_batches(
-        core, rows, lambda part: _put_call(queue.name, part, shared, on_exists, nonce)
+        core, rows, lambda part: _put_call(queue.name, part, packed_options, on_exists, nonce)
     )
     for answer in answers:
         if isinstance(answer, HeadraceError):
@@ -171,51 +150,54 @@ def put_many(
     return answers  # type: ignore[return-value]  # the errors have just been ruled out
 
 
-def _rows(core: Core, items: Iterable[Any]) -> tuple[list[Item], bool]:
+def _rows(
+    core: Core, items: Iterable[Any], shared: dict[str, Any], *, unique: bool | str
+) -> tuple[list[Item], bool]:
     every = listed("items", items, "data")
-    limits = core.limits
+    if isinstance(unique, str):
+        raise InvalidArgument(
+            "many jobs do not share a unique value: unique=True, or Put(unique=...)"
+        )
+    plain = not unique and (core.shards == 1 or not shared)
     named = False
     rows: list[Item] = []
     for job_id, item in zip(new_ids(len(every)), every, strict=True):
-        if not isinstance(item, Put):
+        if plain and not isinstance(item, Put):
             rows.append((job_id, encoded(core, item)))
             continue
-        own_id, spare = job_id, ""
-        if item.id is not None:
-            own_id = text("id", item.id, limits.name)
-            spare = _spare(core, own_id)
-            named = True
-        retries = UNSET if item.retries is None else item.retries
-        own = options_of(
-            limits,
-            item.priority,
-            item.tags,
-            item.delay,
-            retries,
-            item.start_within,
-            item.result_ttl,
-        )
-        rows.append((own_id, encoded(core, item.data), spare, own))
+        put_item = item if isinstance(item, Put) else Put(item)
+        row = _row(core, put_item, job_id, shared, unique=unique)
+        named = named or put_item.id is not None
+        rows.append(row)
     return rows, named
+
+
+def _row(core: Core, item: Put, new_id: str, shared: dict[str, Any], *, unique: bool) -> Item:
+    payload = encoded(core, item.data)
+    own = options_of(
+        core.limits,
+        payload,
+        priority=item.priority,
+        tags=item.tags,
+        delay=item.delay,
+        retries=item.retries,
+        start_within=item.start_within,
+        result_ttl=item.result_ttl,
+        unique=item.unique or unique,
+        key=item.key,
+        throttles=item.throttles,
+        depends_on=item.depends_on,
+        if_dependency_fails=item.if_dependency_fails,
+        group=item.group,
+    )
+    job_id = settled_id(core, item.id, {**shared, **own}, new_id)
+    return job_id, payload, spare_id(core, job_id) if item.id is not None else "", own
 
 
 def _others(items: Sequence[Item]) -> bytes:
     if all(len(item) == 2 for item in items):
         return b""
     return pack([(item[2], item[3] or None) if len(item) == 4 else ("", None) for item in items])
-
-
-def _spare(core: Core, job_id: str) -> str:
-    """An id for a duplicate, on the same shard. Braces in the wrong places cannot be put in braces,
-    and a long name has no room for them: then what fits is found by trying.
-    """
-    longest = core.limits.name
-    nonce = new_nonce()
-    begins = job_id.encode()[: longest - len(nonce) - 1].decode(errors="ignore")
-    spare = beside(job_id, nonce)
-    while len(spare.encode()) > longest or core.shard_of(spare) != core.shard_of(job_id):
-        spare = f"{begins}~{new_nonce()}"
-    return spare
 
 
 def _check_policy(on_exists: str | None) -> None:

@@ -1,6 +1,6 @@
 -- complete_job: a running job ends well.
 --
--- uses   now settings jobs emit move books observe notices finishers retain results
+-- uses   now settings jobs emit move books observe notices finishers retain results over
 -- later  move_on
 
 local completed_in = {}
@@ -21,6 +21,7 @@ local function complete_job(job, given, next_queue, delay)
   end
   emit('completed', job, nil, run)
   leave(job)
+  over(job, 'completed')
   job.ended = now
   tell_ended(job.id)
   local limits = settings(queue)

@@ -1,6 +1,6 @@
 -- fail_job: a job is set aside as failed, listed by type until it is retried, moved or cancelled.
 --
--- uses   now emit history move jobs observe notices failure_list
+-- uses   now emit history move jobs observe notices failure_list over
 
 local MESSAGE_IN_EVENT = 1024
 
@@ -12,6 +12,7 @@ local function fail_job(job, kind, message, reason)
   remember(job, 'failed', kind, message)
   unlist_failure(job)
   leave(job)
+  over(job, 'failed')
   set_extra(job, 'failure', { kind, message, now, job.worker })
   job.worker = ''
   job.since = now

@@ -1,6 +1,6 @@
 -- grant: a job goes to a worker under a new lease, or for good where popping removes it.
 --
--- uses   keys now settings emit move jobs observe books places
+-- uses   keys now settings emit move jobs observe books places over
 
 local function start_in_time(job)
   lift(AGENDA, 'start:' .. job.id)
@@ -21,6 +21,7 @@ local function grant(job, known_member, worker, secret, deadline, waited)
   emit('popped', job, waited)
   if settings(job.queue).removes == 1 then
     emit('completed', job, nil, 0)
+    over(job, 'completed')
     book(job.queue, 'complete', 1)
     book(job.queue, 'pruned', 1)
     forget(job)

@@ -1,73 +1,20 @@
 -- put_any: a put in its general form: jobs with options, with given ids, of a new queue, repeated.
 --
--- uses   keys now settings jobs emit join places commit
+-- uses   jobs make commit
 
-local limits = settings(queue)
-
-local function option(own, name)
-  if own and own[name] ~= nil then
-    return own[name]
+-- What a job is given: the options of the call, and its own before them.
+local function given_to(own)
+  if not own or not options then
+    return own or options
   end
-  return options and options[name]
-end
-
-local function apply_options(job, own)
-  job.priority = option(own, 'priority') or job.priority
-  local tags = option(own, 'tags')
-  if tags then
-    set_extra(job, 'tags', #tags > 0 and tags or nil)
+  local given = {}
+  for name, value in pairs(options) do
+    given[name] = value
   end
-  local retries = option(own, 'retries')
-  if retries ~= nil then
-    job.retries = retries
-    job.remaining = retries
+  for name, value in pairs(own) do
+    given[name] = value
   end
-  local result_ttl = option(own, 'result_ttl')
-  if result_ttl then
-    set_extra(job, 'result_ttl', result_ttl)
-  end
-  local start_within = option(own, 'start_within')
-  if start_within then
-    set_extra(job, 'start_by', now + start_within)
-    place(AGENDA, 'start:' .. job.id, now + start_within)
-  end
-end
-
-local function apply(job, own, data)
-  if extra(job, 'start_by') then
-    lift(AGENDA, 'start:' .. job.id)
-    set_extra(job, 'start_by', nil)
-  end
-  if own or options then
-    apply_options(job, own)
-  end
-  if nonce ~= '' or job.extra then
-    set_extra(job, 'by', nonce ~= '' and nonce or nil)
-  end
-  set_data(job, data)
-end
-
-local function put_event(job, data, more)
-  if #data > limits.event_data then
-    more = more or {}
-    more[#more + 1] = 'left_out'
-    more[#more + 1] = #data
-    data = ''
-  end
-  local tags = extra(job, 'tags')
-  if tags then
-    more = more or {}
-    more[#more + 1] = 'tags'
-    more[#more + 1] = cjson.encode(tags)
-  end
-  return emit('put', job, nil, nil, data, more)
-end
-
-local function make(id, data, own)
-  local job = new_job(id, queue, limits.retries)
-  local delay = option(own, 'delay') or 0
-  apply(job, own, data)
-  join(job, queue, put_event(job, data, delay > 0 and { 'delay', delay } or nil), delay)
+  return given
 end
 
 -- later  existing
@@ -86,12 +33,14 @@ return function()
     if others then
       spare, own = others[at][1], others[at][2]
     end
+    local given = given_to(own)
+    local into = given and given.queue or queue
     if again and spare and read_job(spare) then
       answers[at] = 2
     elseif job then
-      answers[at] = existing(job, spare, data, own)
+      answers[at] = existing(job, into, spare, data, given)
     else
-      make(id, data, own)
+      make(into, id, data, given, nonce)
       answers[at] = 1
     end
   end

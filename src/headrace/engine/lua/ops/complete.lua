@@ -5,7 +5,7 @@
 -- args   next_queue:optional delay:int
 -- each   id token given
 -- flags  allow-oom
--- uses   keys now defaults setting fast short_way stats
+-- uses   keys now defaults setting fast short_way stats ties
 -- reply  how many if all are complete, else for each its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
@@ -33,7 +33,7 @@ local found, queue, worker = {}, nil, nil
 for i = 1, #ids do
   local job = packed[i] and string.sub(packed[i], 1, #RUNNING) == RUNNING
     and cmsgpack.unpack(packed[i])
-  if not job or job.token ~= tokens[i]
+  if not job or job.token ~= tokens[i] or job.extra and has_ties(job.extra)
     or job.queue ~= (queue or job.queue) or job.worker ~= (worker or job.worker) then
     return complete_any()
   end

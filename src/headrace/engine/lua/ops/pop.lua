@@ -3,7 +3,7 @@
 --
 -- args   queue worker secret count:int lease:int
 -- flags  allow-oom
--- uses   keys now defaults setting fast short_way stats
+-- uses   keys now defaults setting fast short_way stats ties
 -- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
@@ -48,7 +48,7 @@ end
 local packed = redis.call('MGET', unpack(job_keys))
 for i = 1, #packed do
   local job = packed[i] and cmsgpack.unpack(packed[i])
-  if not job or job.data == false or job.extra and job.extra.start_by then
+  if not job or job.data == false or job.extra and has_ties(job.extra) then
     return pop_any()
   end
   packed[i] = job

@@ -1,0 +1,162 @@
+"""What a job is given when it is put: its id and its options, checked, as scripts read them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import Any
+
+from headrace.client.core import Core
+from headrace.engine.check import (
+    Limits,
+    choice,
+    listed,
+    milliseconds,
+    number,
+    tags,
+    text,
+    whole,
+)
+from headrace.engine.shard import beside
+from headrace.errors import InvalidArgument
+
+ID_BYTES = 12
+DIGEST_BYTES = 16
+MOST_RETRIES = 1_000_000
+MOST_DEPENDENCIES = 1000
+MOST_THROTTLES = 8
+IF_FAILS = ("wait", "run", "cancel", "fail")
+
+Check = Callable[[Any, Limits, bytes | None], Any]
+
+
+class Unset:
+    """Tells "not given" from None."""
+
+    def __repr__(self) -> str:
+        return "unset"
+
+
+UNSET = Unset()
+
+
+def new_ids(count: int) -> Iterator[str]:
+    """Unguessable ids, cheap in bulk."""
+    text_of_all = os.urandom(ID_BYTES * count).hex()
+    width = 2 * ID_BYTES
+    return (text_of_all[at : at + width] for at in range(0, width * count, width))
+
+
+def new_nonce() -> str:
+    """What tells a call that is repeated from another one like it."""
+    return os.urandom(6).hex()
+
+
+def options_of(limits: Limits, payload: bytes | None, /, **given: Any) -> dict[str, Any]:
+    """The options of a put as the script reads them; those that were not given are left out."""
+    options: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is not NOT_GIVEN.get(name):
+            options[WIRE_NAMES.get(name, name)] = CHECKS[name](value, limits, payload)
+    return options
+
+
+def _span(name: str) -> Check:
+    return lambda value, _limits, _payload: milliseconds(name, value)
+
+
+def _name(name: str) -> Check:
+    return lambda value, limits, _payload: text(name, value, limits.name)
+
+
+def _names(name: str, one: str, most: int) -> Check:
+    def check(value: Any, limits: Limits, _payload: bytes | None) -> list[str]:
+        found = sorted({text(one, each, limits.name) for each in listed(name, value, "str")})
+        if len(found) > most:
+            raise InvalidArgument(f"{name} may name {most}, not {len(found)}")
+        return found
+
+    return check
+
+
+def _retries(value: Any, _limits: Limits, _payload: bytes | None) -> int | bool:
+    return False if value is None else whole("retries", value, 0, MOST_RETRIES)
+
+
+def _unique(value: Any, limits: Limits, payload: bytes | None) -> str:
+    if value is True:
+        return blake2b(payload or b"", digest_size=DIGEST_BYTES).hexdigest()
+    return text("unique", value, limits.name)
+
+
+# What stands for "not given", where it is not None.
+NOT_GIVEN: dict[str, Any] = {"retries": UNSET, "unique": False}
+WIRE_NAMES = {"if_dependency_fails": "if_fails"}
+CHECKS: dict[str, Check] = {
+    "priority": lambda value, _limits, _payload: number("priority", value),
+    "tags": lambda value, limits, _payload: tags(value, limits),
+    "delay": _span("delay"),
+    "retries": _retries,
+    "start_within": _span("start_within"),
+    "result_ttl": _span("result_ttl"),
+    "unique": _unique,
+    "key": _name("key"),
+    "throttles": _names("throttles", "a throttle", MOST_THROTTLES),
+    "depends_on": _names("depends_on", "an id", MOST_DEPENDENCIES),
+    "if_dependency_fails": lambda value, _limits, _payload: choice(
+        "if_dependency_fails", value, IF_FAILS
+    ),
+    "group": _name("group"),
+}
+
+
+def settled_id(
+    core: Core, given: str | None, options: dict[str, Any], new_id: str | None = None
+) -> str:
+    """The id of a job: the one it was given, else a new one that lives where the job must."""
+    if given is not None:
+        text("id", given, core.limits.name)
+    if core.shards == 1 or not options:
+        return given or new_id or os.urandom(ID_BYTES).hex()
+    anchors = _anchors(options)
+    if given is not None:
+        anchors.insert(0, (f"id {given!r}", given))
+    if not anchors:
+        return new_id or os.urandom(ID_BYTES).hex()
+    check_together(core, anchors)
+    return given or spare_id(core, anchors[0][1])
+
+
+def _anchors(options: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a job must live with on one shard, each in words and as what is hashed."""
+    found = [(f"dependency {job_id!r}", job_id) for job_id in options.get("depends_on", ())]
+    return found + [
+        (f"{what} {options[what]!r}", options[what])
+        for what in ("group", "key", "unique")
+        if what in options
+    ]
+
+
+def check_together(core: Core, anchors: list[tuple[str, str]]) -> None:
+    """Raises unless all of these live on one shard."""
+    first, anchor = anchors[0]
+    for other, hashed in anchors[1:]:
+        if core.shard_of(hashed) != core.shard_of(anchor):
+            raise InvalidArgument(
+                f"{first} and {other} live on different shards, and what is done to a job is done "
+                f"on one; give them a shared part in braces: '{{order-7}}a' and '{{order-7}}b'"
+            )
+
+
+def spare_id(core: Core, name: str) -> str:
+    """A new id on the shard of a name. Braces in the wrong places cannot be put in braces, and a
+    long name has no room for them: then what fits is found by trying.
+    """
+    longest = core.limits.name
+    nonce = new_nonce()
+    begins = name.encode()[: longest - len(nonce) - 1].decode(errors="ignore")
+    spare = beside(name, nonce)
+    while len(spare.encode()) > longest or core.shard_of(spare) != core.shard_of(name):
+        spare = f"{begins}~{new_nonce()}"
+    return spare

@@ -1,0 +1,65 @@
+-- make: a job comes into being, with what it was given: its options.
+--
+-- uses   keys now settings jobs emit join places
+
+local function apply_options(job, given)
+  job.priority = given.priority or job.priority
+  local tags = given.tags
+  if tags then
+    set_extra(job, 'tags', #tags > 0 and tags or nil)
+  end
+  if given.retries ~= nil then
+    job.retries = given.retries
+    job.remaining = given.retries
+  end
+  if given.result_ttl then
+    set_extra(job, 'result_ttl', given.result_ttl)
+  end
+  if given.start_within then
+    set_extra(job, 'start_by', now + given.start_within)
+    place(AGENDA, 'start:' .. job.id, now + given.start_within)
+  end
+end
+
+local function apply(job, data, given, by)
+  if extra(job, 'start_by') then
+    lift(AGENDA, 'start:' .. job.id)
+    set_extra(job, 'start_by', nil)
+  end
+  if given then
+    apply_options(job, given)
+  end
+  if by ~= '' or job.extra then
+    set_extra(job, 'by', by ~= '' and by or nil)
+  end
+  set_data(job, data)
+end
+
+local function put_event(job, data, more)
+  if #data > settings(job.queue).event_data then
+    more = more or {}
+    more[#more + 1] = 'left_out'
+    more[#more + 1] = #data
+    data = ''
+  end
+  local tags = extra(job, 'tags')
+  if tags then
+    more = more or {}
+    more[#more + 1] = 'tags'
+    more[#more + 1] = cjson.encode(tags)
+  end
+  return emit('put', job, nil, nil, data, more)
+end
+
+local function make(queue, id, data, given, by, more)
+  local job = new_job(id, queue, settings(queue).retries)
+  local delay = given and given.delay or 0
+  if delay > 0 then
+    more = more or {}
+    more[#more + 1] = 'delay'
+    more[#more + 1] = delay
+  end
+  apply(job, data, given, by)
+  join(job, queue, put_event(job, data, more), delay)
+  return job
+end

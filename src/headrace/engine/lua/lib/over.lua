@@ -1,0 +1,6 @@
+-- over: what follows when a job has come to an end: completed, failed, cancelled or expired. It has
+-- left its state and still has its record.
+
+local function over(job, outcome)
+  return job, outcome
+end
