@@ -18,7 +18,7 @@ from tests.conftest import KINDS
 from tests.docs.pages import ROOT, blocks
 
 PAGE = ROOT / "docs" / "operations.md"
-SENT_BY_CLIENTS = "evalsha script|load info cluster|slots ssubscribe xrange xread"
+SENT_BY_CLIENTS = "evalsha script|load info cluster|slots ssubscribe ping xrange xread"
 NAMESPACE = "shop"
 
 

@@ -10,9 +10,16 @@ import hiredis
 from redis.connection import Connection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import InvalidResponse
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
+BROKEN = (RedisConnectionError, RedisTimeoutError, OSError)
 READ_AT_ONCE = 65536
 _NOT_YET = object()
+
+
+def closed_by_server() -> RedisConnectionError:
+    """What the end of a stream means."""
+    return RedisConnectionError("the server closed the connection")
 
 
 class Line:
@@ -60,7 +67,7 @@ class Line:
     def _feed(self) -> None:
         data = self._socket.recv(READ_AT_ONCE)
         if not data:
-            raise RedisConnectionError("the server closed the connection")
+            raise closed_by_server()
         self._reader.feed(data)
 
     def close(self) -> None:

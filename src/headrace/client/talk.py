@@ -28,7 +28,8 @@ from redis.exceptions import (
     TryAgainError,
 )
 
-from headrace.client.wire import BROKEN, AsyncWire, Command, Unreachable, Wire
+from headrace.client.line import BROKEN
+from headrace.client.wire import AsyncWire, Command, Unreachable, Wire
 from headrace.engine.call import Call
 from headrace.errors import ScriptError, ServerUnavailable
 
@@ -66,9 +67,10 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True)
 class Listen:
-    """Wants an ear on channels, each with its shard."""
+    """Wants an ear on channels, each with its shard; one that is held outlives the talk."""
 
     channels: list[tuple[int, str]]
+    hold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def _recover(core: Core, calls: Sequence[tuple[int, Call[Any]]], replies: list[A
         if loaded or len(missing) < len(unanswered):
             if time.monotonic() + pause > deadline:
                 some_done = any(again) or len(unanswered) < len(replies)
-                raise _unavailable(replies[unanswered[0]], maybe_done=some_done)
+                raise unavailable(replies[unanswered[0]], maybe_done=some_done)
             yield Sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - only spreads the load
             pause = min(2 * pause, LONGEST_PAUSE)
             yield Refresh()
@@ -157,10 +159,11 @@ def _fault(core: Core, call: Call[Any], error: Exception) -> Exception:
     line = re.search(r"user_script:(\d+)", str(error))
     if line and type(error) is ResponseError:
         return ScriptError(call.op, core.library[call.op].locate(int(line[1])), str(error))
-    return _refused(error)
+    return refused(error)
 
 
-def _refused(error: Exception) -> ServerUnavailable:
+def refused(error: Exception) -> ServerUnavailable:
+    """The error for what will not be over in a moment."""
     if isinstance(error.cause if isinstance(error, Unreachable) else error, REFUSED):
         return ServerUnavailable(
             f"the server does not let us in ({error}): check the user and the password in the URL",
@@ -171,7 +174,8 @@ def _refused(error: Exception) -> ServerUnavailable:
     )
 
 
-def _unavailable(error: Exception, *, maybe_done: bool) -> ServerUnavailable:
+def unavailable(error: Exception, *, maybe_done: bool) -> ServerUnavailable:
+    """The error for a server that did not answer in time."""
     about = str(error) if isinstance(error, Unreachable) else f"{type(error).__name__}: {error}"
     if maybe_done:
         advice = "The call may have been carried out; look before you make it again"
@@ -195,9 +199,9 @@ def raw(core: Core, commands: list[Command]) -> Talk[list[Any]]:
             return cast(list[Any], replies)
         for error in errors:
             if not passes(error):
-                raise _refused(error) from error
+                raise refused(error) from error
         if time.monotonic() + pause > deadline:
-            raise _unavailable(errors[0], maybe_done=False)
+            raise unavailable(errors[0], maybe_done=False)
         yield Sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
         yield Refresh()
@@ -216,7 +220,7 @@ def drive(wire: Wire, talk: Talk[T]) -> T:
                 answer = wish.ear.hear(wish.seconds)
             elif kind is Listen:
                 answer = wire.listen(wish.channels)
-                ears.append(answer)
+                wire.hold(answer) if wish.hold else ears.append(answer)
             else:
                 answer = None
                 wire.sleep(wish.seconds) if kind is Sleep else wire.refresh()
@@ -243,7 +247,7 @@ async def drive_async(wire: AsyncWire, talk: Talk[T]) -> T:
                 answer = await wish.ear.hear(wish.seconds)
             elif kind is Listen:
                 answer = await wire.listen(wish.channels)
-                ears.append(answer)
+                wire.hold(answer) if wish.hold else ears.append(answer)
             else:
                 answer = None
                 await (wire.sleep(wish.seconds) if kind is Sleep else wire.refresh())

@@ -8,33 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import os
-import selectors
 import threading
 import time
 from collections.abc import Callable, Sequence
-from socket import socket
 from typing import Any, cast
+from weakref import WeakSet
 
 import hiredis
 from redis.asyncio.connection import Connection as AsyncConnection
 from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
 from redis.connection import Connection, ConnectionPool
-from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
-from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from headrace.client.line import Line
+from headrace.client.ear import AsyncEar, Channels, Ear
+from headrace.client.line import BROKEN, Line
 from headrace.client.topology import Address, Topology
 
 Words = tuple[str | bytes | int | float, ...]
 Command = tuple[int, Words]
-Notice = tuple[str, bytes]
-Channels = tuple[tuple[int, str], ...]
 
 # Idle subscriptions that are kept, of a thread or of an awaiting client: each is a connection.
 EARS_KEPT = 16
-
-BROKEN = (RedisConnectionError, RedisTimeoutError, OSError)
 
 
 class Unreachable(Exception):
@@ -59,29 +53,13 @@ def _packed(commands: list[Words]) -> bytes:
     return b"".join([hiredis.pack_command(cast(Any, words)) for words in commands])
 
 
-def _subscriptions(names: Sequence[str]) -> list[tuple[str, str]]:
-    # One each: channels of several slots are refused together, also where one node has them all.
-    return [("SSUBSCRIBE", name) for name in names]
-
-
-class Deaf(Exception):
-    """The server has ended the subscription: the shard has moved to another node."""
-
-
-def _notices(message: Any) -> list[Notice]:
-    if message[0] == b"sunsubscribe":
-        raise Deaf
-    if message[0] == b"smessage":
-        return [(message[1].decode(), message[2])]
-    return []
-
-
 class Wire:
     """The blocking wire. Each thread has its own connection to each node it talks to."""
 
     def __init__(self, topology: Topology[ConnectionPool]) -> None:
         self._topology = topology
         self._local = threading.local()
+        self._held: WeakSet[Ear] = WeakSet()
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
         """Sends commands in order, those for one node in one go; a reply for each."""
@@ -117,6 +95,10 @@ class Wire:
             ear = Ear(self._topology, wanted)
         return ear
 
+    def hold(self, ear: Ear) -> None:
+        """Lets an ear be used beyond the end of its talk, until it is ended or we are closed."""
+        self._held.add(ear)
+
     def keep(self, ear: Ear) -> None:
         """Keeps a subscription for the next wait of this thread on the same channels."""
         ears: dict[Channels, Ear] = self._mine()["ears"]
@@ -126,7 +108,9 @@ class Wire:
             ears.pop(next(iter(ears))).disconnect()
 
     def close(self) -> None:
-        """Closes the connections of this thread and all idle ones."""
+        """Closes the connections of this thread and all idle ones; ends what is listened to."""
+        for ear in list(self._held):
+            ear.end()
         mine = self._mine()
         for ear in mine["ears"].values():
             ear.disconnect()
@@ -161,66 +145,13 @@ class Wire:
         return line.exchange(_packed(commands), len(commands))
 
 
-class Ear:
-    """What a blocking waiter hears. Broken means that notices may have been missed."""
-
-    def __init__(
-        self,
-        topology: Topology[ConnectionPool],
-        channels: Channels,
-    ) -> None:
-        self.broken = False
-        self.channels = channels
-        self._connections: list[Connection] = []
-        for address, names in topology.channels_by_node(channels).items():
-            connection = cast(Connection, topology.pool(address).make_connection())
-            self._connections.append(connection)
-            try:
-                connection.connect()
-                connection.send_packed_command(connection.pack_commands(_subscriptions(names)))
-                for _ in names:
-                    connection.read_response(timeout=5)
-            except (*BROKEN, RedisError):
-                self.disconnect()
-                return
-
-    def hear(self, timeout: float) -> list[Notice]:
-        """The notices that came within timeout seconds; returns with the first."""
-        heard = self._pending()
-        if heard or self.broken:
-            return heard
-        with selectors.DefaultSelector() as selector:
-            for connection in self._connections:
-                heard_on = cast(socket, connection._sock)  # noqa: SLF001
-                selector.register(heard_on, selectors.EVENT_READ)
-            selector.select(timeout)
-        return self._pending()
-
-    def _pending(self) -> list[Notice]:
-        heard: list[Notice] = []
-        try:
-            for connection in self._connections:
-                while connection.can_read(timeout=0):
-                    heard += _notices(connection.read_response())
-        except (*BROKEN, RedisError, Deaf):
-            self.disconnect()
-        except BaseException:
-            self.disconnect()
-            raise
-        return heard
-
-    def disconnect(self) -> None:
-        self.broken = True
-        for connection in self._connections:
-            connection.disconnect()
-
-
 class AsyncWire:
     """The awaiting wire: connections are taken from redis-py's pool for one exchange."""
 
     def __init__(self, topology: Topology[AsyncConnectionPool]) -> None:
         self._topology = topology
         self._ears: list[AsyncEar] = []
+        self._held: set[AsyncEar] = set()
 
     async def send(self, commands: Sequence[Command]) -> list[Any]:
         """Sends commands in order, those for one node in one go; a reply for each."""
@@ -269,8 +200,14 @@ class AsyncWire:
         if not ear.broken:
             self._ears.append(ear)
 
+    def hold(self, ear: AsyncEar) -> None:
+        """Lets an ear be used beyond the end of its talk, until it is ended or we are closed."""
+        self._held = {held for held in self._held if not held.broken} | {ear}
+
     async def close(self) -> None:
-        """Closes every connection."""
+        """Closes every connection; ends what is listened to."""
+        while self._held:
+            await self._held.pop().end()
         while self._ears:
             await self._ears.pop().disconnect()
         for pool in self._topology.pools():
@@ -300,61 +237,3 @@ class AsyncWire:
         finally:
             await pool.release(connection)
         return replies
-
-
-class AsyncEar:
-    """What an awaiting waiter hears. Broken means that notices may have been missed."""
-
-    def __init__(self, channels: Channels) -> None:
-        self.broken = False
-        self.channels = channels
-        self._connections: list[AsyncConnection] = []
-        self._reads: dict[asyncio.Task[Any], AsyncConnection] = {}
-
-    async def subscribe(self, topology: Topology[AsyncConnectionPool]) -> None:
-        for address, names in topology.channels_by_node(self.channels).items():
-            connection = cast(AsyncConnection, topology.pool(address).make_connection())
-            self._connections.append(connection)
-            try:
-                await connection.connect()
-                await connection.send_packed_command(
-                    connection.pack_commands(_subscriptions(names))
-                )
-                for _ in names:
-                    await connection.read_response(timeout=5)
-            except (*BROKEN, RedisError):
-                await self.disconnect()
-                return
-        for connection in self._connections:
-            self._read_from(connection)
-
-    def _read_from(self, connection: AsyncConnection) -> None:
-        read = connection.read_response(timeout=None)
-        self._reads[asyncio.ensure_future(read)] = connection
-
-    async def hear(self, timeout: float) -> list[Notice]:  # noqa: ASYNC109 - the wire's signature
-        """The notices that came within timeout seconds; returns with the first."""
-        if self.broken or not self._reads:
-            return []
-        done, _ = await asyncio.wait(
-            self._reads, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
-        )
-        heard: list[Notice] = []
-        for read in done:
-            connection = self._reads.pop(read)
-            try:
-                heard += _notices(read.result())
-            except (*BROKEN, RedisError, Deaf):
-                await self.disconnect()
-                break
-            self._read_from(connection)
-        return heard
-
-    async def disconnect(self) -> None:
-        self.broken = True
-        for read in self._reads:
-            read.cancel()
-        await asyncio.gather(*self._reads, return_exceptions=True)
-        self._reads.clear()
-        for connection in self._connections:
-            await connection.disconnect(nowait=True)
