@@ -55,7 +55,7 @@ KINDS = {
     "lost": "the lease was taken back; `reason` is lease expired, session ended or operator",
     "unfailed": "a failed job is tried again, by an operator",
     "prioritised": "`priority` is the new one",
-    "cancelled": "it was deleted; `reason` is operator or queue deleted",
+    "cancelled": "it was deleted; `reason` is operator, matching or queue deleted",
     "expired": "it was not started in time",
 }
 

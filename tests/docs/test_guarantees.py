@@ -10,6 +10,7 @@ import pytest
 import headrace
 from headrace import Client, Limits, NoResult
 from headrace.client.talks.ending import LOG_LINES
+from headrace.client.talks.matching import MATCH_AT_MOST, MATCH_BYTES
 from headrace.client.talks.popping import SAFETY_POLL
 from headrace.client.talks.queues import DELETE_AT_MOST
 from headrace.client.talks.sessions import TTL
@@ -41,6 +42,8 @@ def test_the_page_has_the_numbers_of_the_code() -> None:
     for phrase in (
         f"more than {limits.batch} jobs of a shard (`Limits.batch`)",
         f"more than {DELETE_AT_MOST} jobs in a shard: {DELETE_AT_MOST} in a step",
+        f"more than {MATCH_AT_MOST:,} jobs in a shard: {MATCH_AT_MOST:,} are looked at in a step",
+        f"of large payloads as many as make {MATCH_BYTES >> 20} MiB",
         f"more than {in_lua('lib/end_session', 'AT_MOST')} jobs in a shard",
         f"seconds after its last renewal ({TTL:g} by default)",
         f"as pop says, else the queue, else {default('lease'):g} seconds",

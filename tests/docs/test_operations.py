@@ -127,6 +127,9 @@ def by_operator(hr: Client, ids: list[str]) -> None:
     assert hr.fail(ids[-2], "typo") == "failed"
     assert hr.requeue(ids[-3], "mail") == "waiting"
     assert hr.cancel("late") == ["late"]
+    mail.put("twice" * 1000)
+    assert len(hr.matching("mail", "twice" * 1000)) == 1
+    assert len(hr.cancel_matching("mail", "twice" * 1000)) == 1
     hr.session("dora", ttl=None)
     hr.end_worker("dora")
 

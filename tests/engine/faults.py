@@ -170,4 +170,19 @@ TIDINGS = [
     Fault("nobody hears of the end", "lib/complete_job", "tell_ended(job.id)", ""),
 ]
 
-FAULTS = [*ORDER, *TIME, *LEASES, *SESSIONS, *BOOKS, *RETENTION, *STATISTICS, *TIDINGS]
+MATCHING = [
+    Fault(
+        "what has failed is cancelled by value", "lib/match", "'running' }", "'running', 'failed' }"
+    ),
+    Fault("what is scheduled is passed over", "lib/match", "'scheduled', ", ""),
+    Fault("an ending is the whole", "lib/match", "return job.data == data", "return true"),
+    Fault("equal is what is as long", "lib/match", " and payload(job) == data", ""),
+    Fault("an id is a place in the line", "lib/match", "found[i], 17", "found[i], 16"),
+    Fault("a step looks at too many", "lib/match", "left - #found / 2", "left"),
+    Fault("a state is begun in the middle", "lib/match", "after = nil", ""),
+    Fault("a search begins anew", "lib/match", "pack({ at,", "pack({ 1,"),
+    Fault("the queue does not hear", "ops/cancel_matching", "'cancelled ' .. data", "'work 0'"),
+    Fault("a page begins too soon", "lib/walk", "low = middle + 1", "low = high"),
+]
+
+FAULTS = [*ORDER, *TIME, *LEASES, *SESSIONS, *BOOKS, *RETENTION, *STATISTICS, *TIDINGS, *MATCHING]

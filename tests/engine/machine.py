@@ -141,6 +141,10 @@ class Machine(RuleBasedStateMachine):
     def cancel(self, which: list[int]) -> None:
         self.twin.both("cancel", self.jobs(which, "running"))
 
+    def cancel_matching(self, *, queue: int, data: str, only_look: bool) -> None:
+        op = "matching" if only_look else "cancel_matching"
+        self.twin.both(op, queue=self.queues[queue], data=DATA[data], at_most=1000, cursor=None)
+
     def timeout(self, which: list[int]) -> None:
         self.twin.both("timeout", self.jobs(which, "running"))
 

@@ -41,6 +41,25 @@ class Model(Work):
             answers.append(job)
         return answers
 
+    def _matches(self, queue: str, data: str) -> list[Job]:
+        states = ("blocked", "scheduled", "waiting", "running")
+        every = [job for state in states for job in self.listed(queue, state)]
+        return [job for job in every if job.data == data]
+
+    @operation
+    def cancel_matching(self, /, queue: str, data: str, **_: Any) -> list[str]:
+        matches = self._matches(queue, data)
+        for job in matches:
+            self.cancel_job(job)
+        if matches:
+            self.told.append((f"queue:{queue}", f"cancelled {data}"))
+        return ["", *(job.id for job in matches)]
+
+    @operation
+    def matching(self, /, queue: str, data: str, **_: Any) -> list[str]:
+        matches = self._matches(queue, data)
+        return ["", *(word for job in matches for word in (job.id, job.state))]
+
     @operation
     def timeout(self, rows: Ids) -> list[Answer]:
         answers: list[Answer] = []

@@ -77,6 +77,7 @@ _weighted = (
     + step(1, "fail_by_id", which=chosen, kind=kinds)
     + step(1, "release_by_id", which=chosen, position=positions, delay=delays)
     + step(1, "cancel", which=chosen)
+    + step(1, "cancel_matching", queue=queues, data=texts, only_look=st.booleans())
     + step(1, "timeout", which=chosen)
     + step(2, "retry", which=chosen, delay=delays)
     + step(2, "requeue", which=chosen, queue=st.none() | queues, delay=delays)

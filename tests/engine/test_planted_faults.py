@@ -8,9 +8,13 @@ from redis.exceptions import ResponseError
 from headrace import HeadraceError
 from tests.engine.breakage import BREAKAGES, unnoticed
 from tests.engine.faults import FAULTS, Fault
+from tests.engine.matches import matching_in_steps
 from tests.engine.tour import walk
 from tests.engine.twin import opened
 from tests.engine.walks import WALKS
+
+# What the walks do not come to: each raises if the scripts with these swaps go wrong.
+CHECKS = [matching_in_steps]
 
 
 def complaint(url: str, swaps: dict[str, str]) -> str:
@@ -20,6 +24,11 @@ def complaint(url: str, swaps: dict[str, str]) -> str:
             walk(url, way, swaps)
         except (AssertionError, HeadraceError, ResponseError) as found:
             return f"{way.__name__}: {found!r}"
+    for check in CHECKS:
+        try:
+            check(url, swaps)
+        except (AssertionError, HeadraceError, ResponseError) as found:
+            return f"{check.__name__}: {found!r}"
     for breakage in BREAKAGES:
         client, clock = opened(url, swaps)
         with client:

@@ -45,6 +45,8 @@ def live(hr: Client) -> list[Callable[[], object]]:
         lambda: hr.requeue("x", "other"),
         lambda: hr.prioritise("x", -1),
         lambda: hr.cancel("x"),
+        lambda: hr.matching("mail", 1),
+        lambda: hr.cancel_matching("mail", 2),
         lambda: queue.peek(5),
         queue.stats,
         queue.counts,

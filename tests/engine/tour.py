@@ -69,11 +69,17 @@ class Tour:
     def release(self, name: str, position: str = "", delay: int = 0) -> None:
         self.do("release", [self.lease(name)], position=position, delay=delay, reason="worker")
 
-    def beat(self, name: str, lease: int = -1) -> None:
-        self.do("heartbeat", [(*self.lease(name), None)], lease=lease)
+    def beat(self, name: str, lease: int = -1, data: str | None = None) -> None:
+        self.do("heartbeat", [(*self.lease(name), data)], lease=lease)
 
     def by_id(self, op: str, *names: str, **args: Any) -> None:
         self.do(op, [(name,) for name in names], **args)
+
+    def matching(self, queue: str, data: str) -> None:
+        self.do("matching", queue=queue, data=data, at_most=1000, cursor=None)
+
+    def cancel_matching(self, queue: str, data: str) -> None:
+        self.do("cancel_matching", queue=queue, data=data, at_most=1000, cursor=None)
 
     def session(self, worker: str, *queues: str, ttl: int = 3000) -> str:
         token = self.twin.new("session")

@@ -31,7 +31,7 @@ LONG_WAY = {"fast": "local FAST = false\n"}
 
 REPEATABLE = {
     *("put", "complete", "fail", "release", "cancel", "timeout", "retry", "requeue", "prioritise"),
-    *("heartbeat", "session_start", "session_end", "delete_queue"),
+    *("heartbeat", "session_start", "session_end", "delete_queue", "cancel_matching"),
 }
 
 

@@ -277,7 +277,32 @@ def although_answers_get_lost(tour: Tour) -> None:
     tour.by_id("timeout", "d")
     tour.session("ada")
     tour.do("session_end", worker="ada", token="")
+    tour.cancel_matching("job", '""')
     tour.do("delete_queue", queue="job", at_most=500)
+
+
+def by_what_is_to_be_done(tour: Tour) -> None:
+    tour.open("job")
+    tour.open("manual")
+    tour.put("job", *"abcdef", data='"x"')
+    tour.put("job", "g", "h", data='"xx"')
+    tour.put("job", "i", "j", "k", data=LARGE)
+    tour.put("job", "l", data=LARGE[:-2] + '?"')
+    tour.put("job", "m", data='"x"', delay=500, start_within=900)
+    tour.put("job", "n", data='"x"', priority=-1)
+    tour.put("manual", "o", data='"x"')
+    tour.pop("job", count=4)
+    tour.fail("n")
+    tour.complete("a")
+    tour.beat("b", data='"y"')
+    for data in ('"x"', '"y"', '"z"', LARGE, ""):
+        tour.matching("job", data)
+    tour.cancel_matching("job", '"x"')
+    tour.cancel_matching("job", LARGE)
+    tour.cancel_matching("job", '"x"')
+    tour.cancel_matching("manual", '"y"')
+    tour.cancel_matching("nowhere", '"x"')
+    tour.cancel_matching("job", '"y"')
 
 
 WALKS: list[Callable[[Tour], None]] = [
@@ -291,4 +316,5 @@ WALKS: list[Callable[[Tour], None]] = [
     from_queue_to_queue,
     by_a_clock_that_is_set_back,
     although_answers_get_lost,
+    by_what_is_to_be_done,
 ]

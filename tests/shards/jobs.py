@@ -40,6 +40,22 @@ class Jobs:
         assert {lease.id for lease in [*some, *rest]} == set(ids)
         assert await got(hr.queue("mail").pop("w", count=50)) == []
 
+    async def test_jobs_are_found_and_cancelled_by_their_data_on_all_shards(
+        self, hr: Any, calm: Client
+    ) -> None:
+        ids = calm.queue("mail").put_many(["same"] * 60)
+        kept = calm.queue("mail").put_many(["other"] * 20)
+        running = {lease.id for lease in calm.queue("mail").pop("w", count=30)}
+
+        found = await got(hr.matching("mail", "same"))
+
+        assert sorted(found) == sorted(ids)
+        assert {job_id for job_id in found if found[job_id] == "running"} == running - set(kept)
+        assert sorted(await got(hr.cancel_matching("mail", "same"))) == sorted(ids)
+        assert await got(hr.matching("mail", "same")) == {}
+        assert calm.queue("mail").length() == 20
+        assert calm.audit().problems == []
+
     async def test_the_order_of_each_shard_is_strict(self, hr: Any, calm: Client) -> None:
         ids = calm.queue("mail").put_many(range(60))
         urgent = calm.queue("mail").put_many(range(20), priority=-1)

@@ -11,7 +11,7 @@ from headrace.client.core import Core
 from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
 from headrace.client.talk import drive, drive_async
-from headrace.client.talks import ending, sessions, upkeep
+from headrace.client.talks import ending, matching, sessions, upkeep
 from headrace.client.talks import jobs as job_talks
 from headrace.client.talks import queues as queue_talks
 from headrace.engine.check import Span
@@ -54,6 +54,7 @@ class Client:
 
     audit = blocking(upkeep.audit)
     cancel = blocking(job_talks.cancel)
+    cancel_matching = blocking(matching.cancel_matching)
     complete_many = blocking(ending.complete_many)
     end_worker = blocking(sessions.end_by_name)
     fail = blocking(ending.fail_by_id)
@@ -63,6 +64,7 @@ class Client:
     heartbeat_many = blocking(ending.heartbeat_many)
     job = blocking(job_talks.job)
     jobs = blocking(job_talks.jobs)
+    matching = blocking(matching.matching)
     prioritise = blocking(job_talks.prioritise)
     queues = blocking(queue_talks.queues)
     release = blocking(ending.release_by_id)
@@ -122,6 +124,7 @@ class AsyncClient:
 
     audit = awaiting(upkeep.audit)
     cancel = awaiting(job_talks.cancel)
+    cancel_matching = awaiting(matching.cancel_matching)
     complete_many = awaiting(ending.complete_many)
     end_worker = awaiting(sessions.end_by_name)
     fail = awaiting(ending.fail_by_id)
@@ -131,6 +134,7 @@ class AsyncClient:
     heartbeat_many = awaiting(ending.heartbeat_many)
     job = awaiting(job_talks.job)
     jobs = awaiting(job_talks.jobs)
+    matching = awaiting(matching.matching)
     prioritise = awaiting(job_talks.prioritise)
     queues = awaiting(queue_talks.queues)
     release = awaiting(ending.release_by_id)

@@ -1,0 +1,19 @@
+-- cancel_matching: the jobs of a queue that are to be done or being done with this payload are deleted,
+-- in bounded steps; whoever runs one is told, and so is the queue. The cursor is that of the step
+-- before, empty at the first.
+--
+-- args   queue data at_most:int cursor:packed
+-- flags  allow-oom
+-- uses   settings match cancel_job notices commit
+-- reply  {cursor of the next step or '', id, ...}
+
+local matches, after = match(queue, data, at_most, cursor)
+local reply = { after }
+for _, job in ipairs(matches) do
+  reply[#reply + 1] = job.id
+  cancel_job(job, 'matching')
+end
+if #matches > 0 then
+  tell_queue(queue, #data > settings(queue).event_data and 'cancelled' or 'cancelled ' .. data)
+end
+return commit(reply)

@@ -1,0 +1,14 @@
+-- matching: which jobs of a queue that are to be done or being done have this payload, in bounded
+-- steps. The cursor is that of the step before, empty at the first.
+--
+-- args   queue data at_most:int cursor:packed
+-- uses   match
+-- reply  {cursor of the next step or '', id, state, ...}
+
+local matches, after = match(queue, data, at_most, cursor)
+local reply = { after }
+for _, job in ipairs(matches) do
+  reply[#reply + 1] = job.id
+  reply[#reply + 1] = job.state
+end
+return reply

@@ -1,0 +1,135 @@
+"""cancel_matching: all jobs of a queue with the same data are over, in one step."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace import Client, InvalidArgument, JobNotFound, Queue
+from headrace.testing import open_with_clock
+from tests.dump import dump
+from tests.engine.hearing import listening
+from tests.engine.shortcuts import found, ids, pop_one
+from tests.proof import proves
+
+LARGE = "x" * 5000
+INLINE = 1024
+IN_EVENTS = 16_384
+
+
+@proves("W-19")
+@pytest.mark.parametrize("data", ["call ada", LARGE])
+def test_every_job_with_these_data_is_cancelled_and_no_other(
+    hr: Client, queue: Queue, data: str
+) -> None:
+    mine = queue.put_many([data] * 3)
+    kept = queue.put("call bob")
+    elsewhere = hr.queue("other").put(data)
+    mine.append(queue.put(data, delay=60, start_within=90))
+
+    assert sorted(hr.cancel_matching("mail", data)) == sorted(mine)
+
+    assert ids(queue.pop("w", count=9)) == [kept]
+    assert found(hr, elsewhere).state == "waiting"
+    cancelled = [event for event in hr.events() if event.kind == "cancelled"]
+    assert {event.job_id for event in cancelled} == set(mine)
+    assert {event.reason for event in cancelled} == {"matching"}
+    assert {event.was for event in cancelled} == {"waiting", "scheduled"}
+    assert hr.audit().problems == []
+
+
+@proves("W-20", "WD-10")
+def test_a_running_job_ends_on_the_server_and_its_worker_is_told(
+    hr: Client, queue: Queue, url: str
+) -> None:
+    queue.put("call ada")
+    lease = pop_one(queue, "w")
+    with listening(hr, url, "worker:w") as holder:
+        assert hr.cancel_matching("mail", "call ada") == [lease.id]
+
+        assert holder.told() == [["cancelled", lease.id, lease.token]]
+    with pytest.raises(JobNotFound):
+        lease.release()
+    assert (queue.length(), hr.audit().problems) == (0, [])
+
+
+@proves("W-19")
+@pytest.mark.parametrize("size", [0, INLINE, IN_EVENTS, IN_EVENTS + 1])
+def test_the_queue_hears_which_data_were_cancelled(url: str, size: int) -> None:
+    hr, _ = open_with_clock(url, codec="raw")
+    with hr, listening(hr, url, "queue:mail") as waiters:
+        hr.queue("mail").put_many([b"\xff" * size] * 2)
+        assert waiters.heard() == [("queue:mail", b"work 2")]
+
+        hr.cancel_matching("mail", b"\xff" * size)
+
+        said = b"cancelled" if size > IN_EVENTS else b"cancelled " + b"\xff" * size
+        assert waiters.heard() == [("queue:mail", said)]
+
+
+@proves("W-19")
+def test_up_to_a_thousand_jobs_are_cancelled_in_one_step(
+    hr: Client, queue: Queue, url: str
+) -> None:
+    names = queue.put_many(["same"] * 1000)
+    with listening(hr, url, "ended:") as listener:
+        assert hr.cancel_matching("mail", "same") == names
+
+        [told_at_once] = listener.told()
+    assert told_at_once == names
+    assert (queue.length(), hr.audit().problems) == (0, [])
+
+
+@proves("W-19")
+def test_more_are_cancelled_in_several_steps(hr: Client, queue: Queue) -> None:
+    names = queue.put_many(["same", "other", "same"] * 1100)
+    queue.pop("w", count=150)
+
+    cancelled = hr.cancel_matching("mail", "same")
+
+    assert sorted(cancelled) == sorted(set(names) - set(names[1::3]))
+    assert (queue.length(), hr.audit().problems) == (1100, [])
+
+
+@proves("WD-13")
+def test_one_of_several_can_be_cancelled_by_its_id(hr: Client, queue: Queue) -> None:
+    first, second = queue.put_many(["same", "same"])
+
+    assert hr.cancel(first) == [first]
+
+    assert hr.matching("mail", "same") == {second: "waiting"}
+
+
+def test_jobs_that_are_set_aside_or_over_stay(hr: Client, queue: Queue) -> None:
+    queue.put_many(["same", "same"])
+    complete, failed = queue.pop("w", count=2)
+    complete.complete()
+    failed.fail("io")
+    before = dump(hr)
+
+    assert hr.cancel_matching("mail", "same") == []
+
+    assert dump(hr) == before
+
+
+@pytest.mark.parametrize("name", ["mail", "nothing"])
+def test_where_nothing_matches_nothing_is_changed_or_told(
+    hr: Client, queue: Queue, url: str, name: str
+) -> None:
+    queue.put("same")
+    before = dump(hr)
+    with listening(hr, url, f"queue:{name}", "ended:") as listener:
+        assert hr.cancel_matching(name, "other") == []
+
+        assert listener.heard() == []
+    assert dump(hr) == before
+
+
+def test_bad_input_is_refused_before_anything_is_cancelled(hr: Client, queue: Queue) -> None:
+    queue.put("same")
+    before = dump(hr)
+
+    for name, data in (("", "same"), ("mail", object())):
+        with pytest.raises(InvalidArgument):
+            hr.cancel_matching(name, data)
+
+    assert dump(hr) == before
