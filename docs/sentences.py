@@ -45,7 +45,8 @@ STATES = {
 }
 
 KINDS = {
-    "put": "it was made; or it was put again or requeued, then `was` and `from_queue` say more",
+    "put": "it was made (`reason` is ingress if by a push from outside); or it was put again or "
+    "requeued, then `was` and `from_queue` say more",
     "due": "its delay is over, it waits",
     "popped": "a worker got it; `wait` ends",
     "completed": "it ended well, or moved on to `next_queue`; `run` ends",

@@ -16,17 +16,18 @@ from headrace.engine.script import LIBRARY, operations
 from tests import servers
 from tests.conftest import KINDS
 from tests.docs.pages import ROOT, blocks
+from tests.proof import proves
 
 PAGE = ROOT / "docs" / "operations.md"
 SENT_BY_CLIENTS = "evalsha script|load info cluster|slots ssubscribe ping xrange xread"
 NAMESPACE = "shop"
 
 
-def rights() -> list[str]:
-    """The rules of the user on the page."""
-    [rules] = [block.text.split() for block in blocks(PAGE) if block.kind == "acl"]
-    assert rules[:2] == ["user", NAMESPACE]
-    return rules[2:]
+def rights(user: str = NAMESPACE) -> list[str]:
+    """The rules of a user on the page."""
+    every = [block.text.split() for block in blocks(PAGE) if block.kind == "acl"]
+    [rules] = [rules[2:] for rules in every if rules[:2] == ["user", user]]
+    return rules
 
 
 @pytest.fixture(params=KINDS)
@@ -132,6 +133,30 @@ def by_operator(hr: Client, ids: list[str]) -> None:
     assert len(hr.cancel_matching("mail", "twice" * 1000)) == 1
     hr.session("dora", ttl=None)
     hr.end_worker("dora")
+
+
+@proves("R-01")
+def test_a_producer_with_these_rights_can_push_and_no_more(
+    url: str, admin: redis.Redis, address: str
+) -> None:
+    admin.execute_command("ACL", "SETUSER", "producer", *rights("producer"))
+    key = f"hr:{{{NAMESPACE}:0}}:ingress:mail"
+    with (
+        headrace.connect(address, namespace=NAMESPACE) as hr,
+        redis.Redis.from_url(url.replace("//", "//producer:password@")) as producer,
+    ):
+        assert producer.lpush(key, '"pushed"') == 1
+        assert producer.spublish(f"hr:{{{NAMESPACE}:0}}:queue:mail", "work 1") == 0
+        for forbidden in (
+            ("RPOP", key),
+            ("LPUSH", f"{key}s", "x"),
+            ("GET", f"hr:{{{NAMESPACE}:0}}:job:x"),
+            ("SPUBLISH", f"hr:{{{NAMESPACE}:0}}:worker:w", "x"),
+        ):
+            with pytest.raises(redis.exceptions.NoPermissionError):
+                producer.execute_command(*forbidden)
+
+        assert [lease.data for lease in hr.queue("mail").pop("w")] == ["pushed"]
 
 
 def test_a_user_with_these_rights_reaches_no_other_namespace(address: str) -> None:

@@ -185,4 +185,30 @@ MATCHING = [
     Fault("a page begins too soon", "lib/walk", "low = middle + 1", "low = high"),
 ]
 
-FAULTS = [*ORDER, *TIME, *LEASES, *SESSIONS, *BOOKS, *RETENTION, *STATISTICS, *TIDINGS, *MATCHING]
+INGRESS = [
+    Fault("the newest is taken in first", "lib/take_in", "'RPOP'", "'LPOP'"),
+    Fault("what was pushed stays", "lib/take_in", "'RPOP', where, PIECE", "'LRANGE', where, 0, 0"),
+    Fault("every queue is a ring", "lib/take_in", "settings(queue).ingress == 'id'", "true"),
+    Fault("no queue is a ring", "lib/take_in", "about[1] == '1'", "about[1] == '0'"),
+    Fault("a known id is a new job", "lib/take_in", "if not read_job(id) then", "do"),
+    Fault("ids of users are taken", "lib/take_in", "until not read_job(id)", "until id"),
+    Fault("a name has no end", "lib/is_name", "250", "251"),
+    Fault("nothing is a name", "lib/is_name", "bytes == '' or ", ""),
+    Fault("a plain pop sees no list", "ops/pop", "key('ingress', queue)) == 1", "queue) == 1"),
+    Fault("peek sees no list", "ops/peek", "\ningress(queue)", ""),
+    Fault("a sweep sees no list", "ops/sweep", "ingress(queue) and done", "done"),
+    Fault("a list outlives its queue", "ops/delete_queue", ", key('ingress', queue) }", " }"),
+]
+
+FAULTS = [
+    *ORDER,
+    *TIME,
+    *LEASES,
+    *SESSIONS,
+    *BOOKS,
+    *RETENTION,
+    *STATISTICS,
+    *TIDINGS,
+    *MATCHING,
+    *INGRESS,
+]

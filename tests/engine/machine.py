@@ -96,6 +96,9 @@ class Machine(RuleBasedStateMachine):
         ]
         self.twin.both("put", rows, queue=self.queues[queue], on_exists=policy, options=shared)
 
+    def push(self, queue: int, pushed: list[str]) -> None:
+        self.twin.push(self.queues[queue], *pushed)
+
     # workers
 
     def pop(self, queue: int, worker: str, count: int, lease: int) -> None:

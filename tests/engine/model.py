@@ -183,6 +183,7 @@ class Model(Work):
         dead = self.reclaim()
         for (queue,) in rows:
             self.promote(queue)
+            self.take_in(queue)
             self.woken[queue] += sum(
                 job.moment <= self.now for job in self.listed(queue, "running")
             )
@@ -200,7 +201,7 @@ class Model(Work):
 
     @operation
     def delete_queue(self, queue: str, at_most: int) -> Answer:  # noqa: ARG002 - never that many
-        if queue not in self.queues:
+        if queue not in self.queues and not self.pushed.get(queue):
             return "QUEUE_NOT_FOUND"
         for state in ("running", "waiting", "scheduled", "failed"):
             for job in self.listed(queue, state):
@@ -208,7 +209,8 @@ class Model(Work):
         for job in [job for job in self.jobs.values() if job.queue == queue]:
             self.drop_result(job)
             del self.jobs[job.id]
-        del self.queues[queue]
+        self.queues.pop(queue, None)
+        self.pushed.pop(queue, None)
         self.agenda.pop(f"complete:{queue}", None)
         self.days = {key: day for key, day in self.days.items() if key[1] != queue}
         for name in [name for name in self.agenda if name.endswith(f":{queue}")]:

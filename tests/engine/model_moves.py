@@ -50,6 +50,8 @@ class Moves:
         self.sessions: dict[str, Session] = {}
         self.days: dict[tuple[int, str], Day] = {}
         self.agenda: dict[str, float] = {}
+        self.pushed: dict[str, list[str]] = {}
+        self.taken_in = 0
         self.events: list[Event] = []
         self.tidied = False
         self.crowded: set[str] = set()

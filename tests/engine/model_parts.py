@@ -28,6 +28,7 @@ class Rules:
     result_ttl: int = DAY
     on_exists: str = "move"
     paused: bool = False
+    ingress: str = "data"
 
 
 def rules_of(profile: str) -> Rules:
@@ -41,6 +42,7 @@ def rules_of(profile: str) -> Rules:
     plain.removes = profile == "fifo"
     if profile == "ring":
         plain.lease = 30_000
+        plain.ingress = "id"
     return plain
 
 

@@ -11,6 +11,7 @@ from tests.engine.model_parts import Job
 
 ROUNDS = 4
 OPERATOR = ""
+LONGEST_NAME = 250
 
 Answer = str | int
 Options = dict[str, Any]
@@ -91,6 +92,22 @@ class Work(Moves):
             job.start_by = self.now + options["start_within"]
             self.agenda[f"start:{job.id}"] = job.start_by
 
+    def take_in(self, queue: str) -> None:
+        """What was pushed from outside becomes jobs, each under its own id or a new one."""
+        for data in self.pushed.pop(queue, []):
+            says_id = self.rules(queue).ingress == "id" and 0 < len(data) <= LONGEST_NAME
+            job_id = data if says_id else self._new_id()
+            if job_id not in self.jobs:
+                self._make(queue, job_id, data, {}, 1)
+
+    def _new_id(self) -> str:
+        step = 1
+        while True:
+            self.taken_in += step
+            if f"ingress-{self.taken_in}" not in self.jobs:
+                return f"ingress-{self.taken_in}"
+            step *= 2
+
     # pop
 
     @operation
@@ -103,9 +120,11 @@ class Work(Moves):
         ):
             return "SESSION_REQUIRED"
         if self.reclaim():
+            self.take_in(queue)
             self.tidy()
             return 0, []
         self.promote(queue)
+        self.take_in(queue)
         scheduled = self.listed(queue, "scheduled")
         self.tidy()
         self.foreseen = -1
@@ -172,6 +191,7 @@ class Work(Moves):
         dead = self.reclaim()
         if not dead:
             self.promote(queue)
+        self.take_in(queue)
         ready = [job for job in self._late(queue) if not job.exhausted]
         waiting = self.listed(queue, "waiting")
         ready += [job for job in waiting if job.start_by is None or job.start_by > self.now]

@@ -17,6 +17,7 @@ queues = st.integers(0, 2)
 workers = st.sampled_from(WORKERS)
 names = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=3)
 chosen = st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=True)
+pushed = st.sampled_from(["a", "b", "", '"small"', f'"{"large" * 400}"'])
 delays = st.sampled_from([0, 0, 1, 1500, 60_000])
 priorities = st.sampled_from([-1e9, -1, 0, 0.5, 1e9])
 positions = st.sampled_from(["", "front", "back"])
@@ -57,6 +58,7 @@ _weighted = (
         own=some_options,
         data=texts,
     )
+    + step(1, "push", queue=queues, pushed=st.lists(pushed, min_size=1, max_size=3))
     + step(
         8,
         "pop",

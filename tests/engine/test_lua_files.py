@@ -110,6 +110,7 @@ def live(hr: Client, clock: Clock) -> None:
     [noted, *_] = mail.pop("bob")
     noted.log("line")
     noted.progress(0.5, "half")
+    hr.core.wire.send([(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "pushed"))])
 
 
 # tests of operations

@@ -36,6 +36,9 @@ class Tour:
         rows: list[Any] = [(name, "", '""', {}) for name in names]
         self.do("put", rows, queue=queue, on_exists="", options={})
 
+    def push(self, queue: str, *pushed: str) -> None:
+        self.twin.push(queue, *pushed)
+
     def pop(self, queue: str, worker: str = "ada", count: int = 1, lease: int = -1) -> list[str]:
         popped = self.twin.pop(queue, worker, count, lease)
         self.twin.view.check()

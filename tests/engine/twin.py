@@ -131,6 +131,12 @@ class Twin:
         while not self.both("sweep", [(queue,) for queue in self.model.queues]):
             pass
 
+    def push(self, queue: str, *pushed: str) -> None:
+        """As a program does that knows nothing but lists."""
+        self.model.pushed.setdefault(queue, []).extend(pushed)
+        words = ("LPUSH", self.hr.core.key(0, f"ingress:{queue}"), *pushed)
+        assert self.hr.core.wire.send([(0, words)]) == [len(self.model.pushed[queue])]
+
     def configure(self, queue: str, profile: str | None = None, **settings: Any) -> None:
         self.model.configure(queue, profile, **settings)
         self.view.expect_notices()

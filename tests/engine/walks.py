@@ -305,6 +305,42 @@ def by_what_is_to_be_done(tour: Tour) -> None:
     tour.cancel_matching("job", '"y"')
 
 
+def from_outside(tour: Tour) -> None:
+    for queue in ("job", "ring", "fifo"):
+        tour.open(queue)
+    tour.put("job", "ingress-2", "ingress-3", "ingress-5", "a", priority=3)
+    tour.push("job", "x", "", LARGE, "a")
+    tour.tick(100)
+    tour.by_id("cancel", "nobody")
+    assert tour.pop("job", count=2) == ["ingress-1", "ingress-4"]
+    tour.tick(5)
+    tour.push("job", "y")
+    tour.peek("job", 4)
+    assert tour.pop("job", count=9)[:3] == ["ingress-7", "ingress-8", "ingress-9"]
+    tour.put("ring", "b", "c")
+    tour.push("ring", "d", "b", "d", "", "e" * 250, "e" * 251, LARGE)
+    tour.push("fifo", "d", "d")
+    tour.pop("ring")
+    tour.push("ring", "b", "c", "f")
+    tour.sweep()
+    tour.pop("ring", count=9)
+    tour.pop("fifo", count=9)
+    tour.push("ring", "f", "g")
+    tour.by_id("cancel", "f")
+    tour.twin.configure("ring", paused=True)
+    tour.pop("ring")
+    tour.session("ada", ttl=3000)
+    tour.pop("job")
+    tour.push("job", "z")
+    tour.tick(3000)
+    tour.pop("job")
+    tour.push("fifo", "gone")
+    tour.do("delete_queue", queue="fifo", at_most=500)
+    tour.push("fifo", "gone")
+    tour.do("delete_queue", queue="fifo", at_most=500)
+    tour.do("delete_queue", queue="fifo", at_most=500)
+
+
 WALKS: list[Callable[[Tour], None]] = [
     by_priority_then_by_age,
     in_due_time,
@@ -317,4 +353,5 @@ WALKS: list[Callable[[Tour], None]] = [
     by_a_clock_that_is_set_back,
     although_answers_get_lost,
     by_what_is_to_be_done,
+    from_outside,
 ]

@@ -56,6 +56,21 @@ class Jobs:
         assert calm.queue("mail").length() == 20
         assert calm.audit().problems == []
 
+    async def test_what_is_pushed_on_any_list_becomes_a_job_of_that_shard(
+        self, hr: Any, calm: Client
+    ) -> None:
+        core = calm.core
+        for shard in range(core.shards):
+            words = ("LPUSH", core.key(shard, "ingress:mail"), f"{shard}", f"{shard}")
+            assert core.wire.send([(shard, words)]) == [2]
+
+        leases = await got(hr.queue("mail").pop("w", count=2 * core.shards))
+
+        assert [core.shard_of(lease.id) for lease in leases] == [lease.data for lease in leases]
+        assert len({lease.id for lease in leases}) == 2 * core.shards
+        assert await got(hr.complete_many(leases)) == ["complete"] * len(leases)
+        assert calm.audit().problems == []
+
     async def test_the_order_of_each_shard_is_strict(self, hr: Any, calm: Client) -> None:
         ids = calm.queue("mail").put_many(range(60))
         urgent = calm.queue("mail").put_many(range(20), priority=-1)

@@ -22,7 +22,7 @@ from headrace.client.client import AsyncClient, Client
 from headrace.client.codec import Codec, codec_of
 from headrace.client.core import Core
 from headrace.client.talk import Talk, drive, drive_async, raw
-from headrace.client.talks.upkeep import open_namespace
+from headrace.client.talks.upkeep import open_namespace, open_shards
 from headrace.client.topology import Address, Topology
 from headrace.client.wire import AsyncWire, Wire
 from headrace.engine import check
@@ -120,7 +120,7 @@ def connect(asked: Wanted) -> Client:
             core.wire.close()
             core.wire = Wire(_topology(asked, url, seeds))
             core.wire.refresh()
-        _use(core, asked, *drive(core.wire, open_namespace(core, asked.shards, LAYOUT)))
+        drive(core.wire, _open(core, asked))
     except BaseException:
         core.wire.close()
         raise
@@ -137,7 +137,7 @@ async def connect_async(asked: Wanted) -> AsyncClient:
             await core.wire.close()
             core.wire = AsyncWire(_async_topology(asked, url, seeds))
             await core.wire.refresh()
-        _use(core, asked, *await drive_async(core.wire, open_namespace(core, asked.shards, LAYOUT)))
+        await drive_async(core.wire, _open(core, asked))
     except BaseException:
         await core.wire.close()
         raise
@@ -156,7 +156,9 @@ def _core(asked: Wanted, wire: Any) -> Core:
     )
 
 
-def _use(core: Core, asked: Wanted, layout: int, shards: int) -> None:
+def _open(core: Core, asked: Wanted) -> Talk[None]:
+    """Makes the namespace where it is new, and uses it if that can be."""
+    layout, shards = yield from open_namespace(core, asked.shards, LAYOUT)
     if layout != LAYOUT:
         raise NamespaceMismatch(
             f"namespace {asked.namespace!r} has layout {layout}, this Headrace knows {LAYOUT}: "
@@ -168,6 +170,7 @@ def _use(core: Core, asked: Wanted, layout: int, shards: int) -> None:
             "leave shards= out, or use another namespace"
         )
     core.use_shards(shards)
+    yield from open_shards(core, LAYOUT)
 
 
 def _cluster_seeds(core: Core, url: str) -> Talk[list[Address]]:

@@ -56,6 +56,12 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             choices=("move", "replace", "reject", "duplicate"),
         ),
         "event_data": Setting("count", 16_384, "payloads up to this size stand in the put event"),
+        "ingress": Setting(
+            "choice",
+            "data",
+            "what is pushed from outside: data, or (with one shard) also the id of the job",
+            choices=("data", "id"),
+        ),
         "paused": Setting("flag", False, "whether pop hands out nothing"),
         "events_age": Setting("span", 7 * DAY, "how long events are kept", namespace_only=True),
         "events_count": Setting(
@@ -84,7 +90,13 @@ PROFILES: Mapping[str, Mapping[str, Value]] = MappingProxyType(
             "returns": "back",
             "on_exists": "duplicate",
         },
-        "ring": {**_NO_RECORDS, "lease": 30, "session": "none", "on_exists": "reject"},
+        "ring": {
+            **_NO_RECORDS,
+            "lease": 30,
+            "session": "none",
+            "on_exists": "reject",
+            "ingress": "id",
+        },
     }
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from binascii import crc_hqx
+from itertools import count
 
 
 def shard_of(job_id: str, shards: int) -> int:
@@ -25,6 +26,14 @@ def beside(job_id: str, suffix: str) -> str:
     """A new id that lives on the same shard as job_id."""
     tagged = job_id if _hashed_part(job_id) != job_id else f"{{{job_id}}}"
     return f"{tagged}~{suffix}"
+
+
+def ingress_ids(shard: int, shards: int) -> str:
+    """What the ids of jobs that were pushed from outside begin with, so that they live there."""
+    if shards == 1:
+        return "ingress-"
+    part = next(str(number) for number in count() if shard_of(str(number), shards) == shard)
+    return f"{{{part}}}ingress-"
 
 
 def prefix(namespace: str, shard: int) -> str:

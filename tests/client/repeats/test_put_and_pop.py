@@ -112,6 +112,19 @@ async def test_a_repeated_pop_gets_the_jobs_that_were_handed_out(
     assert [lease.id for lease in calm.queue("mail").pop("w", count=9)] == ids[3:]
 
 
+async def test_what_was_pushed_from_outside_is_taken_in_once(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.core.wire.send([(0, ("LPUSH", calm.core.key(0, "ingress:mail"), "1", "2", "3"))])
+    way.lose(sha(calm, "pop"), moment)
+
+    leases = await got(hr.queue("mail").pop("w", count=2))
+
+    assert way.cuts == 1
+    assert [lease.data for lease in leases] == [1, 2]
+    assert happened(calm) == ["put"] * 3 + ["popped"] * 2
+
+
 async def test_a_repeated_pop_leaves_alone_what_the_worker_held_before(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:

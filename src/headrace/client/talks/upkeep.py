@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.client.core import Core
-from headrace.client.talk import Talk, ask_one, raw
+from headrace.client.talk import Talk, ask, ask_one, raw
 from headrace.client.talks.faces import ClientFace
 from headrace.client.talks.queues import LISTED, queue_names, text_map
 from headrace.client.values import Audit
-from headrace.engine.call import build
+from headrace.engine.call import Call, build
 from headrace.engine.check import whole
 from headrace.engine.events import Event, read_event
+from headrace.engine.shard import ingress_ids
 from headrace.engine.states import STATES
 from headrace.errors import InvalidArgument
 
@@ -148,11 +149,22 @@ def open_namespace(core: Core, shards: int | None, layout: int) -> Talk[tuple[in
     """Makes the namespace if it is new; returns its layout and number of shards."""
     if shards is not None:
         whole("shards", shards, 1, 1024)
-    call = build("open", list, shards=shards or 1, layout=layout)
+    call = _open_call(0, shards or 1, layout)
     found_layout, found_shards = yield from ask_one(core, 0, call)
     if found_layout is None or found_shards is None:
         raise InvalidArgument("the namespace has no description: is its prefix used otherwise?")
     return int(found_layout), int(found_shards)
+
+
+def open_shards(core: Core, layout: int) -> Talk[None]:
+    """Makes the other shards too, each of which is to know what lives there."""
+    if core.shards > 1:
+        calls = [(shard, _open_call(shard, core.shards, layout)) for shard in range(core.shards)]
+        yield from ask(core, calls)
+
+
+def _open_call(shard: int, shards: int, layout: int) -> Call[list[Any]]:
+    return build("open", list, shards=shards, layout=layout, ingress_ids=ingress_ids(shard, shards))
 
 
 def wait_for_event(client: ClientFace, seen: dict[int, str], milliseconds: int) -> Talk[None]:

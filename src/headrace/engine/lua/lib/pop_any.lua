@@ -2,7 +2,7 @@
 -- in time, repeated. When housekeeping is not done, nothing is handed out and the call is to be made
 -- again at once (due is 0), so that every job that may come first has been considered.
 --
--- uses   keys now settings jobs places move reclaim promote grant notices due_in tidy commit
+-- uses   keys now settings jobs places move reclaim promote ingress grant notices due_in tidy commit
 
 local ROUNDS = 4
 
@@ -56,6 +56,7 @@ end
 
 return function()
   local ready = reclaim() and promote(queue)
+  local all_in = ingress(queue)
   tidy()
   settle()
   if again then
@@ -66,7 +67,7 @@ return function()
     due = -1
   elseif ready and (not any_late() or fill(take_late)) and fill(take_waiting) and #granted < count then
     settle()
-    due = due_in(queue)
+    due = all_in and due_in(queue) or 0
   end
   wake(queue, -#granted)
 

@@ -7,7 +7,7 @@
 -- reply  1 when it is gone, 0 when there is more, or why not
 -- error  QUEUE_NOT_FOUND
 
-if not settings(queue).created then
+if not settings(queue).created and redis.call('EXISTS', key('ingress', queue)) == 0 then
   return again and 1 or 'QUEUE_NOT_FOUND'
 end
 
@@ -58,7 +58,7 @@ lift(AGENDA, 'complete:' .. queue)
 local days = redis.call('ZRANGE', key('days', queue), 0, -1)
 tell_queue(queue, 'deleted')
 commit(1)
-local names = { key('settings', queue), key('books', queue), key('days', queue) }
+local names = { key('settings', queue), key('books', queue), key('days', queue), key('ingress', queue) }
 for _, day in ipairs(days) do
   for _, role in ipairs({ 'stats', 'histogram' }) do
     local name = day .. ':' .. queue

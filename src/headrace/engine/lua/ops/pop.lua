@@ -31,7 +31,8 @@ for _, where in ipairs({ SESSIONS, key('scheduled', queue), key('running', queue
 end
 if not FAST or last_stamp > now or earliest <= now
   or again or setting(own[3], shared[3], default_paused) == 1
-  or setting(own[4], shared[4], default_removes) == 1 then
+  or setting(own[4], shared[4], default_removes) == 1
+  or redis.call('EXISTS', key('ingress', queue)) == 1 then
   return pop_any()
 end
 

@@ -1,0 +1,48 @@
+-- take_in: elements of the list of a queue become jobs, those pushed first before the others, a bounded
+-- number in a call. True when none is left. What is no list is left alone.
+--
+-- uses   keys settings jobs make is_name
+
+local PIECE, ENOUGH_BYTES = 32, 4194304
+local left, bytes = 256, 0
+
+-- Jobs of users may have such ids; going farther each time passes over them in few steps.
+local function fresh_id(begins)
+  local id
+  local step = 1
+  repeat
+    id = begins .. redis.call('HINCRBY', LOG, 'ingress', step)
+    step = 2 * step
+  until not read_job(id)
+  return id
+end
+
+local function take_one(queue, data, begins, says_id)
+  local id = says_id and is_name(data) and data or fresh_id(begins)
+  if not read_job(id) then
+    make(queue, id, data, nil, '', { 'reason', 'ingress' })
+  end
+end
+
+return function(queue)
+  local where = key('ingress', queue)
+  local about = redis.call('HMGET', META, 'shards', 'ingress')
+  if not about[2] or redis.call('TYPE', where).ok ~= 'list' then
+    return true
+  end
+  local says_id = about[1] == '1' and settings(queue).ingress == 'id'
+  while left > 0 do
+    local pushed = redis.call('RPOP', where, PIECE) or {}
+    left = left - #pushed
+    for _, data in ipairs(pushed) do
+      take_one(queue, data, about[2], says_id)
+      bytes = bytes + #data
+    end
+    if #pushed < PIECE then
+      return true
+    elseif bytes > ENOUGH_BYTES then
+      left = 0
+    end
+  end
+  return false
+end
