@@ -83,6 +83,7 @@ FIELDS = {
     "from_queue": "the queue it was in before it was put again",
     "was": "its state before it was put again or cancelled; `replaced` if it kept its place",
     "left_out": "the size of a payload that is not in the event, in bytes",
+    "schedule": "the schedule that made it, on put",
     "entry_id": "the id of the entry in the stream, `<milliseconds>-<number>`",
 }
 

@@ -15,6 +15,7 @@ from headrace.errors import (
     NamespaceMismatch,
     NoResult,
     QueueNotFound,
+    ScheduleNotFound,
     ScriptError,
     ServerUnavailable,
     SessionEnded,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from headrace.client.codec import Codec
     from headrace.client.lease import AsyncLease, Lease
     from headrace.client.queue import AsyncQueue, Queue
+    from headrace.client.schedules import Schedule
     from headrace.client.session import AsyncSession, Session
     from headrace.client.values import Audit, Counts, Failure, Job, Page, Put, Result, Stage, Worker
     from headrace.engine.check import Limits
@@ -59,6 +61,7 @@ _LATER = {
     "Put": "headrace.client.values",
     "Queue": "headrace.client.queue",
     "Result": "headrace.client.values",
+    "Schedule": "headrace.client.schedules",
     "Series": "headrace.engine.statistics",
     "Session": "headrace.client.session",
     "Stage": "headrace.client.values",
@@ -94,6 +97,8 @@ __all__ = [
     "Queue",
     "QueueNotFound",
     "Result",
+    "Schedule",
+    "ScheduleNotFound",
     "ScriptError",
     "Series",
     "ServerUnavailable",

@@ -11,6 +11,7 @@ HeadraceError
 │   ├── SessionEnded        the session lapsed or was ended; start a new one
 │   └── SessionRequired     this queue is only for workers with a session that serve it
 ├── QueueNotFound           no such queue; .queue
+├── ScheduleNotFound        no such schedule; .schedule_id
 ├── NoResult                the job has no result (yet); .state
 ├── Unreadable              data or a result was written by another codec; .payload
 ├── NamespaceMismatch       the namespace was made with other settings than the ones asked for
@@ -124,6 +125,17 @@ class QueueNotFound(HeadraceError):
     def __init__(self, queue: str) -> None:
         super().__init__(f"queue {queue!r} does not exist; the first put makes it")
         self.queue = queue
+
+
+class ScheduleNotFound(HeadraceError):
+    """No such schedule."""
+
+    def __init__(self, schedule_id: str) -> None:
+        super().__init__(
+            f"schedule {schedule_id!r} does not exist; "
+            f"make it with queue.schedule({schedule_id!r}, data, every=seconds)"
+        )
+        self.schedule_id = schedule_id
 
 
 class NoResult(HeadraceError):

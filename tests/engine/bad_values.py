@@ -35,6 +35,27 @@ NOT_A_SPAN: list[Any] = [
     timedelta(seconds=-1),
     timedelta.max,
 ]
+NOT_AN_EVERY: list[Any] = [*NOT_A_SPAN, 0, 0.0004]
+NOT_A_ZONE: list[Any] = [None, 5, "", "Mars/Base", "../UTC", "a\0b", ["UTC"], "\ud800"]
+NOT_A_CRON: list[Any] = [
+    5,
+    b"* * * * *",
+    "",
+    "* * * *",
+    "* * * * * *",
+    "60 * * * *",
+    "* 24 * * *",
+    "* * 0 * *",
+    "* * * 13 *",
+    "* * * * 8",
+    "* * * feb-jan *",
+    "*/0 * * * *",
+    "1,,2 * * * *",
+    "\u0661 * * * *",
+    "1" * 5000 + " * * * *",
+    "0 0 30 2 *",
+    "@never",
+]
 NOT_A_COUNT: list[Any] = [None, "1", True, 1.0, 0, -1, 10**30, 10**5000, math.nan]
 NOT_AN_OFFSET: list[Any] = [None, "1", True, 1.0, -1, 10**30, math.nan]
 NOT_A_NUMBER: list[Any] = ["1", True, 1j, math.nan, math.inf, -math.inf, 2**53 + 1, 10**400]

@@ -39,3 +39,13 @@ def drain(queue: Queue, worker: str = "w1") -> list[str]:
     while leases := queue.pop(worker):
         served += ids(leases)
     return served
+
+
+def serve(queue: Queue, worker: str = "w1") -> list[str]:
+    """The ids of all jobs that pop hands out, each completed at once."""
+    served: list[str] = []
+    while leases := queue.pop(worker):
+        served += ids(leases)
+        for lease in leases:
+            lease.complete()
+    return served

@@ -48,6 +48,7 @@ def world(valkey_url: str) -> Iterator[World]:
         queue.put("x", id="later", delay=60)
         queue.put("x", id="set aside")
         hr.fail("set aside", "boom")
+        queue.schedule("tick", "x", every=60, delay=60)
         session = hr.session("w")
         session.serve("mail")
         yield World(hr, queue, lease, other, session)
@@ -74,9 +75,13 @@ NAMES: list[Row] = [
     ("Client.release", lambda w, bad: w.hr.release(bad), bad.NOT_A_NAME),
     ("Client.requeue", lambda w, bad: w.hr.requeue(bad), bad.NOT_A_NAME),
     ("Client.requeue queue", lambda w, bad: w.hr.requeue("waits", bad), bad.NOT_A_NAME[1:]),
+    ("Client.reschedule", lambda w, bad: w.hr.reschedule(bad, every=5), bad.NOT_A_NAME),
     ("Client.result", lambda w, bad: w.hr.result(bad), bad.NOT_A_NAME),
     ("Client.retry", lambda w, bad: w.hr.retry("set aside", bad), bad.NOT_A_NAME),
     ("Client.retry type", lambda w, bad: w.hr.retry(failure=bad), bad.NOT_A_NAME),
+    ("Client.schedule", lambda w, bad: w.hr.schedule(bad), bad.NOT_A_NAME),
+    ("Client.schedules", lambda w, bad: w.hr.schedules(bad), bad.NOT_A_NAME[1:]),
+    ("Client.unschedule", lambda w, bad: w.hr.unschedule("tick", bad), bad.NOT_A_NAME),
     ("Client.session", lambda w, bad: w.hr.session(bad), bad.NOT_A_NAME),
     ("Client.timeout", lambda w, bad: w.hr.timeout("held", bad), bad.NOT_A_NAME),
     ("Config.get", lambda w, bad: w.hr.config.get(bad), bad.NOT_A_NAME[1:]),
@@ -85,6 +90,8 @@ NAMES: list[Row] = [
     ("Lease.complete next", lambda w, bad: w.lease.complete(next=bad), bad.NOT_A_NAME[1:]),
     ("Lease.fail", lambda w, bad: w.lease.fail(bad), bad.NOT_A_NAME),
     ("Queue.pop", lambda w, bad: w.queue.pop(bad), bad.NOT_A_NAME),
+    ("Queue.schedule", lambda w, bad: w.queue.schedule(bad, "x", every=5), bad.NOT_A_NAME),
+    ("Queue.schedule long", lambda w, bad: w.queue.schedule(bad, "x", every=5), ["x" * 231]),
     ("Queue.put id", lambda w, bad: w.queue.put("x", id=bad), bad.NOT_A_NAME[1:]),
     ("Session.serve", lambda w, bad: w.session.serve(bad), bad.NOT_A_NAME),
     ("Session.unserve", lambda w, bad: w.session.unserve(bad), bad.NOT_A_NAME),
@@ -190,7 +197,54 @@ OTHERS: list[Row] = [
     ("Lease.release", lambda w, bad: w.lease.release(position=bad), bad.NOT_A_CHOICE),
 ]
 
-TABLE = NAMES + SPANS + COUNTS + OTHERS
+SCHEDULES: list[Row] = [
+    ("Queue.schedule every", lambda w, bad: w.queue.schedule("n", 1, every=bad), bad.NOT_AN_EVERY),
+    ("Queue.schedule cron", lambda w, bad: w.queue.schedule("n", 1, cron=bad), bad.NOT_A_CRON),
+    (
+        "Queue.schedule zone",
+        lambda w, bad: w.queue.schedule("n", 1, cron="@daily", zone=bad),
+        bad.NOT_A_ZONE,
+    ),
+    (
+        "Queue.schedule both",
+        lambda w, bad: w.queue.schedule("n", 1, **bad),
+        [{}, {"every": 5, "cron": "@daily"}, {"every": 5, "zone": "Europe/Berlin"}],
+    ),
+    (
+        "Queue.schedule delay",
+        lambda w, bad: w.queue.schedule("n", 1, every=5, delay=bad),
+        bad.NOT_A_SPAN,
+    ),
+    (
+        "Queue.schedule backlog",
+        lambda w, bad: w.queue.schedule("n", 1, every=5, backlog=bad),
+        [*bad.NOT_AN_OFFSET[1:], 1001],
+    ),
+    (
+        "Queue.schedule tags",
+        lambda w, bad: w.queue.schedule("n", 1, every=5, tags=bad),
+        bad.NOT_TAGS,
+    ),
+    ("Queue.schedule data", lambda w, bad: w.queue.schedule("n", bad, every=5), bad.NOT_DATA),
+    ("Client.reschedule every", lambda w, bad: w.hr.reschedule("tick", every=bad), bad.NOT_A_SPAN),
+    ("Client.reschedule cron", lambda w, bad: w.hr.reschedule("tick", cron=bad), bad.NOT_A_CRON),
+    ("Client.reschedule zone", lambda w, bad: w.hr.reschedule("tick", zone=bad), bad.NOT_A_ZONE),
+    (
+        "Client.reschedule none",
+        lambda w, bad: w.hr.reschedule("unknown", **bad),
+        [{"cron": "* * *"}, {"every": 0}, {"zone": "Mars"}, {"zone": "UTC", "every": "5"}],
+    ),
+    ("Client.reschedule data", lambda w, bad: w.hr.reschedule("tick", data=bad), bad.NOT_DATA),
+    (
+        "Client.reschedule backlog",
+        lambda w, bad: w.hr.reschedule("tick", backlog=bad),
+        [-1, 1001, "1"],
+    ),
+    ("Client.schedules page", lambda w, bad: w.hr.schedules(count=bad), bad.NOT_A_COUNT),
+    ("Client.schedules from", lambda w, bad: w.hr.schedules(offset=bad), bad.NOT_AN_OFFSET),
+]
+
+TABLE = NAMES + SPANS + COUNTS + OTHERS + SCHEDULES
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ TESTED_IN = {
     "config_get": "ops/test_config.py",
     "config_set": "ops/test_config.py",
     "failed": "ops/test_failures.py",
+    "get_schedules": "ops/test_schedule.py",
     "progress": "ops/test_log.py",
     "queue_settings": "ops/test_configure.py",
 }
@@ -107,6 +108,7 @@ def live(hr: Client, clock: Clock) -> None:
     hands.pop("ada")[0].complete("done")
     mail = hr.queue("mail")
     mail.put("noted")
+    mail.schedule("daily", "news", cron="@daily", delay=86400)
     [noted, *_] = mail.pop("bob")
     noted.log("line")
     noted.progress(0.5, "half")

@@ -11,7 +11,7 @@ from headrace.client.core import Core
 from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
 from headrace.client.talk import drive, drive_async
-from headrace.client.talks import ending, matching, sessions, upkeep
+from headrace.client.talks import ending, matching, scheduling, sessions, upkeep
 from headrace.client.talks import jobs as job_talks
 from headrace.client.talks import queues as queue_talks
 from headrace.engine.check import Span
@@ -70,10 +70,14 @@ class Client:
     release = blocking(ending.release_by_id)
     release_many = blocking(ending.release_many)
     requeue = blocking(job_talks.requeue)
+    reschedule = blocking(scheduling.reschedule)
     result = blocking(job_talks.result)
     retry = blocking(job_talks.retry)
+    schedule = blocking(scheduling.schedule)
+    schedules = blocking(scheduling.schedules)
     sweep = blocking(upkeep.sweep)
     timeout = blocking(job_talks.timeout)
+    unschedule = blocking(scheduling.unschedule)
     workers = blocking(sessions.workers)
 
     def queue(self, name: str) -> Queue:
@@ -140,10 +144,14 @@ class AsyncClient:
     release = awaiting(ending.release_by_id)
     release_many = awaiting(ending.release_many)
     requeue = awaiting(job_talks.requeue)
+    reschedule = awaiting(scheduling.reschedule)
     result = awaiting(job_talks.result)
     retry = awaiting(job_talks.retry)
+    schedule = awaiting(scheduling.schedule)
+    schedules = awaiting(scheduling.schedules)
     sweep = awaiting(upkeep.sweep)
     timeout = awaiting(job_talks.timeout)
+    unschedule = awaiting(scheduling.unschedule)
     workers = awaiting(sessions.workers)
 
     def queue(self, name: str) -> AsyncQueue:

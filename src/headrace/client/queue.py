@@ -10,7 +10,7 @@ from headrace.client.core import Core
 from headrace.client.lease import AsyncLease, Lease
 from headrace.client.talk import drive, drive_async
 from headrace.client.talks import jobs as job_talks
-from headrace.client.talks import popping, putting, queues
+from headrace.client.talks import popping, putting, queues, scheduling
 from headrace.client.talks.both import complete_and_pop
 from headrace.engine.call import Answer
 from headrace.engine.check import Span
@@ -41,6 +41,7 @@ class Queue(QueueName):
     put = blocking(putting.put)
     put_many = blocking(putting.put_many)
     resume = blocking(queues.resume)
+    schedule = blocking(scheduling.schedule_queue)
     settings = blocking(queues.settings)
     stats = blocking(queues.stats)
 
@@ -80,6 +81,7 @@ class AsyncQueue(QueueName):
     put = awaiting(putting.put)
     put_many = awaiting(putting.put_many)
     resume = awaiting(queues.resume)
+    schedule = awaiting(scheduling.schedule_queue)
     settings = awaiting(queues.settings)
     stats = awaiting(queues.stats)
 

@@ -84,6 +84,7 @@ class Job:
     note: str
     log: list[tuple[datetime, str]]
     has_result: bool
+    schedule: str | None
     _codec: Codec = field(repr=False, compare=False)
 
     @property
@@ -118,6 +119,7 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
         note=(notes[1] or b"").decode(),
         log=[_log_line(line) for line in lines],
         has_result=bool(has_result),
+        schedule=record.extras().schedule,
         _codec=codec,
     )
 

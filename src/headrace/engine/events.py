@@ -51,6 +51,7 @@ class Event:
     from_queue: str | None = None
     was: str | None = None
     left_out: int | None = None
+    schedule: str | None = None
     entry_id: str = ""
 
 
@@ -82,6 +83,7 @@ def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
         from_queue=_text(fields, b"from"),
         was=_text(fields, b"was"),
         left_out=_whole(fields, b"left_out"),
+        schedule=_text(fields, b"schedule"),
         entry_id=entry_id.decode(),
     )
 

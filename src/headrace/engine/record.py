@@ -18,6 +18,7 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
     result_ttl: int | None = None
     failure: list[Any] | None = None
     by: str = ""
+    schedule: str | None = None
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):

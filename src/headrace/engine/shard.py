@@ -24,8 +24,17 @@ def _hashed_part(job_id: str) -> str:
 
 def beside(job_id: str, suffix: str) -> str:
     """A new id that lives on the same shard as job_id."""
-    tagged = job_id if _hashed_part(job_id) != job_id else f"{{{job_id}}}"
-    return f"{tagged}~{suffix}"
+    return f"{_tagged(job_id)}~{suffix}"
+
+
+def family(name: str) -> str | None:
+    """What ids on the shard of a name begin with; None if braces in it are in the way."""
+    found = _tagged(name)
+    return found if _hashed_part(f"{found}-") == _hashed_part(name) else None
+
+
+def _tagged(name: str) -> str:
+    return name if _hashed_part(name) != name else f"{{{name}}}"
 
 
 def ingress_ids(shard: int, shards: int) -> str:

@@ -1,9 +1,9 @@
-"""The times of cron rules, as the scripts find them, without a schedule around them."""
+"""The times of cron rules: as the scripts find them, and by their definition."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -11,10 +11,14 @@ from redis import Redis
 
 from headrace.engine.call import pack
 from headrace.engine.compose import Composer
-from headrace.engine.cron import parse
+from headrace.engine.cron import Cron, parse
 from headrace.engine.moments import EPOCH, moment
 from headrace.engine.source import Source, parsed, source
 from headrace.engine.zones import offsets
+
+MINUTE = timedelta(minutes=1)
+# The table of offsets begins so long before the moment that is asked about.
+LOOKS_BACK = timedelta(days=700)
 
 TIMES = """-- times: the times after a moment, and those up to it.
 --
@@ -50,17 +54,67 @@ def script(swaps: dict[str, str] | None = None) -> str:
     return "\n".join(line for line, _ in Composer(source_of).compose("times"))
 
 
+def ms_of(at: datetime) -> int:
+    return (at - EPOCH) // timedelta(milliseconds=1)
+
+
 def times(
-    server: Redis, text: str, expression: str, zone: str, start: datetime, count: int
+    server: Redis, text: str, expression: str, zone: str, at: datetime, count: int
 ) -> tuple[list[datetime], list[datetime]]:
     """So many times after a moment, and so many at it or before it, newest first."""
-    ms = round((start - EPOCH).total_seconds() * 1000)
-    # The table reaches back far enough for those before.
-    table = pack(offsets(ZoneInfo(zone), ms - 3 * 366 * 86_400_000))
-    reply: Any = server.eval(text, 1, "", "0", parse(expression).packed(), table, str(ms), str(count))
-    after, before = reply
-    return [moment(at) for at in after], [moment(at) for at in before]
+    table = pack(offsets(ZoneInfo(zone), ms_of(at - LOOKS_BACK)))
+    rule = parse(expression).packed()
+    reply: Any = server.eval(text, 1, "", "0", rule, table, str(ms_of(at)), str(count))
+    return [moment(found) for found in reply[0]], [moment(found) for found in reply[1]]
 
 
-def by_definition(expression: str, zone: str, first: datetime, last: datetime) -> Iterator[datetime]:
+def by_definition(
+    expression: str, zone: str, first: datetime, last: datetime
+) -> Iterator[datetime]:
     """Every time from one moment to another, found by trying every minute."""
+    rule, there = parse(expression), ZoneInfo(zone)
+    found = (
+        _on_the_wall(rule, there, first, last) if rule.fixed else _real(rule, there, first, last)
+    )
+    return (at for at in found if first <= at <= last)
+
+
+def _real(rule: Cron, zone: ZoneInfo, first: datetime, last: datetime) -> Iterator[datetime]:
+    at = first.replace(second=0, microsecond=0)
+    while at <= last:
+        if fits(rule, at.astimezone(zone)):
+            yield at
+        at += MINUTE
+
+
+def _on_the_wall(rule: Cron, zone: ZoneInfo, first: datetime, last: datetime) -> Iterator[datetime]:
+    wall = (first - timedelta(hours=15)).replace(tzinfo=None, second=0, microsecond=0)
+    end = (last + timedelta(hours=15)).replace(tzinfo=None)
+    seen: set[datetime] = set()
+    while wall <= end:
+        if fits(rule, wall):
+            at = _first_real(wall, zone)
+            if at not in seen:
+                seen.add(at)
+                yield at
+        wall += MINUTE
+
+
+def _first_real(wall: datetime, zone: ZoneInfo) -> datetime:
+    """When a clock on the wall shows this first, or what comes after what it leaves out."""
+    while True:
+        at = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
+        if at.astimezone(zone).replace(tzinfo=None) == wall:
+            return at
+        wall += MINUTE
+
+
+def fits(rule: Cron, wall: datetime) -> bool:
+    """Whether a rule fits what a clock on the wall and a calendar beside it show."""
+    on_date, on_weekday = wall.day in rule.days, wall.isoweekday() % 7 in rule.weekdays
+    return (
+        wall.minute in rule.minutes
+        and wall.hour in rule.hours
+        and wall.month in rule.months
+        and ((on_date or on_weekday) if rule.either else (on_date and on_weekday))
+    )

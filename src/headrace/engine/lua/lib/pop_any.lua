@@ -2,7 +2,8 @@
 -- in time, repeated. When housekeeping is not done, nothing is handed out and the call is to be made
 -- again at once (due is 0), so that every job that may come first has been considered.
 --
--- uses   keys now settings jobs places move reclaim promote ingress grant notices due_in tidy commit
+-- uses   keys now settings jobs places move reclaim promote spawn ingress grant notices due_in tidy
+-- uses   commit
 
 local ROUNDS = 4
 
@@ -55,7 +56,7 @@ local function any_late()
 end
 
 return function()
-  local ready = reclaim() and promote(queue)
+  local ready = reclaim() and promote(queue) and spawn(queue)
   local all_in = ingress(queue)
   tidy()
   settle()

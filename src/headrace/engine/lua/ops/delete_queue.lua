@@ -3,7 +3,7 @@
 --
 -- args   queue at_most:int
 -- flags  allow-oom
--- uses   keys now settings jobs places cancel_job notices move books chunks results commit
+-- uses   keys now settings jobs places cancel_job notices move books chunks results schedules commit
 -- reply  1 when it is gone, 0 when there is more, or why not
 -- error  QUEUE_NOT_FOUND
 
@@ -22,6 +22,10 @@ local function first_entries(state)
   return entries
 end
 
+for _, id in ipairs(first_entries('schedules')) do
+  redis.call('DEL', key('schedule', id))
+  unlist_schedule(id, queue)
+end
 for _, state in ipairs({ 'running', 'waiting', 'scheduled', 'blocked', 'failed' }) do
   local entries, ids = first_entries(state), {}
   for i, entry in ipairs(entries) do

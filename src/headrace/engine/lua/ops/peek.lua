@@ -1,14 +1,14 @@
--- peek: the next jobs in the order in which pop would hand them out. Due jobs start to wait, those of
--- dead workers go back and some from outside are taken in, as they would at the next pop; nothing else
--- changes.
+-- peek: the next jobs in the order in which pop would hand them out. Due jobs start to wait, due
+-- schedules make theirs, those of dead workers go back and some from outside are taken in, as they
+-- would at the next pop; nothing else changes.
 --
 -- args   queue count:int
--- uses   keys now jobs places reclaim promote ingress late_jobs describe commit
+-- uses   keys now jobs places reclaim promote spawn ingress late_jobs describe commit
 -- reply  {1 when every job that may come first was considered, described job, ...}
 
 local LOOK_AT_MOST = 10000
 
-local done = reclaim() and promote(queue)
+local done = reclaim() and promote(queue) and spawn(queue)
 ingress(queue)
 settle()
 

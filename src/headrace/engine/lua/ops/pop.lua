@@ -26,7 +26,9 @@ local deadline = span and now + span or 'inf'
 -- later  pop_any
 
 local earliest = math.huge
-for _, where in ipairs({ SESSIONS, key('scheduled', queue), key('running', queue) }) do
+for _, where in ipairs({
+  SESSIONS, key('scheduled', queue), key('schedules', queue), key('running', queue),
+}) do
   earliest = math.min(earliest, tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or earliest))
 end
 if not FAST or last_stamp > now or earliest <= now

@@ -1,9 +1,10 @@
 -- sweep: one turn of housekeeping that any peer may do: jobs of dead workers go back, due jobs of
--- the given queues start to wait, those from outside are taken in, limits are kept, and somebody is woken for late jobs.
+-- the given queues start to wait, due schedules make theirs, those from outside are taken in, limits
+-- are kept, and somebody is woken for late jobs.
 --
 -- each   queue
 -- flags  allow-oom
--- uses   keys now reclaim promote ingress places notices retain tidy settings commit
+-- uses   keys now reclaim promote spawn ingress places notices retain tidy settings commit
 -- reply  1 when nothing is left to do, else 0
 
 local QUEUES_PRUNED_AT_MOST = 4
@@ -13,6 +14,7 @@ local done = reclaim()
 settle()
 for queue in each() do
   done = promote(queue) and done
+  done = spawn(queue) and done
   done = ingress(queue) and done
   local late = redis.call('ZCOUNT', key('running', queue), '-inf', now)
   if late > 0 then

@@ -1,0 +1,13 @@
+-- spawn: schedules of a queue whose time has come make their jobs. True when all have.
+--
+-- uses   keys now
+-- later  take_turns
+
+local SCHEDULES_AT_MOST = 50
+
+local function spawn(queue)
+  local due = redis.call(
+    'ZRANGE', key('schedules', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0, SCHEDULES_AT_MOST
+  )
+  return #due == 0 or take_turns(queue, due) and #due < SCHEDULES_AT_MOST
+end

@@ -1,0 +1,58 @@
+-- schedule: makes a schedule, or changes the one of that id: its counts go on, and so do its turns
+-- if they come by the same rule and no delay is given (-1). Otherwise it begins anew after the
+-- delay; if it is changed as it was seen, one interval after its last turn.
+--
+-- args   id queue nonce seen:optional delay:int
+-- each   name value
+-- uses   keys now open_queue schedules cron notices
+-- reply  {now, {name, value, ...}}
+-- error  NOT_AS_SEEN
+
+local old = read_schedule(id)
+
+local function described()
+  return { now, redis.call('HGETALL', key('schedule', id)) }
+end
+
+if again and old and old.by == nonce then
+  return described()
+elseif seen and not (old and old.by == seen) then
+  return 'NOT_AS_SEEN'
+end
+old = old or {}
+
+local new = { queue = queue, by = nonce, made = 0, counter = 0, last = '' }
+for name, value in each() do
+  new[name] = value
+end
+local goes_on = delay < 0 and old.every == new.every and old.cron == new.cron and old.zone == new.zone
+new.after = goes_on and old.after or now + math.max(0, delay)
+new.next = new.after
+if new.cron then
+  new.next = time_after(read_rule(new.rule, new.offsets), tonumber(new.after))
+elseif goes_on then
+  new.next = old.next
+elseif seen then
+  new.next = tonumber(old.last) and old.last + new.every or old.next
+end
+for _, kept in ipairs({ 'made', 'counter', 'last' }) do
+  new[kept] = old[kept] or new[kept]
+end
+
+open_queue(queue)
+if old.queue and old.queue ~= queue then
+  unlist_schedule(id, old.queue)
+end
+list_schedule(id, queue, new.next)
+settle()
+local fields = {}
+for name, value in pairs(new) do
+  fields[#fields + 1] = name
+  fields[#fields + 1] = value
+end
+redis.call('DEL', key('schedule', id))
+redis.call('HSET', key('schedule', id), unpack(fields))
+-- Whoever waits for work learns when there will be some.
+tell_queue(queue, 'scheduled')
+send_notices()
+return described()

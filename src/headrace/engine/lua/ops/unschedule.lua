@@ -1,0 +1,19 @@
+-- unschedule: schedules end; the jobs that they have made stay. What is gone when a call is repeated
+-- counts as ended by it.
+--
+-- each   id
+-- flags  allow-oom
+-- uses   keys schedules
+-- reply  for each, 1 if it is gone now, 0 if there was none
+
+local answers = {}
+for id in each() do
+  local queue = redis.call('HGET', key('schedule', id), 'queue')
+  if queue then
+    unlist_schedule(id, queue)
+    redis.call('DEL', key('schedule', id))
+  end
+  answers[#answers + 1] = (queue or again) and 1 or 0
+end
+settle()
+return answers

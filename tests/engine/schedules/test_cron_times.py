@@ -1,0 +1,204 @@
+"""The times that the scripts find are those of the definition, and those that cronsim finds.
+
+Two readings of cronsim are not ours: of `5-5/2` it makes `5/2`, which goes on to the end; and where
+clocks change by half an hour, in Lord Howe, it goes on by the hour from the half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from cronsim import CronSim
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from redis import Redis
+
+from headrace import InvalidArgument
+from headrace.engine.cron import parse
+from headrace.engine.moments import moment
+from headrace.engine.zones import offsets
+from tests.engine.schedules.times import by_definition, ms_of, script, times
+from tests.proof import proves
+
+LORD_HOWE = "Australia/Lord_Howe"
+ZONES = [
+    "Europe/Berlin",
+    "America/New_York",
+    LORD_HOWE,
+    "Africa/Casablanca",
+    "UTC",
+    "Asia/Kathmandu",
+]
+FIRST, LAST = datetime(2024, 1, 1, tzinfo=UTC), datetime(2045, 1, 1, tzinfo=UTC)
+# The table of a zone has an end; so far from a moment it is sure to reach.
+FAR = timedelta(days=17 * 365)
+
+
+def terms(least: int, most: int) -> st.SearchStrategy[str]:
+    number = st.integers(least, most)
+    step = st.integers(1, most)
+    span = st.tuples(number, number).filter(lambda ends: ends[0] < ends[1])
+    return st.one_of(
+        number.map(str),
+        number.map(str),
+        span.map(lambda ends: f"{ends[0]}-{ends[1]}"),
+        st.tuples(span, step).map(lambda drawn: f"{drawn[0][0]}-{drawn[0][1]}/{drawn[1]}"),
+        st.tuples(number, step).map(lambda drawn: f"{drawn[0]}/{drawn[1]}"),
+    )
+
+
+def fields(least: int, most: int, *, stars: int) -> st.SearchStrategy[str]:
+    """Fields of which so many of ten are free."""
+    lists = st.lists(terms(least, most), min_size=1, max_size=3).map(",".join)
+    free = st.one_of(st.just("*"), st.just("*"), st.integers(1, most).map(lambda n: f"*/{n}"))
+    return st.integers(0, 9).flatmap(lambda drawn: free if drawn < stars else lists)
+
+
+def expressions(*, days: int) -> st.SearchStrategy[str]:
+    parts = st.tuples(
+        fields(0, 59, stars=3),
+        fields(0, 23, stars=4),
+        fields(1, 31, stars=days),
+        fields(1, 12, stars=days),
+        fields(0, 7, stars=days),
+    )
+    return parts.map(" ".join).filter(comes)
+
+
+def comes(expression: str) -> bool:
+    try:
+        parse(expression)
+    except InvalidArgument:
+        return False
+    return True
+
+
+@st.composite
+def moments(draw: st.DrawFn, zone: str) -> datetime:
+    """A moment, more often than not one near a change of clocks."""
+    changes = offsets(ZoneInfo(zone), ms_of(FIRST))[2::2]
+    second = draw(st.integers(ms_of(FIRST) // 1000, ms_of(LAST) // 1000))
+    near = draw(st.integers(0, 2)) > 0
+    if changes and near:
+        second = draw(st.sampled_from(changes)) + 60 * draw(st.integers(-180, 180))
+    return moment(second * 1000) + draw(st.sampled_from([timedelta(0), timedelta(milliseconds=1)]))
+
+
+@st.composite
+def questions(draw: st.DrawFn, *, days: int) -> tuple[str, str, datetime]:
+    zone = draw(st.sampled_from(ZONES))
+    return draw(expressions(days=days)), zone, draw(moments(zone))
+
+
+@pytest.fixture(scope="module")
+def server(valkey_url: str) -> Iterator[Redis]:
+    with Redis.from_url(valkey_url) as client:
+        yield client
+
+
+TEXT = script()
+
+
+@proves("QL-12")
+@settings(max_examples=150, deadline=None)
+@given(question=questions(days=8))
+def test_times_are_those_of_the_definition(
+    server: Redis, question: tuple[str, str, datetime]
+) -> None:
+    expression, zone, at = question
+    window = timedelta(hours=30)
+    expected = list(by_definition(expression, zone, at - window, at + window))
+
+    after, before = times(server, TEXT, expression, zone, at, 40)
+
+    wanted = [one for one in expected if one > at][:40]
+    assert [one for one in after if one <= at + window] == wanted
+    wanted = [one for one in reversed(expected) if one <= at][:40]
+    assert [one for one in before if one >= at - window] == wanted
+
+
+def as_cronsim(expression: str, zone: str, at: datetime, count: int) -> list[datetime]:
+    """In an hour that comes twice it also tells times before the moment, which has passed."""
+    found: list[datetime] = []
+    for local in CronSim(expression, at.astimezone(ZoneInfo(zone))):
+        here = local.astimezone(UTC)
+        if len(found) == count or here > at + FAR:
+            break
+        if here > at:
+            found.append(here)
+    return found
+
+
+@proves("QL-12")
+@settings(max_examples=250, deadline=None)
+@given(question=questions(days=4))
+def test_times_are_those_of_another_reading(
+    server: Redis, question: tuple[str, str, datetime]
+) -> None:
+    expression, zone, at = question
+    rule = parse(expression)
+    if zone == LORD_HOWE and not rule.fixed and len(rule.hours) < 24:
+        zone = "Europe/Berlin"
+
+    after, before = times(server, TEXT, expression, zone, at, 4)
+
+    assert [one for one in after if one <= at + FAR] == as_cronsim(expression, zone, at, 4)
+    if before[-1] > at - timedelta(days=690):
+        again, _ = times(server, TEXT, expression, zone, before[-1] - timedelta(milliseconds=1), 8)
+        assert again == before[::-1] + after
+
+
+def local(server: Redis, expression: str, zone: str, at: str, count: int) -> list[str]:
+    start = datetime.fromisoformat(at).replace(tzinfo=ZoneInfo(zone))
+    after, _ = times(server, TEXT, expression, zone, start.astimezone(UTC), count)
+    return [f"{one.astimezone(ZoneInfo(zone)):%d %H:%M %z}" for one in after]
+
+
+@proves("QL-12")
+@pytest.mark.parametrize(
+    ("expression", "at", "expected"),
+    [
+        ("30 2 * * *", "2026-03-28 12:00", ["29 03:00 +0200", "30 02:30 +0200"]),
+        ("0,30 2,3 * * *", "2026-03-28 12:00", ["29 03:00 +0200", "29 03:30 +0200"]),
+        ("30 2 * * *", "2026-10-24 12:00", ["25 02:30 +0200", "26 02:30 +0100"]),
+        ("*/30 2 * * *", "2026-03-28 12:00", ["30 02:00 +0200", "30 02:30 +0200"]),
+        ("*/30 2 * * *", "2026-10-25 02:15", ["25 02:30 +0200", "25 02:00 +0100"]),
+        ("0 * * * *", "2026-03-29 01:00", ["29 03:00 +0200", "29 04:00 +0200"]),
+        ("0 * * * *", "2026-10-25 02:00", ["25 02:00 +0100", "25 03:00 +0100"]),
+    ],
+)
+def test_when_clocks_are_changed(
+    server: Redis, expression: str, at: str, expected: list[str]
+) -> None:
+    assert local(server, expression, "Europe/Berlin", at, 2) == expected
+
+
+def test_where_cronsim_is_not_followed(server: Redis) -> None:
+    for expression, expected in [
+        ("5-5/20 * * * *", ["01 00:05 +1100", "01 01:05 +1100"]),
+        ("5/20 * * * *", ["01 00:05 +1100", "01 00:25 +1100"]),
+    ]:
+        assert local(server, expression, LORD_HOWE, "2026-01-01 00:00", 2) == expected
+    assert local(server, "* 7 * * *", LORD_HOWE, "2026-04-05 01:00", 1) == ["05 07:00 +1030"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("0 0 29 2 *", ["2096-02-29", "2104-02-29"]),
+        ("0 0 29 2 */7", ["2128-02-29", "2156-02-29"]),
+        ("0 0 31 * *", ["2096-01-31", "2096-03-31"]),
+        ("0 0 13 * fri", ["2096-01-06", "2096-01-13"]),
+        ("0 0 13 * */5", ["2096-01-13", "2096-04-13"]),
+        ("0 0 */10 12 *", ["2096-12-01", "2096-12-11"]),
+    ],
+)
+def test_what_comes_seldom_is_found(server: Redis, expression: str, expected: list[str]) -> None:
+    start = datetime(2095, 12, 31, 12, tzinfo=UTC)
+
+    after, _ = times(server, TEXT, expression, "UTC", start, 2)
+
+    assert [f"{one:%Y-%m-%d}" for one in after] == expected
