@@ -23,6 +23,7 @@ FACES: list[tuple[type, type, str]] = [
         headrace.AsyncSession,
         "Made by `client.session(worker)`; a `with` ends it.",
     ),
+    (headrace.Watch, headrace.AsyncWatch, "Made by `client.watch(worker)`; a `with` ends it."),
 ]
 ATTRIBUTES = {
     "Client": {"config": "The settings of the namespace, a `Config`."},
@@ -31,7 +32,9 @@ ATTRIBUTES = {
         "id": "The id of the job.",
         "payload": "The user's data as bytes.",
         "token": "What shows the server that the job is yours.",
+        "taken": "`cancelled` or `lost` once a watch has heard that it was taken, else None.",
     },
+    "Watch": {"worker": "The name of the worker."},
     "Session": {"worker": "The name of the worker.", "token": "What shows that it is yours."},
 }
 VALUES = (

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from headrace.client.schedules import Schedule
     from headrace.client.session import AsyncSession, Session
     from headrace.client.values import Audit, Counts, Failure, Job, Page, Put, Result, Stage, Worker
+    from headrace.client.watch import AsyncWatch, Watch
     from headrace.engine.check import Limits
     from headrace.engine.events import Event
     from headrace.engine.script import Library
@@ -48,6 +49,7 @@ _LATER = {
     "AsyncLease": "headrace.client.lease",
     "AsyncQueue": "headrace.client.queue",
     "AsyncSession": "headrace.client.session",
+    "AsyncWatch": "headrace.client.watch",
     "Audit": "headrace.client.values",
     "Client": "headrace.client.client",
     "Codec": "headrace.client.codec",
@@ -66,6 +68,7 @@ _LATER = {
     "Session": "headrace.client.session",
     "Stage": "headrace.client.values",
     "Stats": "headrace.engine.statistics",
+    "Watch": "headrace.client.watch",
     "Worker": "headrace.client.values",
 }
 
@@ -74,6 +77,7 @@ __all__ = [
     "AsyncLease",
     "AsyncQueue",
     "AsyncSession",
+    "AsyncWatch",
     "Audit",
     "Client",
     "Codec",
@@ -108,6 +112,7 @@ __all__ = [
     "Stage",
     "Stats",
     "Unreadable",
+    "Watch",
     "Worker",
     "WorkerError",
     "WrongState",

@@ -25,6 +25,7 @@ PAIRS: list[tuple[type, type]] = [
     (headrace.Lease, headrace.AsyncLease),
     (headrace.Queue, headrace.AsyncQueue),
     (headrace.Session, headrace.AsyncSession),
+    (headrace.Watch, headrace.AsyncWatch),
 ]
 NOT_AWAITED = {"events", "queue"}
 

@@ -11,10 +11,12 @@ from headrace import (
     AsyncLease,
     AsyncQueue,
     AsyncSession,
+    AsyncWatch,
     Client,
     Lease,
     Queue,
     Session,
+    Watch,
 )
 from headrace.client.client import AsyncConfig, Config
 
@@ -24,6 +26,7 @@ PAIRS: list[tuple[type, type]] = [
     (Lease, AsyncLease),
     (Queue, AsyncQueue),
     (Session, AsyncSession),
+    (Watch, AsyncWatch),
 ]
 
 

@@ -81,6 +81,9 @@ LEASES = [
         "",
     ),
     Fault("a repeated put happens twice", "lib/existing", "== nonce", "== 'nonce'"),
+    Fault("whoever had a job holds it", "ops/holds", " and job.token == token", ""),
+    Fault("what is over is held", "ops/holds", "job.state == 'running' and ", ""),
+    Fault("what is gone is held", "ops/holds", "'cancelled'", "'held'"),
     Fault("pause is not heard", "lib/pop_any", "limits.paused == 1", "limits.paused == 2"),
 ]
 

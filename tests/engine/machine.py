@@ -111,6 +111,9 @@ class Machine(RuleBasedStateMachine):
         rows = [(*each, DATA[data]) for each in self.leased(which)]
         self.twin.both("heartbeat", rows, lease=lease)
 
+    def holds(self, which: list[int]) -> None:
+        self.twin.both("holds", self.leased(which))
+
     def complete(self, which: list[int], result: str, data: str) -> None:
         rows = [(*each, DATA[result], DATA[data]) for each in self.leased(which)]
         self.twin.both("complete", rows, next_queue=None, delay=0)

@@ -210,6 +210,14 @@ class Work(Moves):
         return f"LEASE_LOST {job.state} {job.worker}"
 
     @operation
+    def holds(self, rows: Sequence[tuple[str, str]]) -> list[Answer]:
+        found = [(self.jobs.get(job_id), self._held(job_id, token)) for job_id, token in rows]
+        return [
+            "cancelled" if job is None else "held" if isinstance(held, Job) else "lost"
+            for job, held in found
+        ]
+
+    @operation
     def heartbeat(self, rows: Sequence[tuple[str, str, str | None]], lease: int) -> list[Answer]:
         return [self._heartbeat(*row, lease) for row in rows]
 

@@ -70,6 +70,7 @@ _weighted = (
     + step(1, "peek", queue=queues, count=st.integers(1, 3))
     # by a worker, with the token of a lease
     + step(2, "heartbeat", which=chosen, lease=st.sampled_from([-1, 0, 5000]), data=maybe_text)
+    + step(1, "holds", which=chosen)
     + step(4, "complete", which=chosen, result=maybe_text, data=maybe_text)
     + step(2, "complete_to", which=chosen, data=maybe_text, queue=queues, delay=delays)
     + step(3, "fail", which=chosen, kind=kinds, retry_in=delays | st.just(-1), data=maybe_text)

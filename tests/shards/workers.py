@@ -76,6 +76,22 @@ class Workers:
         assert numbered_without_holes(calm)
         assert calm.audit().problems == []
 
+    async def test_a_holder_hears_on_every_shard(self, hr: Any, calm: Client) -> None:
+        ids = one_for_each_shard(calm)
+        calm.queue("mail").put_many([Put(1, id=job_id) for job_id in ids])
+        heard: list[str] = []
+        watch = await got(hr.watch("w", on_taken=lambda lease, _: heard.append(lease.id)))
+        leases = await got(hr.queue("mail").pop("w", count=len(ids)))
+        for number, job_id in enumerate(ids, 1):
+            began = time.monotonic()
+
+            calm.timeout(job_id)
+
+            await asyncio.to_thread(until, lambda: len(heard) == number, "it hears")  # noqa: B023
+            assert time.monotonic() - began < SOON
+        assert (heard, {lease.taken for lease in leases}) == (ids, {"lost"})
+        await got(watch.close())
+
     async def test_a_waiting_pop_is_woken_whatever_the_shard(self, hr: Any, calm: Client) -> None:
         for job_id in one_for_each_shard(calm):
             waiting = asyncio.ensure_future(waiting_pop(hr))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
 from typing import Self
+from weakref import WeakSet
 
 from headrace.client.bind import awaiting, blocking, named
 from headrace.client.core import Core
+from headrace.client.lease import AsyncLease, Lease
 from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
 from headrace.client.talk import drive, drive_async
 from headrace.client.talks import ending, matching, scheduling, sessions, upkeep
 from headrace.client.talks import jobs as job_talks
 from headrace.client.talks import queues as queue_talks
+from headrace.client.watch import AsyncWatch, Watch
 from headrace.engine.check import Span
 from headrace.engine.events import Event
 
@@ -51,6 +54,7 @@ class Client:
     def __init__(self, core: Core) -> None:
         self.core = core
         self.config = Config(core)
+        self._watches: WeakSet[Watch] = WeakSet()
 
     audit = blocking(upkeep.audit)
     cancel = blocking(job_talks.cancel)
@@ -89,6 +93,17 @@ class Client:
         token = drive(self.core.wire, sessions.start(self, worker, ttl=ttl))
         return Session(self.core, worker, token)
 
+    def watch(
+        self, worker: str, *, on_taken: Callable[[Lease, str], object] | None = None
+    ) -> Watch:
+        """From now on a lease that the worker pops here hears at once when it is taken.
+
+        Its .taken is then "cancelled" or "lost"; on_taken is called with the lease and that word.
+        """
+        watch = Watch(self.core, worker, on_taken)
+        self._watches.add(watch)
+        return watch
+
     def events(self, *, follow: bool = False, count: int = 1000) -> Iterator[Event]:
         """What happened, oldest first on each shard; with follow, what happens from then on too."""
         seen: dict[int, str] = {}
@@ -103,7 +118,9 @@ class Client:
                 drive(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Closes the connections, and ends the watches."""
+        for watch in list(self._watches):
+            watch.close()
         self.core.wire.close()
 
     def __enter__(self) -> Self:
@@ -125,6 +142,7 @@ class AsyncClient:
     def __init__(self, core: Core) -> None:
         self.core = core
         self.config = AsyncConfig(core)
+        self._watches: WeakSet[AsyncWatch] = WeakSet()
 
     audit = awaiting(upkeep.audit)
     cancel = awaiting(job_talks.cancel)
@@ -163,6 +181,17 @@ class AsyncClient:
         token = await drive_async(self.core.wire, sessions.start(self, worker, ttl=ttl))
         return AsyncSession(self.core, worker, token)
 
+    async def watch(
+        self, worker: str, *, on_taken: Callable[[AsyncLease, str], object] | None = None
+    ) -> AsyncWatch:
+        """From now on a lease that the worker pops here hears at once when it is taken.
+
+        Its .taken is then "cancelled" or "lost"; on_taken is called with the lease and that word.
+        """
+        watch = await AsyncWatch.begun(self.core, worker, on_taken)
+        self._watches.add(watch)
+        return watch
+
     async def events(self, *, follow: bool = False, count: int = 1000) -> AsyncIterator[Event]:
         """What happened, oldest first on each shard; with follow, what happens from then on too."""
         seen: dict[int, str] = {}
@@ -177,7 +206,9 @@ class AsyncClient:
                 await drive_async(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
 
     async def close(self) -> None:
-        """Closes the connections."""
+        """Closes the connections, and ends the watches."""
+        for watch in list(self._watches):
+            await watch.close()
         await self.core.wire.close()
 
     async def __aenter__(self) -> Self:

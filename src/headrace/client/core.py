@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.client.codec import Codec
+from headrace.client.holdings import Holdings
 from headrace.engine.call import Call
 from headrace.engine.check import Limits
 from headrace.engine.script import Library
@@ -18,6 +19,7 @@ class Core:
         "_prefixes",
         "_shas",
         "codec",
+        "holdings",
         "library",
         "limits",
         "namespace",
@@ -47,6 +49,7 @@ class Core:
         self.retry_for = retry_for
         self.timeout = timeout
         self.next_shard = 0
+        self.holdings: list[Holdings] = []
         self._shas: dict[str, bytes] = {}
         self.use_shards(1)
 

@@ -16,13 +16,19 @@ from headrace.engine.moments import moment
 class LeaseFacts:
     """What a lease knows without asking the server."""
 
-    __slots__ = ("_popped", "core", "id", "payload", "token")
+    __slots__ = ("__weakref__", "_popped", "core", "id", "payload", "taken", "token")
 
     def __init__(self, core: Core, popped: Popped) -> None:
         self.core = core
         self.id, record, _, self.payload = popped
         self.token = record.token
         self._popped = popped
+        self.taken: str | None = None
+        # Where pop removes the job, there is nothing that could be taken.
+        if core.holdings and record.state == "running":
+            for holdings in tuple(core.holdings):
+                if holdings.worker == record.worker:
+                    holdings.add(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r} of {self.queue!r}, attempt {self.attempt}>"

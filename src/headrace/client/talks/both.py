@@ -9,6 +9,7 @@ from headrace.client.batches import turns
 from headrace.client.talk import Talk, ask
 from headrace.client.talks.ending import complete_call, completions
 from headrace.client.talks.faces import QueueFace
+from headrace.client.talks.holding import letting_go
 from headrace.client.talks.popping import Handout, Popped, pop_call, until_tidy
 from headrace.engine.call import Answer
 from headrace.engine.check import Span
@@ -39,11 +40,17 @@ def complete_and_pop(
     ]
     shard = core.next_shard
     core.next_shard = (shard + 1) % core.shards
-    *completed, handout = yield from ask(core, [*calls, (shard, make_pop(count))])
-    answers: dict[int, Answer] = {}
-    for (_, positions), found in zip(turn, completed, strict=True):
-        answers.update(zip(positions, found, strict=True))
-    popped: Handout = handout
+    popped = Handout(None, [])
+
+    def asking() -> Talk[list[Answer]]:
+        nonlocal popped
+        *completed, popped = yield from ask(core, [*calls, (shard, make_pop(count))])
+        answers: dict[int, Answer] = {}
+        for (_, positions), found in zip(turn, completed, strict=True):
+            answers.update(zip(positions, found, strict=True))
+        return [answers[i] for i in range(len(rows))]
+
+    answers = yield from letting_go(core, rows, asking())
     if not popped.jobs and popped.due == 0:
         popped = yield from until_tidy(core, shard, make_pop(count), make_pop)
-    return [answers[i] for i in range(len(rows))], popped.jobs
+    return answers, popped.jobs

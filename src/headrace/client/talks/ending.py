@@ -11,6 +11,7 @@ from headrace.client.core import Core
 from headrace.client.given import new_nonce
 from headrace.client.talk import Talk, ask_one
 from headrace.client.talks.faces import ClientFace
+from headrace.client.talks.holding import letting_go
 from headrace.client.talks.putting import encoded
 from headrace.engine.call import (
     Answer,
@@ -79,8 +80,13 @@ def complete(
     Returns the new state; raises LeaseLost if the job is no longer yours.
     """
     rows = [_completion(lease.core, lease.id, lease.token, result, data)]
-    call = complete_call(lease.core, rows, next, delay)
-    return sole((yield from ask_one(lease.core, lease.core.shard_of(lease.id), call)))
+    return (yield from _ended(lease, complete_call(lease.core, rows, next, delay)))
+
+
+def _ended(lease: Held, call: Call[list[Answer]]) -> Talk[str]:
+    core = lease.core
+    asking = ask_one(core, core.shard_of(lease.id), call)
+    return sole((yield from letting_go(core, [(lease.id, lease.token)], asking)))
 
 
 def complete_many(
@@ -92,12 +98,10 @@ def complete_many(
     delay: Span = 0,
 ) -> Talk[list[Answer]]:
     """Ends jobs well; for each its new state, or the error that says why not."""
-    rows = completions(client.core, leases, results)
-    return (
-        yield from in_batches(
-            client.core, rows, lambda part: complete_call(client.core, part, next, delay)
-        )
-    )
+    core = client.core
+    rows = completions(core, leases, results)
+    asking = in_batches(core, rows, lambda part: complete_call(core, part, next, delay))
+    return (yield from letting_go(core, rows, asking))
 
 
 def finish(client: ClientFace, job_id: str, result: Any = NO_RESULT) -> Talk[str]:
@@ -175,7 +179,7 @@ def fail(
     """
     core = lease.core
     call = _fail_call(core, lease.id, lease.token, failure, message, retry_in, data)
-    return sole((yield from ask_one(core, core.shard_of(lease.id), call)))
+    return (yield from _ended(lease, call))
 
 
 def fail_by_id(client: ClientFace, job_id: str, failure: str, message: str = "") -> Talk[str]:
@@ -212,19 +216,17 @@ def _fail_call(
 def release(lease: Held, *, position: str | None = None, delay: Span = 0) -> Talk[str]:
     """Gives the job back unharmed, to the front or the back (default: as the queue says)."""
     call = _release_call([(lease.id, lease.token)], position, delay, "worker")
-    return sole((yield from ask_one(lease.core, lease.core.shard_of(lease.id), call)))
+    return (yield from _ended(lease, call))
 
 
 def release_many(
     client: ClientFace, leases: Iterable[Held], *, position: str | None = None, delay: Span = 0
 ) -> Talk[list[Answer]]:
     """Gives jobs back unharmed; for each its new state, or the error that says why not."""
+    core = client.core
     rows: list[Row] = [*_proofs(leases)]
-    return (
-        yield from in_batches(
-            client.core, rows, lambda part: _release_call(part, position, delay, "worker")
-        )
-    )
+    asking = in_batches(core, rows, lambda part: _release_call(part, position, delay, "worker"))
+    return (yield from letting_go(core, rows, asking))
 
 
 def release_by_id(

@@ -1,0 +1,132 @@
+"""A watch: the leases of a worker hear at once when they are taken."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from headrace.client.core import Core
+from headrace.client.holdings import Holdings
+from headrace.client.listening import tune_in
+from headrace.client.talk import drive, drive_async
+from headrace.client.talks.holding import station_of, watching
+from headrace.engine.check import text
+from headrace.errors import InvalidArgument
+
+
+class WatchFacts:
+    """What a watch knows without asking the server."""
+
+    def __init__(
+        self, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
+    ) -> None:
+        self.core = core
+        self.worker = text("worker", worker, core.limits.name)
+        if on_taken is not None and not callable(on_taken):
+            raise InvalidArgument(f"on_taken must be a function, not {type(on_taken).__name__}")
+        if inspect.iscoroutinefunction(on_taken):
+            raise InvalidArgument("on_taken must be a plain function; let it start a task")
+        self._holdings = Holdings(worker, on_taken)
+        self._station = station_of(core, self._holdings)
+        core.holdings.append(self._holdings)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.worker!r}>"
+
+    def _forget(self) -> None:
+        if self._holdings in self.core.holdings:
+            self.core.holdings.remove(self._holdings)
+
+
+class Watch(WatchFacts):
+    """The watch of a worker, for code that blocks: a thread that listens until it is closed."""
+
+    def __init__(
+        self, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
+    ) -> None:
+        super().__init__(core, worker, on_taken)
+        try:
+            drive(core.wire, tune_in(self._station))
+        except BaseException:
+            self._forget()
+            raise
+        self._thread = threading.Thread(
+            target=self._run, name=f"headrace watch of {worker}", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            drive(self.core.wire, watching(self._station, self._holdings))
+        finally:
+            self._forget()
+            self._station.ear.end()
+
+    def close(self) -> None:
+        """Ends the watch: leases hear nothing more."""
+        self._forget()
+        self._station.closed = True
+        self._station.ear.end()
+        if self._thread is not threading.current_thread():
+            self._thread.join(self.core.timeout)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncWatch(WatchFacts):
+    """The watch of a worker, for code that awaits: a task that listens until it is closed."""
+
+    _task: asyncio.Task[None]
+
+    @classmethod
+    async def begun(
+        cls, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
+    ) -> Self:
+        """A watch that listens."""
+        watch = cls(core, worker, on_taken)
+        try:
+            await drive_async(core.wire, tune_in(watch._station))
+        except BaseException:
+            watch._forget()
+            raise
+        watch._task = asyncio.create_task(watch._run(), name=f"headrace watch of {worker}")
+        return watch
+
+    async def _run(self) -> None:
+        try:
+            await drive_async(self.core.wire, watching(self._station, self._holdings))
+        finally:
+            self._forget()
+            await self._station.ear.end()
+
+    async def close(self) -> None:
+        """Ends the watch: leases hear nothing more."""
+        self._forget()
+        self._station.closed = True
+        await self._station.ear.end()
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        await self.close()

@@ -1,0 +1,23 @@
+-- holds: which of these leases still hold, and what became of the others.
+--
+-- each   id token
+-- uses   jobs
+-- reply  for each, held; or lost, if the job is no longer this holder's, cancelled if it is gone
+
+local ids = {}
+for id in each() do
+  ids[#ids + 1] = id
+end
+read_jobs(ids)
+local answers = {}
+for id, token in each() do
+  local job = known[id]
+  if not job then
+    answers[#answers + 1] = 'cancelled'
+  elseif job.state == 'running' and job.token == token then
+    answers[#answers + 1] = 'held'
+  else
+    answers[#answers + 1] = 'lost'
+  end
+end
+return answers

@@ -1,0 +1,544 @@
+"""A holder hears at once that its job was taken: on the lease, and in a function of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from headrace import (
+    Client,
+    InvalidArgument,
+    JobNotFound,
+    LeaseLost,
+    ScriptError,
+    ServerUnavailable,
+)
+from headrace.client.holdings import EARLY
+from headrace.client.lease import Lease
+from headrace.client.talks.holding import LOOK_EVERY
+from headrace.testing import Clock, open_with_clock
+from tests.colours import COLOURS, got, opened
+from tests.processes import run_python
+from tests.proof import proves
+from tests.proxy import Way, way_to
+from tests.servers import until
+
+SOON = 4.0  # less than the time after which a watch asks in any case
+assert SOON < LOOK_EVERY
+
+
+@dataclass
+class Scene:
+    """A worker that holds a job, and somebody who does something to it."""
+
+    calm: Client
+    clock: Clock
+    lease: Any
+    session: Any
+
+
+@pytest.fixture
+def calm(valkey_url: str) -> Iterator[Client]:
+    client, _ = open_with_clock(valkey_url, namespace=f"watch-{uuid4().hex}")
+    with client:
+        yield client
+
+
+@pytest.fixture
+def clock(calm: Client) -> Clock:
+    return Clock(calm)
+
+
+@pytest.fixture(params=COLOURS)
+async def hr(request: pytest.FixtureRequest, valkey_url: str, calm: Client) -> AsyncIterator[Any]:
+    async with opened(request.param, valkey_url, namespace=calm.core.namespace) as client:
+        yield client
+
+
+async def pop_one(hr: Any, calm: Client, job_id: str = "a", **options: Any) -> Any:
+    calm.queue("mail").put("x", id=job_id, **options)
+    [lease] = await got(hr.queue("mail").pop("w"))
+    return lease
+
+
+async def soon(condition: Callable[[], object], what: str) -> None:
+    await asyncio.to_thread(until, lambda: bool(condition()), what, SOON)
+
+
+# every way in which a lease can be taken
+
+
+def popped_by_another(scene: Scene) -> None:
+    scene.clock.tick(60)
+    assert [lease.id for lease in scene.calm.queue("mail").pop("other")] == ["a"]
+
+
+def popped_by_itself(scene: Scene) -> None:
+    scene.clock.tick(60)
+    assert [lease.id for lease in scene.calm.queue("mail").pop("w")] == ["a"]
+
+
+def expired_without_retries(scene: Scene) -> None:
+    scene.clock.tick(60)
+    assert scene.calm.queue("mail").pop("other") == []
+
+
+TAKEN: dict[str, tuple[str, Callable[[Scene], object]]] = {
+    "cancel": ("cancelled", lambda scene: scene.calm.cancel("a")),
+    "cancel by value": ("cancelled", lambda scene: scene.calm.cancel_matching("mail", "x")),
+    "delete its queue": ("cancelled", lambda scene: scene.calm.queue("mail").delete()),
+    "timeout": ("lost", lambda scene: scene.calm.timeout("a")),
+    "release by id": ("lost", lambda scene: scene.calm.release("a")),
+    "fail by id": ("lost", lambda scene: scene.calm.fail("a", "typo")),
+    "finish by id": ("lost", lambda scene: scene.calm.finish("a", "done")),
+    "put the same id": ("lost", lambda scene: scene.calm.queue("mail").put("y", id="a")),
+    "put it elsewhere": ("lost", lambda scene: scene.calm.queue("other").put("y", id="a")),
+    "requeue": ("lost", lambda scene: scene.calm.requeue("a")),
+    "pop by another when late": ("lost", popped_by_another),
+    "pop by its holder when late": ("lost", popped_by_itself),
+    "late without retries": ("lost", expired_without_retries),
+}
+
+
+@proves("QL-14")
+@pytest.mark.parametrize("way", TAKEN)
+async def test_whoever_takes_a_job_its_holder_hears_of_it(
+    hr: Any, calm: Client, clock: Clock, way: str
+) -> None:
+    why, take = TAKEN[way]
+    heard: list[tuple[Any, str]] = []
+    watch = await got(hr.watch("w", on_taken=lambda lease, word: heard.append((lease, word))))
+    lease = await pop_one(hr, calm, retries=0 if way == "late without retries" else 5)
+    assert not lease.taken
+
+    take(Scene(calm, clock, lease, None))
+
+    await soon(lambda: heard, f"the holder hears of {way}")
+    assert (lease.taken, heard) == (why, [(lease, why)])
+    with pytest.raises((LeaseLost, JobNotFound)):
+        await got(lease.complete())
+    await got(watch.close())
+
+
+async def lapses(scene: Scene) -> None:
+    scene.clock.tick(3)
+    scene.calm.sweep()
+
+
+ENDED: dict[str, Callable[[Scene], Any]] = {
+    "it lapses": lapses,
+    "its worker ends it": lambda scene: scene.session.end(),
+    "an operator ends it": lambda scene: scene.calm.end_worker("w"),
+    "another one replaces it": lambda scene: scene.calm.session("w"),
+    "its worker serves no more": lambda scene: scene.session.unserve("mail"),
+}
+
+
+@proves("QL-14")
+@pytest.mark.parametrize("way", ENDED)
+async def test_the_end_of_a_session_is_heard(hr: Any, calm: Client, clock: Clock, way: str) -> None:
+    session = await got(hr.session("w", ttl=3))
+    await got(session.serve("mail"))
+    watch = await got(hr.watch("w"))
+    lease = await pop_one(hr, calm)
+
+    await got(ENDED[way](Scene(calm, clock, lease, session)))
+
+    await soon(lambda: lease.taken == "lost", f"the holder hears that {way}")
+    await got(watch.close())
+
+
+# which lease
+
+
+@proves("QL-14")
+async def test_of_several_leases_those_that_are_taken_hear_of_it(hr: Any, calm: Client) -> None:
+    ids = calm.queue("mail").put_many(range(20))
+    heard: list[str] = []
+    watch = await got(hr.watch("w", on_taken=lambda lease, _: heard.append(lease.id)))
+    leases = await got(hr.queue("mail").pop("w", count=20))
+
+    calm.cancel(*ids[5:15])
+
+    await soon(lambda: len(heard) == 10, "all are told")
+    assert heard == ids[5:15]
+    assert [lease.taken for lease in leases] == [None] * 5 + ["cancelled"] * 10 + [None] * 5
+    await got(watch.close())
+
+
+async def test_an_earlier_lease_of_the_same_job_is_another(
+    hr: Any, calm: Client, clock: Clock
+) -> None:
+    watch = await got(hr.watch("w"))
+    first = await pop_one(hr, calm)
+    clock.tick(60)
+    [second] = await got(hr.queue("mail").pop("w"))
+    await soon(lambda: first.taken == "lost", "the first is lost")
+    assert second.taken is None
+
+    calm.cancel("a")
+
+    await soon(lambda: second.taken == "cancelled", "the second is cancelled")
+    assert first.taken == "lost"
+    await got(watch.close())
+
+
+async def test_what_the_holder_ends_itself_is_not_taken(hr: Any, calm: Client) -> None:
+    calm.queue("mail").configure(keep_count=0)
+    calm.queue("mail").put_many(range(9))
+    heard: list[str] = []
+    async with watching(hr, heard) as watch:
+        leases = await got(hr.queue("mail").pop("w", count=8))
+        await got(leases[0].complete())
+        await got(leases[1].fail("typo"))
+        await got(leases[2].release(delay=60))
+        await got(hr.complete_many(leases[3:5]))
+        await got(hr.release_many(leases[5:6], delay=60))
+        _, more = await got(hr.queue("mail").complete_and_pop(leases[6:7], "w"))
+
+        assert watch._holdings.proofs() == [(lease.id, lease.token) for lease in (leases[7], *more)]
+        calm.cancel(leases[7].id)
+        await soon(lambda: heard, "the last one is told")
+
+    assert heard == [f"{leases[7].id} cancelled"]
+
+
+async def test_an_end_that_is_refused_is_none(hr: Any, calm: Client) -> None:
+    async with watching(hr, []) as watch:
+        lease = await pop_one(hr, calm)
+        calm.core.wire.send([(0, ("SET", calm.core.key(0, "books:mail"), "no books"))])
+
+        with pytest.raises(ScriptError):
+            await got(lease.complete())
+
+        assert watch._holdings.proofs() == [(lease.id, lease.token)]
+
+
+async def test_where_pop_removes_the_job_there_is_nothing_to_be_taken(
+    hr: Any, calm: Client
+) -> None:
+    calm.queue("mail").configure("fifo")
+    async with watching(hr, []) as watch:
+        lease = await pop_one(hr, calm)
+
+        assert (lease.taken, watch._holdings.proofs()) == (None, [])
+
+
+async def test_only_who_is_watched_hears(hr: Any, calm: Client) -> None:
+    before = await pop_one(hr, calm, "before")
+    async with watching(hr, []):
+        calm.queue("mail").put("x", id="other")
+        [other] = await got(hr.queue("mail").pop("another worker"))
+        lease = await pop_one(hr, calm)
+        calm.cancel("before", "other", "a")
+        await soon(lambda: lease.taken, "the lease is told")
+    after = await pop_one(hr, calm, "after")
+    calm.cancel("after")
+
+    assert (before.taken, other.taken, after.taken) == (None, None, None)
+    assert hr.core.holdings == []
+
+
+async def test_a_lease_that_nobody_has_any_more_is_forgotten(hr: Any, calm: Client) -> None:
+    async with watching(hr, []) as watch:
+        lease = await pop_one(hr, calm)
+        assert len(watch._holdings.proofs()) == 1
+
+        del lease
+        gc.collect()
+
+        assert watch._holdings.proofs() == []
+
+
+async def test_a_notice_may_come_before_the_pop_has_returned(hr: Any, calm: Client) -> None:
+    heard: list[str] = []
+    async with watching(hr, heard) as watch:
+        calm.queue("mail").put("x", id="a")
+        [popped] = calm.queue("mail").pop("w")
+        calm.cancel("a")
+        await soon(lambda: watch._holdings._early, "the notice is there")
+
+        lease = Lease(hr.core, popped._popped)
+
+        assert (lease.taken, heard) == ("cancelled", ["a cancelled"])
+        assert watch._holdings._early == {}
+
+
+async def test_what_cannot_be_read_is_passed_over(hr: Any, calm: Client) -> None:
+    async with watching(hr, []):
+        lease = await pop_one(hr, calm)
+        _, channel = calm.core.channel(0, "worker", "w")
+        for message in (b"", b"lost", b"\x93\xa4lost\x01\x02", b"\x91\xc0"):
+            calm.core.wire.send([(0, ("SPUBLISH", channel, message))])
+
+        calm.cancel("a")
+
+        await soon(lambda: lease.taken == "cancelled", "it hears of what can be read")
+
+
+async def test_what_no_notice_tells_is_asked_for_now_and_then(
+    hr: Any, calm: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.client.talks.holding.LOOK_EVERY", 0.05)
+    async with watching(hr, []):
+        lease = await pop_one(hr, calm)
+        still = await pop_one(hr, calm, "b")
+
+        calm.core.wire.send([(0, ("DEL", calm.core.key(0, "job:a")))])
+
+        await soon(lambda: lease.taken == "cancelled", "it has asked")
+        assert still.taken is None
+
+
+async def test_notices_that_nobody_here_wants_are_not_kept_for_ever(hr: Any, calm: Client) -> None:
+    ids = calm.queue("mail").put_many(range(EARLY + 200))
+    async with watching(hr, []) as watch:
+        popped = [lease for _ in range(3) for lease in calm.queue("mail").pop("w", count=400)]
+        calm.cancel(*ids)
+        last = (popped[-1].id, popped[-1].token)
+        await soon(lambda: last in watch._holdings._early, "all have been heard")
+
+        assert len(watch._holdings._early) == EARLY
+
+
+@proves("QL-14")
+def test_while_threads_pop_every_lease_hears_once(calm: Client, valkey_url: str) -> None:
+    """Each is cancelled as soon as it runs, often before pop has returned it."""
+    count = 300
+    heard: list[str] = []
+    leases: list[Lease] = []
+
+    def work() -> None:
+        while found := client.queue("mail").pop("w"):
+            leases.extend(found)
+
+    def cancel_what_runs() -> None:
+        gone = 0
+        while gone < count:
+            gone += len(calm.cancel(*(job.id for job in calm.queue("mail").jobs("running").jobs)))
+
+    calm.queue("mail").put_many(range(count))
+    client, _ = open_with_clock(valkey_url, namespace=calm.core.namespace)
+    with client, client.watch("w", on_taken=lambda lease, _: heard.append(lease.id)):
+        with ThreadPoolExecutor(3) as threads:
+            done = [threads.submit(act) for act in (work, work, cancel_what_runs)]
+        for future in done:
+            future.result()
+        until(lambda: len(heard) == count, "all are told", SOON)
+
+    assert sorted(heard) == sorted(lease.id for lease in leases)
+    assert {lease.taken for lease in leases} == {"cancelled"}
+
+
+# several watches, functions that fail, the end
+
+
+class watching:  # noqa: N801 - reads as a word
+    """A watch of w that notes what it hears, of either colour."""
+
+    def __init__(self, hr: Any, heard: list[str]) -> None:
+        self.hr = hr
+        self.heard = heard
+
+    def note(self, lease: Any, why: str) -> None:
+        self.heard.append(f"{lease.id} {why}")
+
+    async def __aenter__(self) -> Any:
+        self.watch = await got(self.hr.watch("w", on_taken=self.note))
+        return self.watch
+
+    async def __aexit__(self, *_: object) -> None:
+        await got(self.watch.close())
+
+
+async def test_two_watches_of_one_name_hear_each(hr: Any, calm: Client) -> None:
+    one: list[str] = []
+    two: list[str] = []
+    async with watching(hr, one), watching(hr, two):
+        lease = await pop_one(hr, calm)
+        calm.cancel("a")
+        await soon(lambda: one and two, "both hear")
+    assert (one, two, lease.taken) == (["a cancelled"], ["a cancelled"], "cancelled")
+
+
+async def test_a_function_that_fails_is_logged_and_the_watch_goes_on(
+    hr: Any, calm: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(lease: Any, why: str) -> None:
+        raise RuntimeError(f"{lease.id} was {why}")
+
+    watch = await got(hr.watch("w", on_taken=fails))
+    for job_id in ("a", "b"):
+        lease = await pop_one(hr, calm, job_id)
+        calm.cancel(job_id)
+        await soon(lambda: lease.taken, "it is told")  # noqa: B023
+
+    await soon(lambda: "b was cancelled" in caplog.text, "both are logged")
+    assert "a was cancelled" in caplog.text
+    assert {record.levelno for record in caplog.records} == {logging.ERROR}
+    await got(watch.close())
+
+
+async def test_a_watch_that_was_closed_is_over(hr: Any, calm: Client) -> None:
+    heard: list[str] = []
+    async with watching(hr, heard) as watch:
+        lease = await pop_one(hr, calm)
+    await got(watch.close())
+
+    calm.cancel("a")
+    await listens(calm, 0)
+
+    assert (lease.taken, heard) == (None, [])
+
+
+async def test_closing_the_client_ends_its_watches(hr: Any, calm: Client) -> None:
+    await got(hr.watch("w"))
+    await got(hr.watch("w"))
+    await listens(calm, 2)
+
+    await got(hr.close())
+
+    await listens(calm, 0)
+    assert hr.core.holdings == []
+    assert await pop_one(hr, calm)
+
+
+async def listens(calm: Client, count: int) -> None:
+    _, channel = calm.core.channel(0, "worker", "w")
+
+    def counted() -> bool:
+        [reply] = calm.core.wire.send([(0, ("PUBSUB", "SHARDNUMSUB", channel))])
+        return bool(reply[1] == count)
+
+    await soon(counted, f"{count} listen")
+
+
+async def test_a_function_may_close_its_watch(hr: Any, calm: Client) -> None:
+    def close(_lease: Any, _why: str) -> None:
+        closing = watch.close()
+        if closing is not None:
+            tasks.append(asyncio.ensure_future(closing))
+
+    tasks: list[Any] = []
+    watch = await got(hr.watch("w", on_taken=close))
+    lease = await pop_one(hr, calm)
+
+    calm.cancel("a")
+
+    await soon(lambda: lease.taken, "it is told")
+    await listens(calm, 0)
+    await asyncio.gather(*tasks)
+
+
+@pytest.mark.parametrize("closes", ["", "hr.close()", "watch.close()"])
+def test_a_program_ends_although_it_watches(valkey_url: str, closes: str) -> None:
+    ran = run_python(
+        "import sys, headrace\n"
+        f"hr = headrace.connect(sys.argv[1], namespace='ends-{uuid4().hex}')\n"
+        "watch = hr.watch('w')\n"
+        "hr.queue('mail').put(1)\n"
+        "[lease] = hr.queue('mail').pop('w')\n"
+        f"{closes}\n"
+        "print(lease.taken)",
+        valkey_url,
+    )
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("None\n", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("worker", "on_taken"), [("", None), ("a\0", None), (None, None), ("w", 5), ("w", "f")]
+)
+async def test_bad_input_is_refused(hr: Any, worker: Any, on_taken: Any) -> None:
+    with pytest.raises(InvalidArgument):
+        await got(hr.watch(worker, on_taken=on_taken))
+    assert hr.core.holdings == []
+
+
+async def test_a_function_that_must_be_awaited_is_refused(hr: Any) -> None:
+    async def awaited(_lease: Any, _why: str) -> None: ...
+
+    with pytest.raises(InvalidArgument, match="plain function"):
+        await got(hr.watch("w", on_taken=awaited))
+
+
+# broken connections
+
+
+@pytest.fixture
+def way(valkey_url: str) -> Iterator[Way]:
+    with way_to(valkey_url) as found:
+        yield found
+
+
+@pytest.fixture(params=COLOURS)
+async def far(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIterator[Any]:
+    """A client whose way to the server can be cut."""
+    namespace = calm.core.namespace
+    async with opened(request.param, way.url, namespace=namespace, retry_for=1) as client:
+        yield client
+
+
+@proves("QL-14")
+async def test_what_is_taken_while_the_line_is_broken_is_heard_when_it_is_back(
+    far: Any, calm: Client, way: Way
+) -> None:
+    heard: list[str] = []
+    calm.queue("mail").configure(keep_count=0)
+    calm.queue("mail").put_many(range(5))
+    async with watching(far, heard):
+        kept, cancelled, lost, ended, finished = await got(far.queue("mail").pop("w", count=5))
+        await got(ended.complete())
+        way.close()
+        calm.cancel(cancelled.id)
+        calm.timeout(lost.id)
+        calm.finish(finished.id)
+        way.open()
+
+        await soon(lambda: len(heard) == 3, "it hears of three")
+        assert (kept.taken, cancelled.taken, lost.taken) == (None, "cancelled", "lost")
+        assert (ended.taken, finished.taken) == (None, "cancelled")
+        await listens(calm, 1)
+        calm.timeout(kept.id)
+        await soon(lambda: kept.taken == "lost", "it goes on")
+
+
+async def test_a_watch_outlasts_a_server_that_is_away_for_long(
+    far: Any, calm: Client, way: Way, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with watching(far, []):
+        lease = await pop_one(far, calm)
+        way.close()
+        await asyncio.to_thread(until, lambda: "does not hear" in caplog.text, "it says so", 20.0)
+        calm.cancel("a")
+        way.open()
+
+        await asyncio.to_thread(until, lambda: bool(lease.taken), "it hears again", 20.0)
+    assert lease.taken == "cancelled"
+
+
+async def test_a_lost_question_is_asked_again(far: Any, calm: Client, way: Way) -> None:
+    async with watching(far, []):
+        lease = await pop_one(far, calm)
+        way.close()
+        calm.cancel("a")
+        way.lose(calm.core.library["holds"].sha, "before the answer")
+        way.open()
+
+        await soon(lambda: lease.taken == "cancelled", "it hears of it")
+
+
+async def test_a_watch_that_cannot_begin_says_so(far: Any, way: Way) -> None:
+    way.close()
+
+    with pytest.raises(ServerUnavailable):
+        await got(far.watch("w"))
+
+    assert far.core.holdings == []
