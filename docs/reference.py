@@ -19,6 +19,16 @@ FACES: list[tuple[type, type, str]] = [
     (headrace.Queue, headrace.AsyncQueue, "Made by `client.queue(name)`."),
     (headrace.Lease, headrace.AsyncLease, "Returned by `queue.pop(...)`."),
     (
+        headrace.Feed,
+        headrace.AsyncFeed,
+        "Made by `client.feed(name)` or `client.create_feed(name)`.",
+    ),
+    (
+        headrace.Listening,
+        headrace.AsyncListening,
+        "Made by `feed.listen()` or `client.listen_feeds()`; an iterator, and a `with` closes it.",
+    ),
+    (
         headrace.Session,
         headrace.AsyncSession,
         "Made by `client.session(worker)`; a `with` ends it.",
@@ -28,6 +38,7 @@ FACES: list[tuple[type, type, str]] = [
 ATTRIBUTES = {
     "Client": {"config": "The settings of the namespace, a `Config`."},
     "Queue": {"name": "Its name."},
+    "Feed": {"name": "Its name.", "sorted": "Whether it is sorted."},
     "Lease": {
         "id": "The id of the job.",
         "payload": "The user's data as bytes.",
@@ -47,6 +58,9 @@ VALUES = (
     headrace.Counts,
     headrace.Result,
     headrace.Worker,
+    headrace.FeedSettings,
+    headrace.FeedCounts,
+    headrace.FeedEvent,
     headrace.Audit,
     headrace.Stats,
     headrace.Series,

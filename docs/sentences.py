@@ -7,8 +7,8 @@ An operation that does not apply to the state of a job changes nothing and says 
 or in the list of answers. Only `cancel` passes over what is unknown or complete."""
 
 ABOUT_EVENTS = """\
-Everything that happens to a job is one entry in the log of its shard, written by the same script
-that did it. The fields have version {version}. `client.events()` reads the log, and with
+Everything that happens to a job or a feed is one entry in the log of its shard, written by the same
+script that did it. The fields have version {version}. `client.events()` reads the log, and with
 `follow=True` waits for more; the [guarantees](guarantees.md) say how long it is kept."""
 
 ABOUT_STREAM = """\
@@ -58,6 +58,13 @@ KINDS = {
     "prioritised": "`priority` is the new one",
     "cancelled": "it was deleted; `reason` is operator, matching or queue deleted",
     "expired": "it was not started in time",
+    "published": "a new item of the feed; `place` says where it stands",
+    "edited": "an item was replaced; `place` says where it stands now, if that has changed",
+    "retracted": "an item was taken away, or was the oldest of too many",
+    "positioned": "an item of a sorted feed was moved; `place` says where it stands now",
+    "feed_made": "a feed was made",
+    "feed_configured": "what is set of a feed was replaced",
+    "feed_deleted": "a feed was deleted with all its items",
 }
 
 FIELDS = {
@@ -66,14 +73,14 @@ FIELDS = {
     "at": "when, by the server's clock, to the millisecond",
     "version": "the version of these fields",
     "kind": "what happened, see below",
-    "job_id": "the job",
-    "queue": "its queue; for a move, the one it came into",
+    "job_id": "the job, or the item of a feed",
+    "queue": "its queue or feed; for a move, the queue it came into",
     "attempt": "how often it had been handed out",
     "worker": "who holds it, or held it until now; empty if nobody",
     "priority": "its priority",
     "wait": "milliseconds from when it could be popped until it was",
     "run": "milliseconds from the pop until now",
-    "data": "its payload, on put, unless it is larger than the setting `event_data`",
+    "data": "its payload, on put, published and edited, if `event_data` allows its size",
     "tags": "its tags as a JSON list, on put, if it has any",
     "delay": "milliseconds until it starts to wait",
     "failure": "the type of the failure",
@@ -84,6 +91,9 @@ FIELDS = {
     "was": "its state before it was put again or cancelled; `replaced` if it kept its place",
     "left_out": "the size of a payload that is not in the event, in bytes",
     "schedule": "the schedule that made it, on put",
+    "change": "the number of the change in its feed, from 1 on, without holes",
+    "place": "where an item stands now: `newest`, `first`, or `after` and the id of another one",
+    "instance": "the instance of the client that made, configured or deleted the feed",
     "entry_id": "the id of the entry in the stream, `<milliseconds>-<number>`",
 }
 

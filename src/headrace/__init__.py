@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import (
     EmbeddedServerError,
+    FeedError,
+    FeedExists,
+    FeedNotFound,
     HeadraceError,
     InvalidArgument,
+    ItemNotFound,
     JobError,
     JobExists,
     JobNotFound,
@@ -30,7 +34,10 @@ if TYPE_CHECKING:
 
     from headrace.client.client import AsyncClient, Client
     from headrace.client.codec import Codec
+    from headrace.client.feed import AsyncFeed, Feed
+    from headrace.client.feed_values import FeedCounts, FeedEvent, FeedSettings
     from headrace.client.lease import AsyncLease, Lease
+    from headrace.client.listening import AsyncListening, Listening
     from headrace.client.queue import AsyncQueue, Queue
     from headrace.client.schedules import Schedule
     from headrace.client.session import AsyncSession, Session
@@ -46,7 +53,9 @@ __version__ = "0.1.0"
 # Loaded when first asked for: redis-py alone takes longer to import than most programs to start.
 _LATER = {
     "AsyncClient": "headrace.client.client",
+    "AsyncFeed": "headrace.client.feed",
     "AsyncLease": "headrace.client.lease",
+    "AsyncListening": "headrace.client.listening",
     "AsyncQueue": "headrace.client.queue",
     "AsyncSession": "headrace.client.session",
     "AsyncWatch": "headrace.client.watch",
@@ -56,9 +65,14 @@ _LATER = {
     "Counts": "headrace.client.values",
     "Event": "headrace.engine.events",
     "Failure": "headrace.client.values",
+    "Feed": "headrace.client.feed",
+    "FeedCounts": "headrace.client.feed_values",
+    "FeedEvent": "headrace.client.feed_values",
+    "FeedSettings": "headrace.client.feed_values",
     "Job": "headrace.client.values",
     "Lease": "headrace.client.lease",
     "Limits": "headrace.engine.check",
+    "Listening": "headrace.client.listening",
     "Page": "headrace.client.values",
     "Put": "headrace.client.values",
     "Queue": "headrace.client.queue",
@@ -74,7 +88,9 @@ _LATER = {
 
 __all__ = [
     "AsyncClient",
+    "AsyncFeed",
     "AsyncLease",
+    "AsyncListening",
     "AsyncQueue",
     "AsyncSession",
     "AsyncWatch",
@@ -85,8 +101,16 @@ __all__ = [
     "EmbeddedServerError",
     "Event",
     "Failure",
+    "Feed",
+    "FeedCounts",
+    "FeedError",
+    "FeedEvent",
+    "FeedExists",
+    "FeedNotFound",
+    "FeedSettings",
     "HeadraceError",
     "InvalidArgument",
+    "ItemNotFound",
     "Job",
     "JobError",
     "JobExists",
@@ -94,6 +118,7 @@ __all__ = [
     "Lease",
     "LeaseLost",
     "Limits",
+    "Listening",
     "NamespaceMismatch",
     "NoResult",
     "Page",

@@ -12,6 +12,10 @@ HeadraceError
 │   └── SessionRequired     this queue is only for workers with a session that serve it
 ├── QueueNotFound           no such queue; .queue
 ├── ScheduleNotFound        no such schedule; .schedule_id
+├── FeedError               about one feed: .feed
+│   ├── FeedExists          a feed of this name is already there
+│   ├── FeedNotFound        no such feed, or no longer
+│   └── ItemNotFound        the feed has no such item; .item_id
 ├── NoResult                the job has no result (yet); .state
 ├── Unreadable              data or a result was written by another codec; .payload
 ├── NamespaceMismatch       the namespace was made with other settings than the ones asked for
@@ -136,6 +140,38 @@ class ScheduleNotFound(HeadraceError):
             f"make it with queue.schedule({schedule_id!r}, data, every=seconds)"
         )
         self.schedule_id = schedule_id
+
+
+class FeedError(HeadraceError):
+    """Something about one feed."""
+
+    def __init__(self, feed: str, message: str) -> None:
+        super().__init__(f"feed {feed!r} {message}")
+        self.feed = feed
+
+
+class FeedExists(FeedError):
+    """A feed of this name is already there."""
+
+    def __init__(self, feed: str) -> None:
+        super().__init__(feed, f"already exists; client.feed({feed!r}) opens it")
+
+
+class FeedNotFound(FeedError):
+    """No such feed: it never was, or it was deleted, and perhaps made again as another kind."""
+
+    def __init__(self, feed: str) -> None:
+        super().__init__(
+            feed, f"does not exist, or no longer as it was; client.feed({feed!r}) opens or makes it"
+        )
+
+
+class ItemNotFound(FeedError):
+    """The feed has no item of this id."""
+
+    def __init__(self, feed: str, item_id: str) -> None:
+        super().__init__(feed, f"has no item {item_id!r}; nothing was changed")
+        self.item_id = item_id
 
 
 class NoResult(HeadraceError):

@@ -22,7 +22,9 @@ from tests.servers import until
 PAIRS: list[tuple[type, type]] = [
     (headrace.Client, headrace.AsyncClient),
     (Config, AsyncConfig),
+    (headrace.Feed, headrace.AsyncFeed),
     (headrace.Lease, headrace.AsyncLease),
+    (headrace.Listening, headrace.AsyncListening),
     (headrace.Queue, headrace.AsyncQueue),
     (headrace.Session, headrace.AsyncSession),
     (headrace.Watch, headrace.AsyncWatch),
@@ -143,8 +145,43 @@ async def story(hr: Any, calm: Client, clock: Clock) -> list[Any]:
     told.append([comparable(event) for event in await listed(hr.events())])
     await got(queue.delete())
     told.append(await got(hr.queues()))
+    told += await story_of_feeds(hr)
     told.append(await woken_by_a_put(hr, calm))
     return told
+
+
+async def story_of_feeds(hr: Any) -> list[Any]:
+    news = await got(hr.create_feed("news", max_length=2, about="new"))
+    told: list[Any] = [await refused(hr.create_feed, "news")]
+    listening, to_all = await got(news.listen(wait=20)), await got(hr.listen_feeds(wait=20))
+    told.append(await got(news.publish({"n": 1}, id="a")))
+    told.append(await got(news.publish_many({"b": 2, "c": 3})))
+    told.append([await got(news.ids()), await got(news.all()), await got(news.item("b"))])
+    told.append([await got(news.retract("b", "x")), await got(news.has("c"))])
+    await got(news.configure(about="newer"))
+    told.append([await got(news.settings()), await got(news.counts()), await got(news.length())])
+    line = await got(hr.create_feed("line", sorted=True))
+    told.append([await got(line.publish_many(["x", "z"])), line.sorted])
+    await got(line.move("2", first=True))
+    told.append([await got(line.ids()), await refused(line.move, "9")])
+    told.append([await got(hr.feeds()), await got(hr.feed_exists("line"))])
+    told.append((await got(hr.feed("news"))).sorted)
+    await got(line.delete())
+    told.append(await refused(line.length))
+    for one, count in ((listening, 6), (to_all, 11)):
+        told.append([spoken(event) for event in await first(one, count)])
+        await got(one.close())
+    return told
+
+
+async def first(listening: Any, count: int) -> list[Any]:
+    if hasattr(listening, "__anext__"):
+        return [await anext(listening) for _ in range(count)]
+    return [next(listening) for _ in range(count)]
+
+
+def spoken(event: headrace.FeedEvent) -> Any:
+    return (event.number, event.kind, event.feed, event.id, event.item, event.place, event.after)
 
 
 async def woken_by_a_put(hr: Any, calm: Client) -> list[str]:

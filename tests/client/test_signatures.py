@@ -8,12 +8,16 @@ import pytest
 
 from headrace import (
     AsyncClient,
+    AsyncFeed,
     AsyncLease,
+    AsyncListening,
     AsyncQueue,
     AsyncSession,
     AsyncWatch,
     Client,
+    Feed,
     Lease,
+    Listening,
     Queue,
     Session,
     Watch,
@@ -23,7 +27,9 @@ from headrace.client.client import AsyncConfig, Config
 PAIRS: list[tuple[type, type]] = [
     (Client, AsyncClient),
     (Config, AsyncConfig),
+    (Feed, AsyncFeed),
     (Lease, AsyncLease),
+    (Listening, AsyncListening),
     (Queue, AsyncQueue),
     (Session, AsyncSession),
     (Watch, AsyncWatch),

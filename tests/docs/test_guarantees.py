@@ -45,6 +45,8 @@ def test_the_page_has_the_numbers_of_the_code() -> None:
         f"more than {MATCH_AT_MOST:,} jobs in a shard: {MATCH_AT_MOST:,} are looked at in a step",
         f"of large payloads as many as make {MATCH_BYTES >> 20} MiB",
         f"more than {in_lua('lib/end_session', 'AT_MOST')} jobs in a shard",
+        f"`retract` of more than {limits.batch} items of a feed: one step for each {limits.batch}",
+        f"leaves out more than {in_lua('lib/feed_evict', 'EVICT_AT_MOST'):,} items",
         f"seconds after its last renewal ({TTL:g} by default)",
         f"as pop says, else the queue, else {default('lease'):g} seconds",
         f"A job has {default('retries')} retries unless told otherwise",

@@ -115,6 +115,24 @@ def live_a_life(hr: Client) -> None:
     assert mail.jobs("waiting").total == mail.counts().waiting
     assert next(hr.events(follow=True)).kind == "put"
     hr.queue("archive").delete()
+    publish(hr)
+
+
+def publish(hr: Client) -> None:
+    """What is done to feeds."""
+    news = hr.create_feed("news", max_length=2)
+    with news.listen(wait=10) as heard, hr.listen_feeds(wait=10) as all_heard:
+        news.publish_many([1, 2, 3])
+        assert (next(heard).kind, next(all_heard).kind) == ("published", "published")
+    line = hr.create_feed("line", sorted=True)
+    line.publish_many(["a", "b"])
+    line.publish("c", before="2")
+    line.move("1", last=True)
+    assert line.ids() == ["3", "2", "1"]
+    assert line.retract("3") == ["3"]
+    news.configure(max_length=1)
+    assert (news.length(), len(news.all()), hr.feeds()) == (1, 1, ["news", "line"])
+    line.delete()
 
 
 def by_operator(hr: Client, ids: list[str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from headrace import (
     Client,
+    Feed,
     InvalidArgument,
     JobNotFound,
     Lease,
@@ -35,6 +36,8 @@ class World:
     lease: Lease
     other: Lease
     session: Session
+    news: Feed
+    line: Feed
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +54,16 @@ def world(valkey_url: str) -> Iterator[World]:
         queue.schedule("tick", "x", every=60, delay=60)
         session = hr.session("w")
         session.serve("mail")
-        yield World(hr, queue, lease, other, session)
+        news, line = hr.create_feed("news"), hr.create_feed("line", sorted=True)
+        line.publish("x", id="there")
+        yield World(hr, queue, lease, other, session, news, line)
 
 
 def complete(world: World, results: Any = None, **options: Any) -> Any:
     return world.hr.complete_many([world.lease], results, **options)
 
+
+NOT_A_LENGTH: list[Any] = [0, -1, 1.5, "3", True, 10**9 + 1]
 
 Row = tuple[str, Callable[[World, Any], Any], list[Any]]
 
@@ -244,7 +251,35 @@ SCHEDULES: list[Row] = [
     ("Client.schedules from", lambda w, bad: w.hr.schedules(offset=bad), bad.NOT_AN_OFFSET),
 ]
 
-TABLE = NAMES + SPANS + COUNTS + OTHERS + SCHEDULES
+FEEDS: list[Row] = [
+    ("Client.create_feed", lambda w, bad: w.hr.create_feed(bad), bad.NOT_A_NAME),
+    ("Client.create_feed most", lambda w, bad: w.hr.create_feed("x", max_length=bad), NOT_A_LENGTH),
+    ("Client.create_feed about", lambda w, bad: w.hr.create_feed("x", about=bad), [5, b"x"]),
+    ("Client.feed", lambda w, bad: w.hr.feed(bad), bad.NOT_A_NAME),
+    ("Client.feed_exists", lambda w, bad: w.hr.feed_exists(bad), bad.NOT_A_NAME),
+    ("Client.feeds", lambda w, bad: w.hr.feeds(count=bad), bad.NOT_A_COUNT),
+    ("Client.feeds from", lambda w, bad: w.hr.feeds(offset=bad), bad.NOT_AN_OFFSET),
+    ("Client.listen_feeds", lambda w, bad: w.hr.listen_feeds(wait=bad), bad.NOT_A_SPAN),
+    ("Feed.all", lambda w, bad: w.news.all(count=bad), bad.NOT_A_COUNT),
+    ("Feed.configure", lambda w, bad: w.news.configure(max_length=bad), NOT_A_LENGTH),
+    ("Feed.has", lambda w, bad: w.news.has(bad), bad.NOT_A_NAME),
+    ("Feed.ids", lambda w, bad: w.news.ids(order=bad), bad.NOT_A_CHOICE),
+    ("Feed.ids count", lambda w, bad: w.news.ids(count=bad), bad.NOT_A_COUNT),
+    ("Feed.ids from", lambda w, bad: w.news.ids(offset=bad), bad.NOT_AN_OFFSET),
+    ("Feed.item", lambda w, bad: w.news.item(bad), bad.NOT_A_NAME[1:]),
+    ("Feed.listen", lambda w, bad: w.news.listen(wait=bad), bad.NOT_A_SPAN),
+    ("Feed.move", lambda w, bad: w.line.move("there", bad, first=True), bad.NOT_IDS),
+    ("Feed.move before", lambda w, bad: w.line.move("x", before=bad), bad.NOT_A_NAME),
+    ("Feed.publish", lambda w, bad: w.news.publish(bad), bad.NOT_DATA),
+    ("Feed.publish id", lambda w, bad: w.news.publish("x", id=bad), bad.NOT_IDS[1:]),
+    ("Feed.publish after", lambda w, bad: w.line.publish("x", after=bad), bad.NOT_A_NAME[1:]),
+    ("Feed.publish_many", lambda w, bad: w.news.publish_many(bad), bad.NOT_A_LIST),
+    ("Feed.publish_many item", lambda w, bad: w.news.publish_many(["x", bad]), bad.NOT_DATA),
+    ("Feed.publish_many id", lambda w, bad: w.line.publish_many({"x": 1, bad: 2}), bad.NOT_IDS),
+    ("Feed.retract", lambda w, bad: w.news.retract("x", bad), bad.NOT_IDS),
+]
+
+TABLE = NAMES + SPANS + COUNTS + OTHERS + SCHEDULES + FEEDS
 
 
 @pytest.mark.parametrize(
@@ -269,7 +304,7 @@ def test_bad_input_is_refused_and_changes_nothing(
 
 def test_every_operation_that_takes_something_is_in_the_table() -> None:
     listed = {name.split(" ")[0] for name, _, _ in TABLE}
-    for kind in (Client, Config, Lease, Queue, Session):
+    for kind in (Client, Config, Feed, Lease, Queue, Session):
         for name, method in inspect.getmembers(kind, inspect.isfunction):
             if not name.startswith("_") and len(inspect.signature(method).parameters) > 1:
                 assert f"{kind.__name__}.{name}" in listed

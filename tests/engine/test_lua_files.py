@@ -27,6 +27,10 @@ TESTED_IN = {
     "config_set": "ops/test_config.py",
     "failed": "ops/test_failures.py",
     "get_schedules": "ops/test_schedule.py",
+    "feed_info": "ops/test_feed_make.py",
+    "feed_items": "ops/test_feed_page.py",
+    "feed_numbers": "ops/test_feed_insert.py",
+    "feeds": "ops/test_feed_make.py",
     "progress": "ops/test_log.py",
     "queue_settings": "ops/test_configure.py",
 }
@@ -92,7 +96,7 @@ def test_keys_are_of_the_type_that_is_documented(hr: Client, clock: Clock) -> No
         found[role + colon] = kind
 
     stored = {key.partition("<")[0]: kind for key, kind in documented().items()}
-    for absent in ("clock", "blocked:", "queue:", "worker:", "ended:"):
+    for absent in ("clock", "blocked:", "queue:", "worker:", "ended:", "changes:"):
         del stored[absent]
     assert found == stored
 
@@ -113,6 +117,7 @@ def live(hr: Client, clock: Clock) -> None:
     noted.log("line")
     noted.progress(0.5, "half")
     hr.core.wire.send([(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "pushed"))])
+    hr.feed("news").publish("x")
 
 
 # tests of operations

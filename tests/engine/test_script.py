@@ -25,6 +25,7 @@ FUNCTIONS = {name for text in FILES.values() for name in FUNCTION.findall(text)}
 REFUSALS = {
     *("NOT_FOUND", "LEASE_LOST", "WRONG_STATE", "JOB_EXISTS", "DONE"),
     *("SESSION_ENDED", "SESSION_REQUIRED", "QUEUE_NOT_FOUND", "NOT_AS_SEEN"),
+    *("FEED_EXISTS", "FEED_NOT_FOUND", "ITEM_NOT_FOUND"),
 }
 
 HEADER = """\

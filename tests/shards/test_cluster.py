@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.shards.conftest import Place
+from tests.shards.feeds import Feeds
 from tests.shards.jobs import Jobs
 from tests.shards.views import Views
 from tests.shards.workers import Workers
@@ -13,6 +14,10 @@ from tests.shards.workers import Workers
 @pytest.fixture
 def place(cluster_url: str) -> Place:
     return Place(cluster_url, 8)
+
+
+class TestFeeds(Feeds):
+    """What becomes of feeds."""
 
 
 class TestJobs(Jobs):

@@ -9,13 +9,18 @@ from weakref import WeakSet
 
 from headrace.client.bind import awaiting, blocking, named
 from headrace.client.core import Core
+from headrace.client.feed import AsyncFeed, Feed
+from headrace.client.feed_values import FeedEvent
 from headrace.client.lease import AsyncLease, Lease
+from headrace.client.listening import AsyncListening, Listening
 from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
 from headrace.client.talk import drive, drive_async
 from headrace.client.talks import ending, matching, scheduling, sessions, upkeep
+from headrace.client.talks import feeds as feed_talks
 from headrace.client.talks import jobs as job_talks
 from headrace.client.talks import queues as queue_talks
+from headrace.client.talks.feed_listening import listen_feeds
 from headrace.client.watch import AsyncWatch, Watch
 from headrace.engine.check import Span
 from headrace.engine.events import Event
@@ -64,6 +69,8 @@ class Client:
     fail = blocking(ending.fail_by_id)
     failed = blocking(job_talks.failed)
     failures = blocking(job_talks.failures)
+    feed_exists = blocking(feed_talks.feed_exists)
+    feeds = blocking(feed_talks.feeds)
     finish = blocking(ending.finish)
     heartbeat_many = blocking(ending.heartbeat_many)
     job = blocking(job_talks.job)
@@ -83,6 +90,33 @@ class Client:
     timeout = blocking(job_talks.timeout)
     unschedule = blocking(scheduling.unschedule)
     workers = blocking(sessions.workers)
+
+    def create_feed(
+        self,
+        name: str,
+        *,
+        sorted: bool = False,  # noqa: A002 - the word users know
+        max_length: int | None = None,
+        about: str | None = None,
+    ) -> Feed:
+        """Makes a feed; raises FeedExists if there is one of this name."""
+        kind = "sorted" if sorted else "plain"
+        talk = feed_talks.make(self.core, name, kind=kind, max_length=max_length, about=about)
+        return Feed(self.core, name, is_sorted=drive(self.core.wire, talk))
+
+    def feed(self, name: str) -> Feed:
+        """The feed of this name; if there is none, a plain one is made."""
+        talk = feed_talks.make(self.core, name, open_existing=True)
+        return Feed(self.core, name, is_sorted=drive(self.core.wire, talk))
+
+    def listen_feeds(self, *, wait: Span | None = None) -> Listening[FeedEvent]:
+        """Hears every change of every feed, also of new ones, from now on; as Feed.listen."""
+        return Listening(drive(self.core.wire, listen_feeds(self, wait)))
+
+    @property
+    def instance(self) -> str:
+        """What this client is called in the events of feeds that it makes, configures, deletes."""
+        return self.core.instance
 
     def queue(self, name: str) -> Queue:
         """The queue of this name; the first put makes it."""
@@ -152,6 +186,8 @@ class AsyncClient:
     fail = awaiting(ending.fail_by_id)
     failed = awaiting(job_talks.failed)
     failures = awaiting(job_talks.failures)
+    feed_exists = awaiting(feed_talks.feed_exists)
+    feeds = awaiting(feed_talks.feeds)
     finish = awaiting(ending.finish)
     heartbeat_many = awaiting(ending.heartbeat_many)
     job = awaiting(job_talks.job)
@@ -171,6 +207,33 @@ class AsyncClient:
     timeout = awaiting(job_talks.timeout)
     unschedule = awaiting(scheduling.unschedule)
     workers = awaiting(sessions.workers)
+
+    async def create_feed(
+        self,
+        name: str,
+        *,
+        sorted: bool = False,  # noqa: A002 - the word users know
+        max_length: int | None = None,
+        about: str | None = None,
+    ) -> AsyncFeed:
+        """Makes a feed; raises FeedExists if there is one of this name."""
+        kind = "sorted" if sorted else "plain"
+        talk = feed_talks.make(self.core, name, kind=kind, max_length=max_length, about=about)
+        return AsyncFeed(self.core, name, is_sorted=await drive_async(self.core.wire, talk))
+
+    async def feed(self, name: str) -> AsyncFeed:
+        """The feed of this name; if there is none, a plain one is made."""
+        talk = feed_talks.make(self.core, name, open_existing=True)
+        return AsyncFeed(self.core, name, is_sorted=await drive_async(self.core.wire, talk))
+
+    async def listen_feeds(self, *, wait: Span | None = None) -> AsyncListening[FeedEvent]:
+        """Hears every change of every feed, also of new ones, from now on; as Feed.listen."""
+        return AsyncListening(await drive_async(self.core.wire, listen_feeds(self, wait)))
+
+    @property
+    def instance(self) -> str:
+        """What this client is called in the events of feeds that it makes, configures, deletes."""
+        return self.core.instance
 
     def queue(self, name: str) -> AsyncQueue:
         """The queue of this name; the first put makes it."""

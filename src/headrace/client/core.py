@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 from headrace.client.codec import Codec
 from headrace.client.holdings import Holdings
@@ -20,6 +21,7 @@ class Core:
         "_shas",
         "codec",
         "holdings",
+        "instance",
         "library",
         "limits",
         "namespace",
@@ -50,6 +52,7 @@ class Core:
         self.timeout = timeout
         self.next_shard = 0
         self.holdings: list[Holdings] = []
+        self.instance = uuid4().hex
         self._shas: dict[str, bytes] = {}
         self.use_shards(1)
 

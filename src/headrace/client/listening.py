@@ -33,6 +33,9 @@ from headrace.engine.check import Span, milliseconds
 
 T = TypeVar("T")
 
+# A message and an answer that left the server together may arrive so far apart.
+ON_THE_WAY = 0.2
+
 
 @dataclass(slots=True)
 class Station(Generic[T]):
@@ -49,6 +52,7 @@ class Station(Generic[T]):
     wait: float | None = None
     heard: deque[T] = field(default_factory=deque)
     ear: Any = None
+    checked: bool = False
     closed: bool = False
 
     @property
@@ -66,11 +70,10 @@ def tune_in(station: Station[T]) -> Talk[Station[T]]:
     core = station.core
     deadline = time.monotonic() + core.retry_for
     pause = FIRST_PAUSE
-    while True:
+    while station.ear is None or station.ear.broken:
+        station.checked = False
         station.ear = yield Listen(station.channels, hold=True)
-        if station.closed:
-            return station
-        if not station.ear.broken:
+        if station.closed or not station.ear.broken:
             break
         cause = station.ear.cause
         if not passes(cause):
@@ -80,7 +83,9 @@ def tune_in(station: Station[T]) -> Talk[Station[T]]:
         yield Sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
         yield Refresh()
-    station.heard.extend((yield from station.check()))
+    if not station.closed:
+        station.heard.extend((yield from station.check()))
+        station.checked = True
     return station
 
 
@@ -90,15 +95,26 @@ def hear(station: Station[T]) -> Talk[list[T]]:
     while not station.heard:
         if station.ended:
             return []
-        if station.ear.broken:
+        if station.ear.broken or not station.checked:
             yield from tune_in(station)
             continue
         left = math.inf if until is None else until - time.monotonic()
-        for channel, message in (yield Hear(station.ear, max(0, left))):
-            station.heard.extend(station.read(channel, message))
+        yield from _listen(station, left)
         if left <= 0 and not station.heard:
             return []
     return [station.heard.popleft()]
+
+
+def catch_up(station: Station[T], reached: Callable[[], bool]) -> Talk[None]:
+    """For a check that knows what was told: hears what is still on its way, but not for long."""
+    until = time.monotonic() + ON_THE_WAY
+    while not reached() and not station.ear.broken and (left := until - time.monotonic()) > 0:
+        yield from _listen(station, left)
+
+
+def _listen(station: Station[T], seconds_left: float) -> Talk[None]:
+    for channel, message in (yield Hear(station.ear, max(0, seconds_left))):
+        station.heard.extend(station.read(channel, message))
 
 
 class Listening(Generic[T]):
@@ -122,7 +138,7 @@ class Listening(Generic[T]):
         raise StopIteration
 
     def close(self) -> None:
-        """Ends it; whoever waits for the next one in another thread waits no more."""
+        """Ends it; whoever waits for the next one, waits no more."""
         self._station.closed = True
         self._station.ear.end()
 
@@ -159,7 +175,7 @@ class AsyncListening(Generic[T]):
         raise StopAsyncIteration
 
     async def close(self) -> None:
-        """Ends it; whoever waits for the next one in another task waits no more."""
+        """Ends it; whoever waits for the next one, waits no more."""
         self._station.closed = True
         await self._station.ear.end()
 

@@ -13,7 +13,11 @@ import msgspec
 from headrace.engine.source import source
 from headrace.engine.states import STATES
 from headrace.errors import (
+    FeedError,
+    FeedExists,
+    FeedNotFound,
     HeadraceError,
+    ItemNotFound,
     JobExists,
     JobNotFound,
     LeaseLost,
@@ -150,6 +154,26 @@ def queue_answer(queue: str) -> Callable[[Any], int]:
         return int(answer)
 
     return decode
+
+
+def feed_answer(feed: str) -> Callable[[Any], Any]:
+    """Reads an answer about a feed."""
+
+    def decode(answer: Any) -> Any:
+        if is_refusal(answer):
+            raise _feed_refusal(feed, answer)
+        return answer
+
+    return decode
+
+
+def _feed_refusal(feed: str, answer: bytes) -> FeedError:
+    code, _, item_id = answer.decode().partition(" ")
+    if code == "FEED_EXISTS":
+        return FeedExists(feed)
+    if code == "ITEM_NOT_FOUND":
+        return ItemNotFound(feed, item_id)
+    return FeedNotFound(feed)
 
 
 def refuse_pop(worker: str, queue: str, answer: Any) -> None:

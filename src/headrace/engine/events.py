@@ -1,4 +1,6 @@
-"""Event: what the log says of one thing that happened to a job. The source of every schema."""
+"""Event: what the log says of one thing that happened to a job or a feed. The source of every
+schema.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,16 @@ KINDS = (
     "prioritised",
     "cancelled",
     "expired",
+    "published",
+    "edited",
+    "retracted",
+    "positioned",
+    "feed_made",
+    "feed_configured",
+    "feed_deleted",
 )
+
+WITH_DATA = ("put", "published", "edited")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,9 @@ class Event:
     was: str | None = None
     left_out: int | None = None
     schedule: str | None = None
+    change: int | None = None
+    place: str | None = None
+    instance: str | None = None
     entry_id: str = ""
 
 
@@ -73,7 +87,7 @@ def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
         priority=float(fields[b"priority"]),
         wait=_whole(fields, b"wait"),
         run=_whole(fields, b"run"),
-        data=fields[b"data"] if kind == "put" and b"left_out" not in fields else None,
+        data=fields[b"data"] if kind in WITH_DATA and b"left_out" not in fields else None,
         tags=_text(fields, b"tags"),
         delay=_whole(fields, b"delay"),
         failure=_text(fields, b"failure"),
@@ -84,6 +98,9 @@ def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
         was=_text(fields, b"was"),
         left_out=_whole(fields, b"left_out"),
         schedule=_text(fields, b"schedule"),
+        change=_whole(fields, b"change"),
+        place=_text(fields, b"place") or None,
+        instance=_text(fields, b"instance") or None,
         entry_id=entry_id.decode(),
     )
 

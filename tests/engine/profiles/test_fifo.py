@@ -47,6 +47,14 @@ def test_jobs_leave_in_the_order_in_which_they_were_put(fifo: Queue) -> None:
     assert fifo.pop("w") == []
 
 
+@proves("T-74")
+def test_what_waits_is_listed_in_the_order_in_which_it_will_leave(fifo: Queue) -> None:
+    ids = fifo.put_many([10, 20, 30])
+
+    assert [job.id for job in fifo.jobs("waiting").jobs] == ids
+    assert [job.id for job in fifo.peek(3)] == ids
+
+
 @proves("T-31")
 def test_a_put_stores_place_and_data_by_one_command(fifo: Queue, url: str) -> None:
     fifo.put("warm")

@@ -24,6 +24,19 @@ class QueueFace(Protocol):
     def name(self) -> str: ...
 
 
+class FeedFace(Protocol):
+    """A feed of a client."""
+
+    @property
+    def core(self) -> Core: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def sorted(self) -> bool: ...
+
+
 class SessionFace(Protocol):
     """The session of a worker."""
 

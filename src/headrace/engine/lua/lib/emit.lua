@@ -1,4 +1,4 @@
--- emit: one event for each thing that happens to a job, numbered without holes. The id of the
+-- emit: one event for each thing that happens to a job or a feed, numbered without holes. The id of the
 -- stream entry is <milliseconds>-<number>; a clock that was set back does not break the order,
 -- the time then stands in the field `at`. All events share their first fields, which a stream
 -- stores once.
@@ -18,7 +18,8 @@ local function open_log()
   end
 end
 
-local function emit(kind, job, wait, run, data, more)
+-- The id of the next entry, and what stands in it beyond the fields that all have.
+local function next_entry(more)
   if not number then
     open_log()
   end
@@ -28,12 +29,18 @@ local function emit(kind, job, wait, run, data, more)
     more[#more + 1] = 'at'
     more[#more + 1] = now
   end
+  return entry_prefix .. number, more
+end
+
+local function emit(kind, job, wait, run, data, more)
+  local entry
+  entry, more = next_entry(more)
   if more then
-    redis.call('XADD', EVENTS, entry_prefix .. number, 'kind', kind, 'id', job.id,
+    redis.call('XADD', EVENTS, entry, 'kind', kind, 'id', job.id,
       'queue', job.queue, 'attempt', job.attempt, 'worker', job.worker, 'priority', job.priority,
       'wait', wait or '', 'run', run or '', 'data', data or '', unpack(more))
   else
-    redis.call('XADD', EVENTS, entry_prefix .. number, 'kind', kind, 'id', job.id,
+    redis.call('XADD', EVENTS, entry, 'kind', kind, 'id', job.id,
       'queue', job.queue, 'attempt', job.attempt, 'worker', job.worker, 'priority', job.priority,
       'wait', wait or '', 'run', run or '', 'data', data or '')
   end

@@ -1,0 +1,20 @@
+-- feed_configure: what is set of a feed is replaced as a whole. What is then too many is evicted in
+-- bounded steps: 0 means call again. The nonce tells the next step, or a repeated call, from a new
+-- one.
+--
+-- args   feed kind max_length about nonce instance
+-- flags  allow-oom
+-- uses   keys feed feed_change feed_evict feed_commit
+-- reply  1, 0 when it is to be called again, or why not
+-- error  FEED_NOT_FOUND
+
+if not open_feed(feed, kind) then
+  return 'FEED_NOT_FOUND'
+end
+local where = key('feed', feed)
+if redis.call('HGET', where, 'configured_by') ~= nonce then
+  redis.call('HSET', where, 'max_length', max_length, 'about', about, 'configured_by', nonce)
+  feed_most = tonumber(max_length)
+  change(feed, 'feed_configured', '', '', '', instance)
+end
+return feed_commit(feed_evict(feed) == 0 and 1 or 0)

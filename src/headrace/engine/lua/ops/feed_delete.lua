@@ -1,0 +1,15 @@
+-- feed_delete: a feed and every key of it are gone.
+--
+-- args   feed instance
+-- flags  allow-oom
+-- uses   keys feed feed_change feed_commit
+-- reply  1 or why not
+-- error  FEED_NOT_FOUND
+
+if not open_feed(feed) then
+  return again and 1 or 'FEED_NOT_FOUND'
+end
+change(feed, 'feed_deleted', '', '', '', instance)
+redis.call('ZREM', FEEDS, feed)
+redis.call('UNLINK', key('feed', feed), key('items', feed), key('order', feed))
+return feed_commit(1)

@@ -1,0 +1,54 @@
+-- feed_insert: items of a sorted feed, at a place: first, last, before or after another one; '' is
+-- last. One that is there is replaced, and goes to that place, but with '' it keeps its own. Several
+-- stand in the order in which they are given. The nonce tells a repeated call from a second one.
+--
+-- args   feed at_place reference nonce
+-- each   id item
+-- uses   keys feed feed_change feed_order feed_commit
+-- reply  1 or why not
+-- error  FEED_NOT_FOUND ITEM_NOT_FOUND
+
+if not open_feed(feed, 'sorted') then
+  return 'FEED_NOT_FOUND'
+end
+local where, items, order = key('feed', feed), key('items', feed), key('order', feed)
+if again and feed_by == nonce then
+  return 1
+elseif reference ~= '' and not redis.call('ZSCORE', order, reference) then
+  return 'ITEM_NOT_FOUND ' .. reference
+end
+
+-- Ids of the counter are new: one that is given must not come again.
+local counter = tonumber(redis.call('HGET', where, 'counter') or 0)
+local function count_past(id)
+  if #id <= 15 and string.match(id, '^[1-9]%d*$') and tonumber(id) > counter then
+    counter = tonumber(id)
+    redis.call('HSET', where, 'counter', id)
+  end
+end
+
+local published, go, beside = 0, at_place, reference
+for id, item in each() do
+  local before = redis.call('HGET', items, id)
+  if not before then
+    local place = stand(order, id, go == '' and 'last' or go, beside)
+    redis.call('HSET', items, id, item)
+    change(feed, 'published', id, item, place, '')
+    count_past(id)
+    published = published + 1
+  else
+    local place = go == '' and '' or stand_elsewhere(order, id, go, beside)
+    if not (again and before == item and place == '') then
+      redis.call('HSET', items, id, item)
+      change(feed, 'edited', id, item, place, '')
+    end
+  end
+  go, beside = following(id, go, beside)
+end
+if number then
+  redis.call('HSET', where, 'by', nonce)
+end
+if published > 0 then
+  redis.call('HINCRBY', where, 'published', published)
+end
+return feed_commit(1)

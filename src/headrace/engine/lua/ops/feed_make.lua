@@ -1,0 +1,22 @@
+-- feed_make: a feed comes into being, with all that is set of it; or, if that is wanted, one that is
+-- there is opened as it is. The nonce tells a repeated call from a second one.
+--
+-- args   feed kind max_length about nonce instance open:flag
+-- uses   keys now feed feed_change feed_commit
+-- reply  plain or sorted, as it is, or why not
+-- error  FEED_EXISTS
+
+local where = key('feed', feed)
+local found = redis.call('HMGET', where, 'kind', 'made_by')
+if found[1] then
+  if open or again and found[2] == nonce then
+    return found[1]
+  end
+  return 'FEED_EXISTS'
+end
+redis.call('HSET', where, 'kind', kind, 'max_length', max_length, 'about', about, 'created', now,
+  'made_by', nonce)
+change(feed, 'feed_made', '', '', '', instance)
+redis.call('HSET', where, 'life', feed_life)
+redis.call('ZADD', FEEDS, number, feed)
+return feed_commit(kind)

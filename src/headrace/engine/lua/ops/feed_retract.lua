@@ -1,0 +1,22 @@
+-- feed_retract: items go. One that is not there is passed over.
+--
+-- args   feed
+-- each   id
+-- flags  allow-oom
+-- uses   keys feed feed_change feed_commit
+-- reply  for each, 1 if it was there, else 0, or why not
+-- error  FEED_NOT_FOUND
+
+if not open_feed(feed) then
+  return 'FEED_NOT_FOUND'
+end
+local answers = {}
+for id in each() do
+  local was_there = redis.call('HDEL', key('items', feed), id)
+  if was_there == 1 then
+    redis.call('ZREM', key('order', feed), id)
+    change(feed, 'retracted', id, '', '', '')
+  end
+  answers[#answers + 1] = again and 1 or was_there
+end
+return feed_commit(answers)

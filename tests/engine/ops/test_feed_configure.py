@@ -1,0 +1,105 @@
+"""feed_configure: what is set of a feed is replaced as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace import Client
+from headrace.client.talk import ask_one, drive
+from headrace.engine.call import Call, build
+from tests.engine.hearing import listening
+from tests.proof import proves
+
+EVICTED_AT_ONCE = 1000
+
+
+@proves("T-04")
+def test_settings_are_replaced_not_merged(hr: Client) -> None:
+    news = hr.create_feed("news", max_length=3, about="what is new")
+
+    news.configure(about="something else")
+    assert (news.settings().max_length, news.settings().about) == (None, "something else")
+    news.configure(max_length=2)
+    assert (news.settings().max_length, news.settings().about) == (2, None)
+
+
+@proves("T-04", "T-06")
+def test_whoever_listens_hears_who_did_it(hr: Client, url: str) -> None:
+    news = hr.create_feed("news")
+    with listening(hr, url, "changes:news") as listener:
+        news.configure(about="else")
+
+        [(_, message)] = listener.heard()
+
+    parts = message.split(b"\0")
+    assert (parts[0], parts[1], parts[7]) == (b"feed_configured", b"news", hr.instance.encode())
+
+
+@proves("TL-01")
+def test_a_smaller_limit_holds_at_once_and_is_told(hr: Client, url: str) -> None:
+    news = hr.create_feed("news")
+    news.publish_many({str(number): number for number in range(5)})
+    with listening(hr, url, "changes:news") as listener:
+        news.configure(max_length=2)
+
+        told = [message.split(b"\0") for _, message in listener.heard()]
+
+    assert news.ids() == ["4", "3"]
+    assert [parts[0] for parts in told] == [b"feed_configured", *[b"retracted"] * 3]
+    assert [parts[5] for parts in told[1:]] == [b"0", b"1", b"2"]
+
+
+def configure(hr: Client, nonce: str, max_length: int) -> Any:
+    call: Call[Any] = build(
+        "feed_configure",
+        lambda reply: reply,
+        feed="news",
+        kind="plain",
+        max_length=max_length,
+        about="",
+        nonce=nonce,
+        instance="i",
+    )
+    return drive(hr.core.wire, ask_one(hr.core, 0, call))
+
+
+def test_many_are_evicted_in_steps(hr: Client) -> None:
+    news = hr.create_feed("news")
+    news.publish_many({str(number): 0 for number in range(2 * EVICTED_AT_ONCE + 10)})
+
+    assert configure(hr, "one", 5) == 0
+    assert news.length() == EVICTED_AT_ONCE + 10
+    assert configure(hr, "one", 5) == 0
+    assert configure(hr, "one", 5) == 1
+
+    assert news.length() == 5
+    kinds = [event.kind for event in hr.events(count=10_000)]
+    assert kinds.count("feed_configured") == 1
+    assert kinds.count("retracted") == 2 * EVICTED_AT_ONCE + 5
+
+
+@proves("TL-01")
+def test_who_stops_in_the_middle_leaves_the_rest_to_later_publishes(hr: Client) -> None:
+    news = hr.create_feed("news")
+    news.publish_many({str(number): 0 for number in range(EVICTED_AT_ONCE + 10)})
+    assert configure(hr, "one", 5) == 0
+    assert news.length() == 10
+
+    news.publish("edited", id="1009")
+    assert news.length() == 10
+    news.publish("new", id="new")
+
+    assert news.length() == 5
+    assert news.ids(count=1) == ["new"]
+
+
+@pytest.mark.parametrize("max_length", [None, 1, 5000])
+def test_a_limit_can_be_anything(hr: Client, max_length: int | None) -> None:
+    news = hr.create_feed("news")
+    news.publish_many([1, 2])
+
+    news.configure(max_length=max_length)
+
+    assert news.length() == min(2, max_length or 2)

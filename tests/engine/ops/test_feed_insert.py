@@ -1,0 +1,144 @@
+"""feed_insert, feed_numbers: items of a sorted feed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace import Client, Feed, InvalidArgument, ItemNotFound
+from tests.dump import dump
+from tests.engine.hearing import listening
+from tests.proof import proves
+
+
+@pytest.fixture
+def line(hr: Client) -> Feed:
+    return hr.create_feed("line", sorted=True)
+
+
+@proves("TL-04")
+def test_ids_are_numbers_by_a_counter(line: Feed) -> None:
+    assert [line.publish(item) for item in "abc"] == ["1", "2", "3"]
+    assert line.publish_many(["d", "e"]) == ["4", "5"]
+    assert line.ids() == ["1", "2", "3", "4", "5"]
+    line.retract("5")
+    assert line.publish("f") == "6"
+
+
+@proves("TL-04")
+def test_a_number_that_was_given_as_an_id_is_not_given_again(line: Feed) -> None:
+    line.publish("mine", id="2")
+    line.publish("also", id="0007")
+    line.publish("large", id="9" * 16)
+
+    assert line.publish_many(["a", "b"]) == ["3", "4"]
+
+
+@proves("TL-04")
+def test_items_are_put_where_they_are_wanted(line: Feed) -> None:
+    line.publish("a", id="a")
+    line.publish("b", id="b")
+    line.publish("c", id="c", first=True)
+    line.publish("d", id="d", before="b")
+    line.publish("e", id="e", after="a")
+
+    assert line.ids() == ["c", "a", "e", "d", "b"]
+    assert line.ids(order="last") == ["b", "d", "e", "a", "c"]
+
+
+@proves("TL-04")
+def test_several_stand_in_the_order_in_which_they_are_given(line: Feed) -> None:
+    line.publish_many({"a": 1, "z": 2})
+
+    line.publish_many({f"first {n}": n for n in range(3)}, first=True)
+    line.publish_many({f"after {n}": n for n in range(600)}, after="a")
+    line.publish_many({f"before {n}": n for n in range(3)}, before="z")
+
+    first = [f"first {n}" for n in range(3)]
+    after, before = [f"after {n}" for n in range(600)], [f"before {n}" for n in range(3)]
+    assert line.ids() == [*first, "a", *after, *before, "z"]
+
+
+@proves("TL-04")
+def test_an_item_that_is_there_is_edited_where_it_stands(line: Feed) -> None:
+    line.publish_many({"a": 1, "b": 2, "c": 3})
+
+    line.publish("edited", id="b")
+
+    assert line.ids() == ["a", "b", "c"]
+    assert line.item("b") == "edited"
+
+
+def test_an_item_that_is_there_goes_where_it_is_wanted(line: Feed, hr: Client, url: str) -> None:
+    line.publish_many({"a": 1, "b": 2, "c": 3})
+    with listening(hr, url, "changes:line") as listener:
+        line.publish("moved", id="c", first=True)
+        line.publish("there", id="c", before="a")
+
+        told = [message.split(b"\0") for _, message in listener.heard()]
+
+    assert line.ids() == ["c", "a", "b"]
+    assert [(parts[0], parts[6]) for parts in told] == [(b"edited", b"first"), (b"edited", b"")]
+
+
+@proves("TL-04")
+@pytest.mark.parametrize("place", [{"before": "nobody"}, {"after": "nobody"}], ids=str)
+def test_an_unknown_neighbour_is_refused_and_nothing_changes(
+    hr: Client, line: Feed, place: dict[str, Any]
+) -> None:
+    line.publish("a", id="a")
+    before = dump(hr)
+
+    with pytest.raises(ItemNotFound, match="has no item 'nobody'; nothing was changed") as refused:
+        line.publish("b", id="b", **place)
+
+    assert (refused.value.feed, refused.value.item_id) == ("line", "nobody")
+    assert dump(hr) == before
+
+
+def test_an_item_cannot_stand_beside_itself(hr: Client, line: Feed) -> None:
+    line.publish("a", id="a")
+    before = dump(hr)
+
+    for attempt in (
+        lambda: line.publish("b", id="a", before="a"),
+        lambda: line.publish_many({"b": 1, "a": 1}, after="a"),
+        lambda: line.move("a", after="a"),
+    ):
+        with pytest.raises(InvalidArgument, match="itself"):
+            attempt()
+
+    assert dump(hr) == before
+
+
+def test_a_sorted_feed_has_no_newest_and_no_limit(hr: Client, line: Feed) -> None:
+    for attempt in (
+        lambda: line.publish("a", touch=True),
+        lambda: line.configure(max_length=5),
+        lambda: hr.create_feed("other", sorted=True, max_length=5),
+        lambda: line.ids(order="newest"),
+        lambda: line.publish("a", first=True, before="b"),
+    ):
+        with pytest.raises(InvalidArgument):
+            attempt()
+
+
+def test_a_plain_feed_has_no_places(hr: Client) -> None:
+    news = hr.create_feed("news")
+    for attempt in (
+        lambda: news.publish("a", first=True),
+        lambda: news.publish("a", before="b"),
+        lambda: news.publish_many(["a"], after="b"),
+        lambda: news.move("a", first=True),
+        lambda: news.ids(order="first"),
+    ):
+        with pytest.raises(InvalidArgument):
+            attempt()
+
+
+def test_what_is_published_is_counted(line: Feed) -> None:
+    line.publish_many(["a", "b"])
+    line.publish("edited", id="1")
+
+    assert (line.counts().items, line.counts().published, line.counts().changes) == (2, 2, 4)

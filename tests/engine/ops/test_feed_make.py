@@ -1,0 +1,134 @@
+"""feed_make, feeds, feed_info: feeds come into being with all that is set of them."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace
+from headrace import Client, FeedExists, FeedNotFound
+from headrace.testing import Clock
+from tests.dump import dump
+from tests.engine.hearing import listening
+from tests.proof import proves
+
+
+@proves("T-01")
+def test_a_feed_is_made_once(hr: Client) -> None:
+    news = hr.create_feed("news", max_length=5, about="what is new")
+    news.publish("x")
+    before = dump(hr)
+
+    with pytest.raises(FeedExists, match="opens it") as refused:
+        hr.create_feed("news", sorted=True)
+
+    assert refused.value.feed == "news"
+    assert dump(hr) == before
+    assert hr.feeds() == ["news"]
+
+
+@proves("T-01", "T-05")
+def test_a_feed_that_is_there_is_opened_as_it_is(hr: Client) -> None:
+    hr.create_feed("line", sorted=True, about="one after the other")
+    hr.create_feed("news", max_length=3)
+    before = dump(hr)
+
+    assert hr.feed("line").sorted
+    assert not hr.feed("news").sorted
+    assert hr.feed("news").settings().max_length == 3
+    assert dump(hr) == before
+
+
+@proves("T-01")
+def test_a_feed_that_is_not_there_is_made_plain_and_without_a_limit(hr: Client) -> None:
+    news = hr.feed("news")
+
+    assert not news.sorted
+    assert (news.settings().max_length, news.settings().about) == (None, None)
+    assert news.ids() == []
+
+
+@proves("T-02", "TD-12", "T-06")
+def test_whoever_hears_of_a_new_feed_finds_it_with_its_settings(hr: Client, url: str) -> None:
+    with listening(hr, url, "changes:") as listener:
+        hr.create_feed("news", max_length=3, about="what is new")
+
+        [(_, message)] = listener.heard()
+
+    assert message.split(b"\0")[:2] == [b"feed_made", b"news"]
+    assert message.split(b"\0")[7] == hr.instance.encode()
+    assert hr.feed("news").settings().max_length == 3
+
+
+@proves("T-06")
+def test_every_client_is_an_instance_of_its_own(hr: Client, url: str) -> None:
+    with headrace.connect(url, namespace=hr.core.namespace) as other:
+        assert len({hr.instance, other.instance, ""}) == 3
+        assert other.instance == other.core.instance
+
+
+def test_a_feed_knows_when_it_was_made(hr: Client, clock: Clock) -> None:
+    clock.tick(5)
+    hr.create_feed("news")
+    clock.tick(5)
+
+    assert (clock.now - hr.feed("news").settings().created).total_seconds() == 5
+
+
+@proves("TL-03")
+def test_feeds_are_listed_in_the_order_in_which_they_were_made(hr: Client) -> None:
+    names = [f"feed {number}" for number in (3, 1, 2)]
+    for name in names:
+        hr.create_feed(name)
+
+    assert hr.feeds() == names
+    assert hr.feeds(offset=1, count=1) == names[1:2]
+    assert hr.feed_exists(names[0])
+    assert not hr.feed_exists("feed 4")
+    hr.feed(names[0]).delete()
+    hr.create_feed(names[0])
+    assert hr.feeds() == [*names[1:], names[0]]
+
+
+@proves("T-07", "T-73")
+def test_whatever_is_asked_of_a_feed_that_is_gone_is_refused(hr: Client) -> None:
+    plain, line = hr.create_feed("news"), hr.create_feed("line", sorted=True)
+    plain.delete()
+    line.delete()
+    before = dump(hr)
+
+    for feed in (plain, line):
+        for attempt in (
+            lambda feed=feed: feed.publish("x"),
+            lambda feed=feed: feed.publish("x", id="a"),
+            lambda feed=feed: feed.publish_many({"a": 1}),
+            lambda feed=feed: feed.retract("a"),
+            lambda feed=feed: feed.retract(),
+            lambda feed=feed: feed.item("a"),
+            lambda feed=feed: feed.has("a"),
+            feed.item,
+            feed.ids,
+            feed.all,
+            feed.length,
+            feed.counts,
+            feed.settings,
+            feed.configure,
+            feed.delete,
+            feed.listen,
+        ):
+            with pytest.raises(FeedNotFound) as refused:
+                attempt()
+            assert refused.value.feed == feed.name
+    with pytest.raises(FeedNotFound):
+        line.move("a", first=True)
+    assert dump(hr) == before
+
+
+def test_a_feed_and_a_queue_may_have_the_same_name(hr: Client) -> None:
+    hr.queue("news").put("job", id="a")
+    feed = hr.create_feed("news")
+    feed.publish("item", id="a")
+
+    assert feed.item("a") == "item"
+    feed.delete()
+    assert [job.data for job in hr.jobs(["a"])] == ["job"]
+    assert hr.audit().problems == []
