@@ -41,7 +41,18 @@ if TYPE_CHECKING:
     from headrace.client.queue import AsyncQueue, Queue
     from headrace.client.schedules import Schedule
     from headrace.client.session import AsyncSession, Session
-    from headrace.client.values import Audit, Counts, Failure, Job, Page, Put, Result, Stage, Worker
+    from headrace.client.values import (
+        Audit,
+        Counts,
+        Failure,
+        Job,
+        Page,
+        Put,
+        Result,
+        Stage,
+        Throttle,
+        Worker,
+    )
     from headrace.client.watch import AsyncWatch, Watch
     from headrace.engine.check import Limits
     from headrace.engine.events import Event
@@ -82,6 +93,7 @@ _LATER = {
     "Session": "headrace.client.session",
     "Stage": "headrace.client.values",
     "Stats": "headrace.engine.statistics",
+    "Throttle": "headrace.client.values",
     "Watch": "headrace.client.watch",
     "Worker": "headrace.client.values",
 }
@@ -136,6 +148,7 @@ __all__ = [
     "SessionRequired",
     "Stage",
     "Stats",
+    "Throttle",
     "Unreadable",
     "Watch",
     "Worker",

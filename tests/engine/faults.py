@@ -32,15 +32,15 @@ class Fault:
 
 
 ORDER = [
-    Fault("equal priorities are not served by age", "lib/move", "job.seq) ..", "0) .."),
+    Fault("equal priorities are not served by age", "lib/member", "job.seq) ..", "0) .."),
     Fault("a plain job is not put by age", "ops/put", "'%016.0f',", "'%016.0f', 0 *"),
     Fault("the back is the front", "lib/give_back", "position == 'back'", "position == 'front'"),
     Fault("what returns has no priority", "lib/line_up", "job.priority", "0"),
     Fault(
         "a new priority changes no place",
-        "ops/prioritise",
-        "member(job), priority",
-        "member(job), 0",
+        "lib/move",
+        "place(key('waiting', job.queue), member(job), job.priority)",
+        "place(key('waiting', job.queue), member(job), 0)",
     ),
     Fault("peek passes nothing over", "ops/peek", "job.remaining <= 0", "job.remaining < -9"),
 ]
@@ -54,7 +54,12 @@ TIME = [
     ),
     Fault("a plain pop comes too soon", "ops/pop", "earliest <= now", "earliest < now"),
     Fault("due too late", "lib/promote", "'-inf', now,", "'-inf', now - 1,"),
-    Fault("the end of sessions is not foreseen", "lib/due_in", ", SESSIONS }", " }"),
+    Fault(
+        "the end of sessions is not foreseen",
+        "lib/due_in",
+        ", SESSIONS, key('gated', queue) }",
+        " }",
+    ),
     Fault("what is scheduled never expires", "lib/duties", " or job.state == 'scheduled'", ""),
     Fault("one duty a call", "lib/tidy", "TIDY_AT_MOST = 16", "TIDY_AT_MOST = 1"),
     Fault("a heartbeat renews nothing", "ops/heartbeat", "now + span", "now"),

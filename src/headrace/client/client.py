@@ -16,10 +16,11 @@ from headrace.client.listening import AsyncListening, Listening
 from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
 from headrace.client.talk import drive, drive_async
-from headrace.client.talks import ending, matching, scheduling, sessions, upkeep
+from headrace.client.talks import ending, matching, scheduling, sessions, upkeep, why
 from headrace.client.talks import feeds as feed_talks
 from headrace.client.talks import jobs as job_talks
 from headrace.client.talks import queues as queue_talks
+from headrace.client.talks import throttles as throttle_talks
 from headrace.client.talks.feed_listening import listen_feeds
 from headrace.client.watch import AsyncWatch, Watch
 from headrace.engine.check import Span
@@ -65,6 +66,7 @@ class Client:
     cancel = blocking(job_talks.cancel)
     cancel_matching = blocking(matching.cancel_matching)
     complete_many = blocking(ending.complete_many)
+    delete_throttle = blocking(throttle_talks.delete_throttle)
     end_worker = blocking(sessions.end_by_name)
     fail = blocking(ending.fail_by_id)
     failed = blocking(job_talks.failed)
@@ -86,9 +88,13 @@ class Client:
     retry = blocking(job_talks.retry)
     schedule = blocking(scheduling.schedule)
     schedules = blocking(scheduling.schedules)
+    set_throttle = blocking(throttle_talks.set_throttle)
     sweep = blocking(upkeep.sweep)
+    throttle = blocking(throttle_talks.throttle)
+    throttles = blocking(throttle_talks.throttles)
     timeout = blocking(job_talks.timeout)
     unschedule = blocking(scheduling.unschedule)
+    why_waiting = blocking(why.why_waiting)
     workers = blocking(sessions.workers)
 
     def create_feed(
@@ -182,6 +188,7 @@ class AsyncClient:
     cancel = awaiting(job_talks.cancel)
     cancel_matching = awaiting(matching.cancel_matching)
     complete_many = awaiting(ending.complete_many)
+    delete_throttle = awaiting(throttle_talks.delete_throttle)
     end_worker = awaiting(sessions.end_by_name)
     fail = awaiting(ending.fail_by_id)
     failed = awaiting(job_talks.failed)
@@ -203,9 +210,13 @@ class AsyncClient:
     retry = awaiting(job_talks.retry)
     schedule = awaiting(scheduling.schedule)
     schedules = awaiting(scheduling.schedules)
+    set_throttle = awaiting(throttle_talks.set_throttle)
     sweep = awaiting(upkeep.sweep)
+    throttle = awaiting(throttle_talks.throttle)
+    throttles = awaiting(throttle_talks.throttles)
     timeout = awaiting(job_talks.timeout)
     unschedule = awaiting(scheduling.unschedule)
+    why_waiting = awaiting(why.why_waiting)
     workers = awaiting(sessions.workers)
 
     async def create_feed(

@@ -219,6 +219,19 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
+class Throttle:
+    """A named limit: who runs behind it, and the queues that have jobs held up there."""
+
+    name: str
+    concurrency: int | None
+    rate: str | None
+    expires_in: float | None
+    running: int
+    holders: list[str]
+    held_up: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Audit:
     """Whether the books of every queue balance; if not, what is wrong, the first job by name."""
 

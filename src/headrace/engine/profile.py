@@ -8,6 +8,7 @@ from datetime import timedelta
 from types import MappingProxyType
 
 from headrace.engine.check import Span, milliseconds, shown, whole
+from headrace.engine.rate import rate_from_wire, rate_to_wire
 from headrace.errors import InvalidArgument
 
 Value = Span | int | str | bool | None
@@ -26,6 +27,11 @@ class Setting:
     optional: bool = False
     choices: tuple[str, ...] = ()
     namespace_only: bool = False
+    queue_only: bool = False
+
+
+def _limit(kind: str, about: str) -> Setting:
+    return Setting(kind, None, about, optional=True, queue_only=True)
 
 
 SETTINGS: Mapping[str, Setting] = MappingProxyType(
@@ -63,6 +69,13 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             choices=("data", "id"),
         ),
         "paused": Setting("flag", False, "whether pop hands out nothing"),
+        "concurrency": _limit("count", "how many jobs of the queue may run at once"),
+        "rate": _limit("rate", "how many jobs of the queue may start in a time, such as '100/m'"),
+        "key_concurrency": _limit("count", "how many jobs of one key may run at once"),
+        "key_rate": _limit("rate", "how many jobs of one key may start in a time"),
+        "fair": Setting(
+            "flag", False, "whether the keys of the queue are served in turns", queue_only=True
+        ),
         "events_age": Setting("span", 7 * DAY, "how long events are kept", namespace_only=True),
         "events_count": Setting(
             "count", 1_000_000, "how many events a shard keeps", namespace_only=True
@@ -114,6 +127,8 @@ def to_wire(name: str, value: Value) -> str:
         return str(int(value))
     if setting.kind == "count" and isinstance(value, int) and not isinstance(value, bool):
         return str(whole(name, value, 0, MOST))
+    if setting.kind == "rate":
+        return rate_to_wire(name, value)
     if setting.kind == "choice" and value in setting.choices:
         return str(value)
     wanted = " or ".join(map(repr, setting.choices)) or f"a {setting.kind}"
@@ -129,6 +144,8 @@ def from_wire(name: str, stored: str) -> Value:
         return int(stored) / 1000
     if setting.kind == "count":
         return int(stored)
+    if setting.kind == "rate":
+        return rate_from_wire(stored)
     if setting.kind == "flag":
         return stored == "1"
     return stored

@@ -19,6 +19,8 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
     failure: list[Any] | None = None
     by: str = ""
     schedule: str | None = None
+    key: str = ""
+    throttles: list[str] = []
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):

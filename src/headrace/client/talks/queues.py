@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from headrace.engine.statistics import Stats, merged, read_series
 from headrace.errors import InvalidArgument, QueueNotFound
 
 DELETE_AT_MOST = 500
+SHARED_LIMITS = {"concurrency", "rate"}
 LISTED = 1000
 
 
@@ -38,8 +40,22 @@ def configure(queue: QueueFace, /, profile: str | None = None, **settings: Value
         if known(name).namespace_only:
             raise InvalidArgument(f"{name} is a setting of the namespace: client.config.set(...)")
         stored[name] = optional(to_wire(name, value))
+    if queue.core.shards > 1 and SHARED_LIMITS & stored.keys():
+        stored |= shares(queue.core, {name: settings.get(name) for name in SHARED_LIMITS})
     call = build("configure", int, list(stored.items()), queue=queue.name)
     yield from on_all_shards(queue.core, call)
+
+
+def shares(core: Core, limits: Mapping[str, Value]) -> dict[str, bytes]:
+    """How many shards share the limits, if each can have a part of them."""
+    for name, value in limits.items():
+        starts = int(str(value).partition("/")[0]) if value is not None else None
+        if starts is not None and 0 < starts < core.shards:
+            raise InvalidArgument(
+                f"{name} must let through one for each of {core.shards} shards, not {value!r}; "
+                "limits of a key have no such bound, as the jobs of a key live on one shard"
+            )
+    return {"shards": optional(str(core.shards))}
 
 
 def settings(queue: QueueFace) -> Talk[dict[str, Value]]:
@@ -169,25 +185,32 @@ def delete(queue: QueueFace) -> Talk[None]:
 def config_get(client: ClientFace, name: str | None = None) -> Talk[Any]:
     """A setting of the namespace, or all of them; what nobody set has its default."""
     if name is not None:
-        known(name)
+        _of_namespace(name)
     stored = yield from ask_one(client.core, 0, build("config_get", text_map))
     every = {
         each: from_wire(each, stored[each]) if each in stored else default(each)
-        for each in SETTINGS
+        for each, setting in SETTINGS.items()
+        if not setting.queue_only
     }
     return every if name is None else every[name]
 
 
 def config_set(client: ClientFace, name: str, value: Value) -> Talk[None]:
     """Sets a default for every queue that does not say otherwise itself."""
+    _of_namespace(name)
     call = build("config_set", int, [(name, optional(to_wire(name, value)))])
     yield from on_all_shards(client.core, call)
 
 
 def config_unset(client: ClientFace, name: str) -> Talk[None]:
     """The default holds again."""
-    known(name)
+    _of_namespace(name)
     yield from on_all_shards(client.core, build("config_set", int, [(name, b"")]))
+
+
+def _of_namespace(name: str) -> None:
+    if known(name).queue_only:
+        raise InvalidArgument(f"{name} is a setting of a queue: queue.configure({name}=...)")
 
 
 def check_name(core: Core, name: str) -> str:

@@ -1,7 +1,7 @@
 -- describe: a job as readers see it: its packed record and what lies beside it. The moment is
 -- when its lease ends (running) or it is due (scheduled).
 --
--- uses   keys jobs move places
+-- uses   keys jobs member places
 
 local function describe(id)
   local job = read_job(id)

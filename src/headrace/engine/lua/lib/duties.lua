@@ -1,8 +1,9 @@
 -- duties: what the agenda can ask for, by the first word of its entry.
 --
--- uses   keys now settings jobs places move expire_job retain results
+-- uses   keys now settings jobs places move expire_job retain results walk lanes notices throttles
 
 local TRIM_AT_MOST = 10000
+local LINE_UP_AT_MOST = 500
 
 local duties = {}
 
@@ -37,6 +38,39 @@ function duties.events()
     redis.call('HINCRBY', LOG, 'trimmed', dropped)
   end
   place(AGENDA, 'events:', now + limits.events_age)
+end
+
+-- Jobs that were there before their queue had lanes are lined up.
+function duties.lanes(queue)
+  local limits = settings(queue)
+  if not limits.building then
+    return
+  end
+  local cursor = limits.building ~= '' and cmsgpack.unpack(limits.building) or nil
+  local found, next_cursor = walk(key('waiting', queue), LINE_UP_AT_MOST, cursor)
+  local ids = {}
+  for i = 1, #found, 2 do
+    ids[#ids + 1] = string.sub(found[i], 17)
+  end
+  read_jobs(ids)
+  for i, id in ipairs(ids) do
+    local job = read_job(id)
+    if job then
+      step_in(job, found[2 * i - 1])
+    end
+  end
+  if next_cursor then
+    redis.call('HSET', key('settings', queue), 'building', cmsgpack.pack(next_cursor))
+    place(AGENDA, 'lanes:' .. queue, now)
+  else
+    limits.building = nil
+    redis.call('HDEL', key('settings', queue), 'building')
+    wake(queue, 1)
+  end
+end
+
+function duties.throttle(name)
+  end_throttle(name)
 end
 
 function duties.stats(name)

@@ -5,6 +5,10 @@ local function key(role, name)
   return shard .. role .. ':' .. name
 end
 
+local function shard_number()
+  return tonumber(string.match(shard, '(%d+)}:$'))
+end
+
 local job_prefix = shard .. 'job:'
 local AGENDA = shard .. 'agenda'
 local CONFIG = shard .. 'config'
@@ -15,3 +19,4 @@ local LOG = shard .. 'log'
 local META = shard .. 'meta'
 local QUEUES = shard .. 'queues'
 local SESSIONS = shard .. 'sessions'
+local THROTTLES = shard .. 'throttles'

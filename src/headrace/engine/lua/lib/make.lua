@@ -12,6 +12,12 @@ local function apply_options(job, given)
     job.retries = given.retries
     job.remaining = given.retries
   end
+  if given.key then
+    set_extra(job, 'key', given.key)
+  end
+  if given.throttles then
+    set_extra(job, 'throttles', #given.throttles > 0 and given.throttles or nil)
+  end
   if given.result_ttl then
     set_extra(job, 'result_ttl', given.result_ttl)
   end

@@ -1,25 +1,19 @@
 -- move: the one place where a job leaves a state and enters another, with its books.
 --
--- uses   keys now jobs places books in_session
-
--- Equal priorities are served by seq: the padded number makes members sort by it.
-local function member(job)
-  if job.state == 'waiting' then
-    return string.format('%016.0f', job.seq) .. job.id
-  end
-  return job.id
-end
-
-local function held_member(job)
-  return job.queue .. '\0' .. job.id
-end
+-- uses   keys now settings jobs places books in_session notices lanes member
 
 local function leave(job, known_member)
   local queue, state = job.queue, job.state
   lift(key(state, queue), known_member or member(job))
   book(queue, state, -1)
-  if state == 'running' then
+  if state == 'waiting' and is_in_lane(job) then
+    step_out(job, known_member or member(job))
+  elseif state == 'running' then
     lift(key('held', job.worker), held_member(job))
+    leave_gates(job)
+    if settings(queue).concurrency then
+      wake(queue, 1)
+    end
   end
 end
 
@@ -28,10 +22,20 @@ local function enter(job, state, score)
   job.state = state
   place(key(state, queue), member(job), score)
   book(queue, state, 1)
-  if state == 'running' and in_session(job.worker) then
+  if state == 'waiting' and is_in_lane(job) then
+    step_in(job, member(job))
+  elseif state == 'running' and in_session(job.worker) then
     place(key('held', job.worker), held_member(job), 0)
   end
   touch(job)
+end
+
+-- A waiting job has another priority.
+local function line_up_anew(job)
+  place(key('waiting', job.queue), member(job), job.priority)
+  if is_in_lane(job) then
+    step_in(job, member(job))
+  end
 end
 
 local function forget(job)

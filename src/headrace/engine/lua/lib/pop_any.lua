@@ -3,7 +3,7 @@
 -- again at once (due is 0), so that every job that may come first has been considered.
 --
 -- uses   keys now settings jobs places move reclaim promote spawn ingress grant notices due_in tidy
--- uses   commit
+-- uses   commit room
 
 local ROUNDS = 4
 
@@ -18,6 +18,21 @@ end
 
 -- later  resume take_late expire_late
 
+-- Hands out the job that waits under this name, unless it is too late for it or it is gone.
+local function hand_out_waiting(id, name)
+  local job = read_job(id)
+  local start_by = job and extra(job, 'start_by')
+  if not job then
+    lift(key('waiting', queue), name)
+    return false
+  elseif start_by and start_by <= now then
+    expire_late(job)
+  else
+    hand_out(job, name, now - job.since)
+  end
+  return true
+end
+
 local function take_waiting(most)
   local found = redis.call('ZRANGE', key('waiting', queue), 0, most - 1)
   local ids = {}
@@ -26,28 +41,22 @@ local function take_waiting(most)
   end
   read_jobs(ids)
   for i = 1, #ids do
-    local job = known[ids[i]]
-    local start_by = job and extra(job, 'start_by')
-    if not job then
-      lift(key('waiting', queue), found[i])
-    elseif start_by and start_by <= now then
-      expire_late(job)
-    else
-      hand_out(job, found[i], now - job.since)
-    end
+    hand_out_waiting(ids[i], found[i])
   end
   return #found == most
 end
 
+-- later  take_from_lanes
+
 -- A taker that was asked for some and gave fewer has no more; the rounds are for those it dropped.
-local function fill(take)
+local function fill(take, wanted)
   for _ = 1, ROUNDS do
-    if #granted >= count or not take(count - #granted) then
+    if #granted >= wanted or not take(wanted - #granted) then
       return true
     end
     settle()
   end
-  return #granted >= count
+  return #granted >= wanted
 end
 
 local function any_late()
@@ -55,20 +64,31 @@ local function any_late()
   return first[2] and tonumber(first[2]) <= now
 end
 
-return function()
+local function is_ready()
   local ready = reclaim() and promote(queue) and spawn(queue)
   local all_in = ingress(queue)
   tidy()
   settle()
+  return ready and not limits.building, all_in
+end
+
+return function()
+  local ready, all_in = is_ready()
   if again then
     resume()
   end
+  local free, room_at = room(queue)
+  local wanted = math.min(count, free)
+  local take = limits.governed and take_from_lanes or take_waiting
   local due = 0
   if #granted > 0 or ready and limits.paused == 1 then
     due = -1
-  elseif ready and (not any_late() or fill(take_late)) and fill(take_waiting) and #granted < count then
+  elseif ready and wanted == 0 then
+    due = due_in({ SESSIONS }, room_at)
+  elseif ready and (not any_late() or fill(take_late, wanted)) and fill(take, wanted)
+    and #granted < count then
     settle()
-    due = all_in and due_in(queue) or 0
+    due = all_in and due_in(what_comes(queue), math.huge) or 0
   end
   wake(queue, -#granted)
 

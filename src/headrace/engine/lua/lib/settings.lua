@@ -24,3 +24,7 @@ local function settings(queue)
   end
   return found
 end
+
+local function forget_settings(queue)
+  queue_settings[queue] = nil
+end

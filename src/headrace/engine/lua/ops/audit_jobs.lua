@@ -1,7 +1,7 @@
 -- audit_jobs: which of these jobs have a record whose state does not list them.
 --
 -- each   id
--- uses   keys jobs move
+-- uses   keys jobs member
 -- reply  {id, what is wrong}, ...
 
 local reply = {}

@@ -1,11 +1,30 @@
 -- audit_members: checks a page of the members of one state of a queue against their jobs.
 --
 -- args   queue state offset:int count:int
--- uses   keys settings jobs move
+-- uses   keys settings jobs member gates
 -- reply  {how many were looked at, {id, what is wrong}, ...}
 
 local found = redis.call('ZRANGE', key(state, queue), offset, offset + count - 1, 'WITHSCORES')
 local reply = { #found / 2 }
+
+local function stands_in_lane(job, name)
+  local limits = settings(queue)
+  local lane = lane_of(job)
+  if lane == '' and (not limits.governed or limits.building) then
+    return true
+  end
+  return redis.call('ZSCORE', key('lane', queue .. '\0' .. lane), name)
+    and redis.call('HEXISTS', key('lanes', queue), lane) == 1
+end
+
+local function runs_behind_its_gates(job)
+  for _, gate in ipairs(gates_of(queue, lane_of(job))) do
+    if not redis.call('ZSCORE', key('gate', gate), job.id) then
+      return false
+    end
+  end
+  return true
+end
 
 local function fault(name, score)
   local id = state == 'waiting' and string.sub(name, 17) or name
@@ -17,6 +36,10 @@ local function fault(name, score)
       .. job.state .. ' in ' .. job.queue
   elseif member(job) ~= name or (state == 'waiting' and tonumber(score) ~= job.priority) then
     return id, 'waits at another place than its record says'
+  elseif state == 'waiting' and not stands_in_lane(job, name) then
+    return id, 'waits, but not in its lane'
+  elseif state == 'running' and not runs_behind_its_gates(job) then
+    return id, 'runs, but its limits do not know of it'
   elseif state == 'running' and settings(queue).session then
     local started = redis.call('HGET', key('session', job.worker), 'started')
     if started and tonumber(started) < job.since

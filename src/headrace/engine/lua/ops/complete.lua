@@ -40,10 +40,10 @@ for i = 1, #ids do
   queue, worker = job.queue, job.worker
   found[i] = job
 end
-local own = redis.call('HMGET', key('settings', queue), 'keep_count', 'keep_age', 'stats')
+local own = redis.call('HMGET', key('settings', queue), 'keep_count', 'keep_age', 'stats', 'limited')
 local shared = redis.call('HMGET', CONFIG, 'keep_count', 'keep_age', 'stats')
 local keep_count = setting(own[1], shared[1], default_keep_count)
-if keep_count == 0 or setting(own[2], shared[2], default_keep_age) == 0 then
+if own[4] or keep_count == 0 or setting(own[2], shared[2], default_keep_age) == 0 then
   return complete_any()
 end
 

@@ -1,4 +1,5 @@
--- configure: sets options of a queue, which comes into being by it; an empty one is unset.
+-- configure: sets options of a queue, which comes into being by it; an empty one is unset. With shards
+-- goes how many share its limits.
 --
 -- args   queue
 -- each   name value:optional
@@ -6,8 +7,14 @@
 -- uses   keys open_queue notices
 -- reply  1
 
+-- later  limit_queue
+
+local LIMITS = { concurrency = true, rate = true, key_concurrency = true, key_rate = true, fair = true }
+local limits_change = false
+
 open_queue(queue)
 for name, value in each() do
+  limits_change = limits_change or LIMITS[name]
   if value then
     redis.call('HSET', key('settings', queue), name, value)
     if name == 'paused' and value == '0' then
@@ -17,5 +24,9 @@ for name, value in each() do
     redis.call('HDEL', key('settings', queue), name)
   end
 end
-send_notices()
+if limits_change then
+  limit_queue(queue)
+else
+  send_notices()
+end
 return 1

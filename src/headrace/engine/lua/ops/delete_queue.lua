@@ -59,10 +59,14 @@ end
 
 lift(QUEUES, queue)
 lift(AGENDA, 'complete:' .. queue)
+lift(AGENDA, 'lanes:' .. queue)
 local days = redis.call('ZRANGE', key('days', queue), 0, -1)
 tell_queue(queue, 'deleted')
 commit(1)
-local names = { key('settings', queue), key('books', queue), key('days', queue), key('ingress', queue) }
+local names = {
+  key('settings', queue), key('books', queue), key('days', queue), key('ingress', queue),
+  key('rates', queue),
+}
 for _, day in ipairs(days) do
   for _, role in ipairs({ 'stats', 'histogram' }) do
     local name = day .. ':' .. queue

@@ -3,7 +3,7 @@
 -- would at the next pop; nothing else changes.
 --
 -- args   queue count:int
--- uses   keys now jobs places reclaim promote spawn ingress late_jobs describe commit
+-- uses   keys now settings jobs places reclaim promote spawn ingress late_jobs describe commit
 -- reply  {1 when every job that may come first was considered, described job, ...}
 
 local LOOK_AT_MOST = 10000
@@ -18,6 +18,15 @@ for _, late in ipairs(late_jobs(queue)) do
   if #ids < count and not (job.retries and job.remaining <= 0) then
     ids[#ids + 1] = job.id
   end
+end
+
+-- later  peek_lanes
+
+if settings(queue).governed then
+  peek_lanes(ids)
+  local seen = describe_all(ids)
+  table.insert(seen, 1, done and 1 or 0)
+  return commit(seen)
 end
 
 -- Passes over what pop would set aside instead of handing it out, however many there are.

@@ -7,7 +7,8 @@
 -- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
-local own = redis.call('HMGET', key('settings', queue), 'session', 'lease', 'paused', 'removes', 'stats')
+local own = redis.call('HMGET', key('settings', queue), 'session', 'lease', 'paused', 'removes', 'stats',
+  'limited')
 local shared = redis.call('HMGET', CONFIG, 'session', 'lease', 'paused', 'removes', 'stats')
 
 if setting(own[1], shared[1], default_session) == 'required' and not (
@@ -32,7 +33,7 @@ for _, where in ipairs({
   earliest = math.min(earliest, tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or earliest))
 end
 if not FAST or last_stamp > now or earliest <= now
-  or again or setting(own[3], shared[3], default_paused) == 1
+  or again or own[6] or setting(own[3], shared[3], default_paused) == 1
   or setting(own[4], shared[4], default_removes) == 1
   or redis.call('EXISTS', key('ingress', queue)) == 1 then
   return pop_any()

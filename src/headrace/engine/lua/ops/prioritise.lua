@@ -3,7 +3,7 @@
 --
 -- args   priority:number
 -- each   id
--- uses   keys jobs places emit move commit
+-- uses   jobs emit move commit
 -- reply  for each, its state or why not
 -- error  NOT_FOUND WRONG_STATE
 
@@ -20,7 +20,7 @@ for id in each() do
       emit('prioritised', job)
       touch(job)
       if job.state == 'waiting' then
-        place(key('waiting', job.queue), member(job), priority)
+        line_up_anew(job)
       end
     end
     answers[#answers + 1] = job.state

@@ -11,8 +11,9 @@
 
 -- later  put_any
 
-local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data')
-if not FAST or last_stamp > now or again or options or others or nonce ~= '' or not own[1] then
+local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data', 'governed')
+if not FAST or last_stamp > now or again or options or others or nonce ~= '' or not own[1]
+  or own[4] then
   return put_any()
 end
 local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')

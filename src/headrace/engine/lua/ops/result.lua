@@ -2,7 +2,7 @@
 --
 -- args   id take:flag
 -- flags  allow-oom
--- uses   keys jobs move places results
+-- uses   keys jobs move results commit
 -- reply  {state or '', has a result, result, data}
 
 local job = read_job(id)
@@ -19,7 +19,6 @@ if take then
   if not redis.call('ZSCORE', key('complete', job.queue), id) then
     forget(job)
   end
-  settle()
-  write_jobs()
+  commit()
 end
 return reply

@@ -1,0 +1,117 @@
+-- gates: what lets only so many jobs run at once, or start within a time: each key of a queue
+-- ('k' .. queue .. '\0' .. key) and each throttle ('t' .. name). A gate knows the jobs that run behind
+-- it and until when; a lease that ran out does not count.
+--
+-- uses   keys now settings places share
+
+-- A lane is a key and throttles, each followed by '\0'; without any it is ''.
+local function lane_of(job)
+  local all = job.extra
+  if not all or not (all.key or all.throttles) then
+    return ''
+  end
+  return (all.key or '') .. '\0' .. (all.throttles and table.concat(all.throttles, '\0') .. '\0' or '')
+end
+
+local function gates_of(queue, lane)
+  local gates = {}
+  for name in string.gmatch(lane, '(%Z*)%z') do
+    if #gates > 0 or gates.keyless then
+      gates[#gates + 1] = 't' .. name
+    elseif name ~= '' then
+      gates[1] = 'k' .. queue .. '\0' .. name
+    else
+      gates.keyless = true
+    end
+  end
+  return gates
+end
+
+local gate_limits = {}
+
+-- How many may run at once, how many may start in how many milliseconds; false without limit.
+local function limits_of(gate)
+  local found = gate_limits[gate]
+  if not found then
+    if string.sub(gate, 1, 1) == 'k' then
+      local limits = settings(string.match(gate, '^k(%Z*)%z'))
+      found = { limits.key_concurrency, limits.key_rate }
+    else
+      local stored = redis.call('HMGET', key('throttle', string.sub(gate, 2)), 'concurrency', 'rate', 'shards')
+      found = { share(stored[1], stored[3]), share(stored[2], stored[3]) }
+    end
+    gate_limits[gate] = found
+  end
+  return found[1], found[2]
+end
+
+-- Where it is written down how much of its rate a gate has used: the moment at which all is free again.
+local function rate_place(gate)
+  if string.sub(gate, 1, 1) == 't' then
+    return key('rates', ''), string.sub(gate, 2)
+  end
+  return key('rates', string.match(gate, '^.(%Z*)')), gate
+end
+
+-- In whole microseconds, so that no fraction gets lost.
+local function used_until(gate)
+  return math.max(1000 * now, tonumber(redis.call('ZSCORE', rate_place(gate)) or 0))
+end
+
+-- How many may start at once after a rest, and in how many microseconds one more may.
+local function pace(rate)
+  local starts, span = string.match(rate, '^(%d+)/(%d+)$')
+  return tonumber(starts), math.max(1, math.floor(1000 * span / starts))
+end
+
+-- How many may start now by a rate, and from when on the next one may.
+local function starts_left(gate, rate)
+  local starts, step = pace(rate)
+  if starts == 0 then
+    return 0, math.huge
+  end
+  local used = used_until(gate)
+  return math.floor((1000 * now + starts * step - used) / step),
+    math.max(now, math.ceil((used + step - starts * step) / 1000))
+end
+
+local function use_rate(gate, rate)
+  local _, step = pace(rate)
+  local where, name = rate_place(gate)
+  local free_at = used_until(gate) + step
+  local over = redis.call('ZRANGE', where, '-inf', string.format('%.0f', 1000 * now), 'BYSCORE', 'LIMIT', 0, 2)
+  if #over > 0 then
+    redis.call('ZREM', where, unpack(over))
+  end
+  redis.call('ZADD', where, string.format('%.0f', free_at), name)
+end
+
+local function running_at(gate)
+  return redis.call('ZCOUNT', key('gate', gate), '(' .. now, '+inf')
+end
+
+-- Nothing if the gate is open, else the moment at which it may be by itself.
+local function closed_until(gate)
+  local concurrency, rate = limits_of(gate)
+  if concurrency then
+    settle()
+    if running_at(gate) >= concurrency then
+      local first = redis.call('ZRANGE', key('gate', gate), '(' .. now, '+inf', 'BYSCORE',
+        'LIMIT', 0, 1, 'WITHSCORES')
+      return tonumber(first[2] or math.huge)
+    end
+  end
+  if rate then
+    local left, moment = starts_left(gate, rate)
+    return left <= 0 and moment or nil
+  end
+end
+
+local function closed_gate(queue, lane)
+  for _, gate in ipairs(gates_of(queue, lane)) do
+    local moment = closed_until(gate)
+    if moment then
+      return gate, moment
+    end
+  end
+end

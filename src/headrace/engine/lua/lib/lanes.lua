@@ -1,0 +1,229 @@
+-- lanes: where a queue has limits by key, throttles or fair turns, its waiting jobs also stand in
+-- lanes: the jobs of one key with the same throttles. A lane whose first job may start has a turn; one
+-- that a gate holds up is parked there and costs nothing until the gate may be open again.
+--
+--   lane:<queue>\0<lane>     its jobs, ordered as they wait
+--   turns:<queue>            lanes that may be next: <number><lane>, by the priority of the first job
+--   parked:<queue>\0<gate>   lanes parked at a gate, named and ordered alike
+--   gated:<queue>            gates at which lanes of the queue are parked, by when to look again
+--   stops:<throttle>         queues with lanes parked at a throttle
+--   lanes:<queue>            of each lane, whether it has a turn or is parked, and which and where
+--
+-- uses   keys now settings jobs places emit notices finishers gates govern
+
+local changed, freed = {}, {}
+
+local function is_in_lane(job)
+  return settings(job.queue).governed or extra(job, 'key') or extra(job, 'throttles')
+end
+
+local function lane_key(queue, lane)
+  return key('lane', queue .. '\0' .. lane)
+end
+
+local function change_lane(queue, lane, served)
+  local lanes = changed[queue]
+  if not lanes then
+    lanes = {}
+    changed[queue] = lanes
+  end
+  lanes[lane] = lanes[lane] or served
+end
+
+local function step_in(job, name)
+  local lane = lane_of(job)
+  if extra(job, 'throttles') then
+    govern(job.queue)
+  end
+  place(lane_key(job.queue, lane), name, job.priority)
+  change_lane(job.queue, lane, false)
+end
+
+local function step_out(job, name)
+  local lane = lane_of(job)
+  lift(lane_key(job.queue, lane), name)
+  change_lane(job.queue, lane, false)
+end
+
+local function parked_at(queue, gate)
+  return key('parked', queue .. '\0' .. gate)
+end
+
+-- The state of a lane: T and its number, and the gate it was let go from; or P, its number and the
+-- gate at which it is parked.
+local function lane_state(queue, lane)
+  local state = redis.call('HGET', key('lanes', queue), lane)
+  if state then
+    return string.sub(state, 1, 1), string.sub(state, 2, 17), string.sub(state, 18)
+  end
+end
+
+local function write_lane(queue, lane, state, turn, gate, priority)
+  local where = state == 'T' and key('turns', queue) or parked_at(queue, gate)
+  redis.call('ZADD', where, priority, turn .. lane)
+  redis.call('HSET', key('lanes', queue), lane, state .. turn .. gate)
+end
+
+-- The gate may be open: the next pop of the queue looks. Of the lanes parked there one is let go at a
+-- time; when it is served, ends or is parked elsewhere, it is for the next one to try.
+local function look_again(queue, gate)
+  if gate ~= '' then
+    redis.call('ZADD', key('gated', queue), 'XX', now, gate)
+  end
+end
+
+-- A lane has gone from a gate; with the last one nothing is to be looked at there.
+local function leave_parked(queue, lane, turn, gate)
+  redis.call('ZREM', parked_at(queue, gate), turn .. lane)
+  if redis.call('EXISTS', parked_at(queue, gate)) == 0 then
+    redis.call('ZREM', key('gated', queue), gate)
+    if string.sub(gate, 1, 1) == 't' then
+      redis.call('ZREM', key('stops', string.sub(gate, 2)), queue)
+    end
+  end
+end
+
+-- Lanes are served by the number of their first job. Where turns are fair a lane keeps its number
+-- until it is served, and then comes after all others.
+local function number_of(queue, first, turn, served)
+  if turn and settings(queue).fair == 1 then
+    return served and string.format('%016.0f', served) or turn
+  end
+  return string.sub(first, 1, 16)
+end
+
+local function end_lane(queue, lane, state, turn, gate)
+  redis.call('HDEL', key('lanes', queue), lane)
+  if state == 'P' then
+    leave_parked(queue, lane, turn, gate)
+  else
+    redis.call('ZREM', key('turns', queue), turn .. lane)
+    look_again(queue, gate)
+  end
+end
+
+-- A parked lane that has another first job may come before one that was let go.
+local function refresh_parked(queue, lane, turn, gate, next_turn, priority)
+  local where = parked_at(queue, gate)
+  if next_turn ~= turn or tonumber(redis.call('ZSCORE', where, turn .. lane)) ~= tonumber(priority) then
+    redis.call('ZREM', where, turn .. lane)
+    write_lane(queue, lane, 'P', next_turn, gate, priority)
+    look_again(queue, gate)
+  end
+end
+
+local function refresh_lane(queue, lane, served)
+  local first = redis.call('ZRANGE', lane_key(queue, lane), 0, 0, 'WITHSCORES')
+  local state, turn, gate = lane_state(queue, lane)
+  if not first[1] then
+    if state then
+      end_lane(queue, lane, state, turn, gate)
+    end
+    return
+  end
+  local next_turn = number_of(queue, first[1], turn, served)
+  if state == 'P' then
+    refresh_parked(queue, lane, turn, gate, next_turn, first[2])
+    return
+  elseif state and next_turn ~= turn then
+    redis.call('ZREM', key('turns', queue), turn .. lane)
+  end
+  if served and state then
+    look_again(queue, gate)
+    gate = ''
+  end
+  write_lane(queue, lane, 'T', next_turn, gate or '', first[2])
+end
+
+local function refresh_lanes()
+  if not next(changed) then
+    return
+  end
+  settle()
+  for queue, lanes in pairs(changed) do
+    for lane, served in pairs(lanes) do
+      refresh_lane(queue, lane, served)
+    end
+  end
+  changed = {}
+end
+
+local function park(queue, lane, priority, gate, moment)
+  local _, turn, came_from = lane_state(queue, lane)
+  redis.call('ZREM', key('turns', queue), turn .. lane)
+  write_lane(queue, lane, 'P', turn, gate, priority)
+  if came_from ~= gate then
+    look_again(queue, came_from)
+  end
+  redis.call('ZADD', key('gated', queue), moment == math.huge and 'inf' or moment, gate)
+  if string.sub(gate, 1, 1) == 't' then
+    redis.call('ZADD', key('stops', string.sub(gate, 2)), 0, queue)
+  end
+end
+
+-- The first of the lanes that are parked at a gate gets its turn back.
+local function unpark(queue, gate)
+  local first = redis.call('ZRANGE', parked_at(queue, gate), 0, 0, 'WITHSCORES')
+  local turn, lane = string.sub(first[1], 1, 16), string.sub(first[1], 17)
+  redis.call('ZADD', key('gated', queue), 'inf', gate)
+  leave_parked(queue, lane, turn, gate)
+  write_lane(queue, lane, 'T', turn, gate, first[2])
+end
+
+-- Whatever may be open by now is looked at, one lane at each gate.
+local function open_gates(queue, most)
+  local due = redis.call('ZRANGE', key('gated', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
+  for _, gate in ipairs(due) do
+    unpark(queue, gate)
+  end
+  return #due
+end
+
+-- A job begins to run: it is behind its gates until its lease ends.
+local function pass_gates(job, deadline)
+  local queue, lane = job.queue, lane_of(job)
+  for _, gate in ipairs(gates_of(queue, lane)) do
+    local _, rate = limits_of(gate)
+    if deadline then
+      place(key('gate', gate), job.id, deadline)
+    end
+    if rate then
+      use_rate(gate, rate)
+    end
+  end
+  change_lane(queue, lane, number)
+end
+
+local function renew_gates(job, deadline)
+  for _, gate in ipairs(gates_of(job.queue, lane_of(job))) do
+    place(key('gate', gate), job.id, deadline)
+  end
+end
+
+local function leave_gates(job)
+  for _, gate in ipairs(gates_of(job.queue, lane_of(job))) do
+    lift(key('gate', gate), job.id)
+    freed[gate] = true
+  end
+end
+
+-- Every queue with lanes parked at a gate looks there again, and wakes its workers.
+local function tell_queues_at(gate)
+  local queues = { string.match(gate, '^k(%Z*)') }
+  if not queues[1] then
+    queues = redis.call('ZRANGE', key('stops', string.sub(gate, 2)), 0, -1)
+  end
+  for _, queue in ipairs(queues) do
+    if redis.call('ZSCORE', key('gated', queue), gate) then
+      look_again(queue, gate)
+      wake(queue, 1)
+    end
+  end
+end
+
+finishers[#finishers + 1] = function()
+  refresh_lanes()
+  for gate in pairs(freed) do
+    tell_queues_at(gate)
+  end
+end

@@ -1,0 +1,66 @@
+-- peek_lanes: the next jobs of a queue with lanes: of those that have a turn, one after the other where
+-- turns are fair, else by priority and age; of each lane no more than its gates let through.
+--
+-- uses   keys now settings jobs places gates lanes
+
+local LANES_AT_MOST = 100
+
+-- How many more jobs a lane may start now.
+local function free_in(lane)
+  local free = math.huge
+  for _, gate in ipairs(gates_of(queue, lane)) do
+    local concurrency, rate = limits_of(gate)
+    if concurrency then
+      free = math.min(free, concurrency - running_at(gate))
+    end
+    if rate then
+      free = math.min(free, (starts_left(gate, rate)))
+    end
+  end
+  return free
+end
+
+-- The jobs of a lane that may start, each with where it comes: round, priority, place.
+local function candidates(lane, most, into)
+  local found = redis.call('ZRANGE', lane_key(queue, lane), 0, math.min(most, free_in(lane)) - 1,
+    'WITHSCORES')
+  local ids = {}
+  for i = 1, #found, 2 do
+    ids[#ids + 1] = string.sub(found[i], 17)
+  end
+  read_jobs(ids)
+  for i, id in ipairs(ids) do
+    local job = read_job(id)
+    if job and (extra(job, 'start_by') or math.huge) > now then
+      into[#into + 1] = { id, tonumber(found[2 * i]), i, found[2 * i - 1] }
+    end
+  end
+end
+
+return function(ids)
+  refresh_lanes()
+  open_gates(queue, LANES_AT_MOST)
+  local fair = settings(queue).fair == 1
+  local wanted = count - #ids
+  local found = {}
+  local turns = wanted > 0 and redis.call('ZRANGE', key('turns', queue), 0, LANES_AT_MOST - 1) or {}
+  for at, turn in ipairs(turns) do
+    local first = #found + 1
+    candidates(string.sub(turn, 17), wanted, found)
+    for i = first, #found do
+      found[i][4] = fair and string.format('%06d', at) or found[i][4]
+      found[i][3] = fair and found[i][3] or 0
+    end
+  end
+  table.sort(found, function(one, other)
+    for _, field in ipairs({ 2, 3, 4 }) do
+      if one[field] ~= other[field] then
+        return one[field] < other[field]
+      end
+    end
+    return false
+  end)
+  for i = 1, math.min(wanted, #found) do
+    ids[#ids + 1] = found[i][1]
+  end
+end

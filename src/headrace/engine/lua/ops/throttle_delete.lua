@@ -1,0 +1,14 @@
+-- throttle_delete: throttles are no more; the jobs that name them are let through.
+--
+-- each   name
+-- flags  allow-oom
+-- uses   keys places throttles commit
+-- reply  for each, 1 if it was there, else 0
+
+local answers = {}
+for name in each() do
+  answers[#answers + 1] = redis.call('ZSCORE', THROTTLES, name) and 1 or 0
+  lift(AGENDA, 'throttle:' .. name)
+  end_throttle(name)
+end
+return commit(answers)

@@ -1,0 +1,48 @@
+-- why: what a job waits for, as facts. A gate is {its name, how many run, concurrency, rate, in how
+-- many milliseconds it may be open by itself, and is likely to be}; what there is none of is ''.
+--
+-- args   id
+-- uses   keys now settings jobs member places gates room share expected
+-- reply  {state, queue, paused, moment or '', worker, how many wait before it, {gate, ...}}
+-- error  NOT_FOUND
+
+local job = read_job(id)
+if not job then
+  return 'NOT_FOUND'
+end
+local queue, state = job.queue, job.state
+local limits = settings(queue)
+local lane = lane_of(job)
+
+local function before()
+  local where = limits.governed and key('lane', queue .. '\0' .. lane) or key('waiting', queue)
+  return redis.call('ZRANK', where, member(job)) or 0
+end
+
+local function described(name, running_in, concurrency, rate, moment)
+  return {
+    name, redis.call('ZCOUNT', running_in, '(' .. now, '+inf'), concurrency or '', rate or '',
+    moment and moment ~= math.huge and moment - now or '',
+    expected(queue, redis.call('ZRANGE', running_in, '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, 100)),
+  }
+end
+
+local closed = {}
+if state == 'waiting' then
+  local free, moment = room(queue)
+  if free <= 0 then
+    closed[1] = described('', key('running', queue), limits.concurrency and share(limits.concurrency, limits.shards),
+      limits.rate and share(limits.rate, limits.shards), moment)
+  end
+  for _, gate in ipairs(gates_of(queue, lane)) do
+    local gate_opens = closed_until(gate)
+    if gate_opens then
+      local concurrency, rate = limits_of(gate)
+      closed[#closed + 1] = described(gate, key('gate', gate), concurrency, rate, gate_opens)
+    end
+  end
+end
+return {
+  state, queue, limits.paused, redis.call('ZSCORE', key(state, queue), member(job)) or '', job.worker,
+  state == 'waiting' and before() or 0, closed,
+}

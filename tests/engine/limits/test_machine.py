@@ -1,0 +1,125 @@
+"""Whatever happens, no more run than the limits allow, and whoever may start does, in order.
+
+HEADRACE_LONG=1 tries twenty times as much.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from headrace.errors import HeadraceError
+from tests import servers
+from tests.engine.faults import Fault
+from tests.engine.limits.machine import Machine
+
+EFFORT = 20 if os.environ.get("HEADRACE_LONG") else 1
+SETTINGS = settings(
+    max_examples=50 * EFFORT,
+    stateful_step_count=50,
+    deadline=None,
+    print_blob=True,
+    report_multiple_bugs=False,
+    suppress_health_check=list(HealthCheck),
+)
+FIRST_FAILURE = settings(SETTINGS, max_examples=60, derandomize=True, phases=[Phase.generate])
+
+FAULTS = [
+    Fault("a key has no concurrency", "lib/gates", "limits.key_concurrency", "false"),
+    Fault("a key has no rate", "lib/gates", "limits.key_rate", "false"),
+    Fault("a throttle lets one more through", "lib/gates", ">= concurrency", "> concurrency"),
+    Fault(
+        "a lease that ran out counts",
+        "lib/gates",
+        "key('gate', gate), '(' .. now, '+inf')\nend",
+        "key('gate', gate), '-inf', '+inf')\nend",
+    ),
+    Fault(
+        "a rate lets one too many through",
+        "lib/gates",
+        "return left <= 0 and",
+        "return left < 0 and",
+    ),
+    Fault("a rate is not used", "lib/lanes", "use_rate(gate, rate)", "rate_place(gate)"),
+    Fault("a queue's rate is not used", "lib/grant", "if limits.rate then", "if false then"),
+    Fault("a queue lets one more run", "lib/room", "if free <= 0 then", "if free < 0 then"),
+    Fault("a freed gate is not looked at", "lib/lanes", "freed[gate] = true", ""),
+    Fault(
+        "one lane is let go, the next never",
+        "lib/lanes",
+        "    look_again(queue, gate)\n    gate = ''\n",
+        "    gate = ''\n",
+    ),
+    Fault(
+        "a lane that ends leaves the others parked",
+        "lib/lanes",
+        "turn .. lane)\n    look_again(queue, gate)\n",
+        "turn .. lane)\n",
+    ),
+    Fault(
+        "a lane parked elsewhere leaves the others parked",
+        "lib/lanes",
+        "look_again(queue, came_from)",
+        "look_again(queue, '')",
+    ),
+    Fault("turns are not fair", "lib/lanes", "settings(queue).fair == 1", "false"),
+    Fault("a heartbeat leaves the gates behind", "ops/heartbeat", "renew_gates(job, deadline)", ""),
+    Fault("who is over still counts", "lib/move", "leave_gates(job)\n", ""),
+    Fault(
+        "a new priority leaves the lane as it was",
+        "lib/move",
+        "  if is_in_lane(job) then\n    step_in(job, member(job))\n  end\nend",
+        "end",
+    ),
+    Fault("raised limits free nothing", "lib/limit_queue", "'WEIGHTS', 0", "'WEIGHTS', 1"),
+    Fault("a new throttle frees nothing", "ops/throttle_set", "freed['t' .. name] = true", ""),
+    Fault("a throttle that ends frees nothing", "lib/throttles", "freed['t' .. name] = true", ""),
+    Fault(
+        "who waited before there were lanes waits for ever", "lib/govern", "== 1 then", "== 2 then"
+    ),
+    Fault(
+        "a late job knows no limits",
+        "lib/take_late",
+        "and not closed_gate(queue, lane_of(job))",
+        "",
+    ),
+    Fault(
+        "an empty lane stays parked",
+        "lib/lanes",
+        "    leave_parked(queue, lane, turn, gate)\n  else",
+        "  else",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def private_url() -> Iterator[str]:
+    """A server for these tests alone: they look at all its keys."""
+    with servers.valkey() as url:
+        yield url
+
+
+def run(url: str, run_settings: settings, fault: dict[str, str] | None = None) -> None:
+    class Here(Machine):
+        def __init__(self) -> None:
+            super().__init__(url, fault)
+
+    run_state_machine_as_test(Here, settings=run_settings)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900 * EFFORT)
+def test_limits_hold_at_every_step(private_url: str) -> None:
+    run(private_url, SETTINGS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_a_planted_fault_is_caught(private_url: str, fault: Fault) -> None:
+    swaps = fault.swaps()
+    with pytest.raises((AssertionError, HeadraceError)):
+        run(private_url, FIRST_FAILURE, swaps)
