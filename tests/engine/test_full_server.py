@@ -19,6 +19,8 @@ def full() -> Iterator[Client]:
         queue = client.queue("mail")
         queue.configure(keep_count=0)
         queue.put_many(range(20))
+        client.create_feed("news").publish_many({"a": 1, "b": 2, "c": 3})
+        client.create_feed("line", sorted=True).publish_many({"a": 1, "b": 2})
         redis.Redis.from_url(url).config_set("maxmemory", "1mb")
         yield client
         client.close()
@@ -45,3 +47,23 @@ def test_jobs_can_be_worked_off(full: Client) -> None:
     assert queue.counts().length == 0
     assert full.audit().balanced
     queue.delete()
+
+
+def test_nothing_more_is_published(full: Client) -> None:
+    for name in ("news", "line"):
+        with pytest.raises(headrace.ServerUnavailable, match="maxmemory"):
+            full.feed(name).publish("one more")
+    with pytest.raises(headrace.ServerUnavailable, match="maxmemory"):
+        full.create_feed("more")
+    assert (full.feed("news").length(), full.feed("line").length()) == (3, 2)
+
+
+def test_feeds_can_be_emptied(full: Client) -> None:
+    news, line = full.feed("news"), full.feed("line")
+    line.move("a", last=True)
+    assert news.retract("a") == ["a"]
+    news.configure(max_length=1)
+    assert (news.ids(), line.ids()) == (["c"], ["b", "a"])
+    news.delete()
+    line.delete()
+    assert full.feeds() == []

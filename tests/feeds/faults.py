@@ -38,7 +38,7 @@ PUBLISHING = [
     Fault("an edit is published", "ops/feed_publish", "is_new and 'published'", "'published'"),
     Fault("an edit is counted", "ops/feed_publish", "(is_new and 1 or 0)", "1"),
     Fault("nothing is evicted", "ops/feed_publish", "  feed_evict(feed)\n", ""),
-    Fault("no call is known again", "ops/feed_publish", "'by', nonce", "'buy', nonce"),
+    Fault("no call is known again", "ops/feed_publish", "feed_by = nonce", ""),
     Fault("a repeated edit is told", "ops/feed_publish", "not again or touch or", "true or"),
     Fault("sorted feeds are published to", "ops/feed_publish", ", 'plain')", ")"),
     Fault(
@@ -107,9 +107,9 @@ SORTING = [
         "a reference is not looked for", "ops/feed_insert", "reference ~= '' and not", "nil and not"
     ),
     Fault("plain feeds are inserted into", "ops/feed_insert", ", 'sorted')", ")"),
-    Fault("an insertion is not known again", "ops/feed_insert", "'by', nonce", "'buy', nonce"),
+    Fault("an insertion is not known again", "ops/feed_insert", "feed_by = nonce", ""),
     Fault("an id of the counter comes again", "ops/feed_insert", "    count_past(id)\n", ""),
-    Fault("insertions are not counted", "ops/feed_insert", "published + 1", "published"),
+    Fault("insertions are not counted", "ops/feed_insert", "feed_published + 1", "feed_published"),
     Fault(
         "nothing is edited",
         "ops/feed_insert",
@@ -128,8 +128,8 @@ SORTING = [
 ]
 
 TELLING = [
-    Fault("numbers with holes", "lib/feed_change", "'number', 1)", "'number', 2)"),
-    Fault("the shard does not count", "lib/feed_change", "'changes', 1)", "'changes', 0)"),
+    Fault("numbers with holes", "lib/feed_change", "feed_number + 1", "feed_number + 2"),
+    Fault("the shard does not count", "lib/feed_change", "changes + 1", "changes"),
     Fault(
         "who listens to all is not told",
         "lib/feed_change",
@@ -145,7 +145,7 @@ TELLING = [
     Fault(
         "the log does not know",
         "lib/feed_change",
-        "  log_change(feed, kind, id, item, count, place, instance)\n",
+        "  log_change(feed, kind, id, item, place, instance)\n",
         "  next_entry()\n",
     ),
     Fault("the log has everything", "lib/feed_change", "#item > largest_data", "#item < 0"),
@@ -160,7 +160,7 @@ TELLING = [
     Fault(
         "the log begins anew",
         "lib/feed_commit",
-        "redis.call('HSET', LOG, 'number', number, 'stamp', stamp)",
+        "redis.call('HSET', LOG, 'number', number, 'stamp', stamp, 'changes', changes)",
         "",
     ),
     Fault("the oldest is the newest", "ops/feed_page", "backward and", "not backward and"),

@@ -12,7 +12,7 @@ from tests.proof import proves
 NAMES = [f"feed {number}" for number in range(12)]
 
 
-async def first(listening: Any, count: int) -> list[Any]:
+async def next_events(listening: Any, count: int) -> list[Any]:
     if isinstance(listening, AsyncListening):
         return [await anext(listening) for _ in range(count)]
     return await asyncio.to_thread(lambda: [next(listening) for _ in range(count)])
@@ -51,7 +51,7 @@ class Feeds:
             listening = await got((await got(hr.feed(name))).listen(wait=20))
             feed.publish(name, id="x")
 
-            assert [event.item for event in await first(listening, 1)] == [name]
+            assert [event.item for event in await next_events(listening, 1)] == [name]
             await got(listening.close())
 
     @proves("T-71")
@@ -60,7 +60,7 @@ class Feeds:
         for name in NAMES:
             calm.create_feed(name).publish(name, id=name)
 
-        heard = await first(listening, 2 * len(NAMES))
+        heard = await next_events(listening, 2 * len(NAMES))
 
         assert {(event.kind, event.feed) for event in heard} == {
             (kind, name) for kind in ("made", "published") for name in NAMES

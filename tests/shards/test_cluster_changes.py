@@ -20,6 +20,7 @@ from tests import servers
 from tests.colours import COLOURS, got, listed, opened
 from tests.restartable import meanwhile
 from tests.servers import until
+from tests.shards.feeds import next_events
 from tests.shards.spread import numbered_without_holes, one_for_each_shard
 from tests.shards.workers import SOON, waiting_pop, waits
 
@@ -137,6 +138,27 @@ async def test_a_waiting_pop_hears_of_work_on_a_shard_that_has_moved(
 
             assert len(await waiting) == 1
             assert time.monotonic() - began < SOON
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_listeners_follow_their_feed_to_another_node(
+    colour: str, cluster_url: str, nodes: Nodes
+) -> None:
+    name = f"moving-{colour}-{os.urandom(4).hex()}"
+    with headrace.connect(cluster_url, namespace=name, shards=SHARDS) as calm:
+        news = calm.create_feed("news")
+        async with opened(colour, cluster_url, namespace=name, library=None) as hr:
+            heard = await got((await got(hr.feed("news"))).listen(wait=20))
+            all_heard = await got(hr.listen_feeds(wait=20))
+            for number in range(3):
+                nodes.move(slot(hr, hr.core.shard_of("news")))
+                news.publish(number, id=str(number))
+                for listening in (heard, all_heard):
+                    [event] = await next_events(listening, 1)
+                    assert (event.kind, event.id) in {("published", str(number)), ("missed", "")}
+                    assert event.missed in {None, 1}
+            await got(heard.close())
+            await got(all_heard.close())
 
 
 @pytest.mark.parametrize("colour", COLOURS)

@@ -106,6 +106,9 @@ class Place(NamedTuple):
     reference: str = ""
 
 
+ANYWHERE = Place()
+
+
 def _place(
     feed: FeedFace, before: str | None, after: str | None, *, first: bool, last: bool = False
 ) -> Place:
@@ -121,7 +124,17 @@ def _place(
     if len(places) > 1:
         words = " and ".join(f"{place.where}=" for place in places)
         raise InvalidArgument(f"one place at a time, not {words}")
-    return places[0] if places else Place()
+    return places[0] if places else ANYWHERE
+
+
+def _place_of_new(
+    feed: FeedFace, before: str | None, after: str | None, *, first: bool, touch: bool
+) -> Place:
+    if touch and feed.sorted:
+        raise InvalidArgument("a sorted feed has no newest item: give first=, before= or after=")
+    if before is None and after is None and not first:
+        return ANYWHERE
+    return _place(feed, before, after, first=first)
 
 
 def _elsewhere(ids: Iterable[str], place: Place) -> None:
@@ -144,11 +157,15 @@ def publish(
     In a plain feed new items are the newest, and touch=True makes an old one so. In a sorted feed
     they are the last, or first, or before or after another one, and an old one goes there too.
     """
-    items = [item] if id is None else {id: item}
-    [published] = yield from publish_many(
-        feed, items, touch=touch, first=first, before=before, after=after
-    )
-    return published
+    place = _place_of_new(feed, before, after, first=first, touch=touch)
+    payload = encoded(feed.core, item)
+    if id is None:
+        [item_id] = yield from _new_ids(feed, 1)
+    else:
+        item_id = text("id", id, feed.core.limits.name)
+        _elsewhere((item_id,), place)
+    yield from ask_feed(feed, _publish_call(feed, [(item_id, payload)], place, touch=touch))
+    return item_id
 
 
 def publish_many(
@@ -161,9 +178,7 @@ def publish_many(
     after: str | None = None,
 ) -> Talk[list[str]]:
     """Publishes items, in a mapping each by its id, a few hundred in a round trip; their ids."""
-    place = _place(feed, before, after, first=first)
-    if touch and feed.sorted:
-        raise InvalidArgument("a sorted feed has no newest item: give first=, before= or after=")
+    place = _place_of_new(feed, before, after, first=first, touch=touch)
     limits = feed.core.limits
     if isinstance(items, Mapping):
         given = [(text("id", one, limits.name), encoded(feed.core, items[one])) for one in items]

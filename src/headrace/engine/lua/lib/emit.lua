@@ -5,13 +5,14 @@
 --
 -- uses   keys now settings
 
-local number, first_number, stamp, entry_prefix
+local number, first_number, stamp, entry_prefix, changes
 
 local function open_log()
-  local log = redis.call('HMGET', LOG, 'number', 'stamp')
+  local log = redis.call('HMGET', LOG, 'number', 'stamp', 'changes')
   number = tonumber(log[1] or 0)
   first_number = number
   stamp = math.max(now, tonumber(log[2] or 0))
+  changes = tonumber(log[3] or 0)
   entry_prefix = string.format('%.0f-', stamp)
   if number == 0 then
     redis.call('ZADD', AGENDA, now + settings('').events_age, 'events:')

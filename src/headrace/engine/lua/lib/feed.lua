@@ -3,10 +3,14 @@
 --
 -- uses   keys
 
-local feed_life, feed_most, feed_by
+local feed_key, feed_life, feed_most
+local feed_by, feed_number, feed_published = '', 0, 0
 
 local function open_feed(feed, kind)
-  local found = redis.call('HMGET', key('feed', feed), 'kind', 'life', 'max_length', 'by')
-  feed_life, feed_most, feed_by = found[2], tonumber(found[3] or ''), found[4]
+  feed_key = key('feed', feed)
+  local found = redis.call(
+    'HMGET', feed_key, 'kind', 'life', 'max_length', 'by', 'number', 'published')
+  feed_life, feed_most, feed_by = found[2], tonumber(found[3] or ''), found[4] or ''
+  feed_number, feed_published = tonumber(found[5] or 0), tonumber(found[6] or 0)
   return found[1] and (not kind or kind == found[1])
 end

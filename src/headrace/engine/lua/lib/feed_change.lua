@@ -7,30 +7,29 @@
 
 local largest_data
 
-local function log_change(feed, kind, id, item, count, place, instance)
+local function log_change(feed, kind, id, item, place, instance)
   largest_data = largest_data
     or setting(nil, redis.call('HGET', CONFIG, 'event_data'), default_event_data)
-  local more = { 'change', count, 'place', place, 'instance', instance }
+  local more
   if #item > largest_data then
-    more[#more + 1] = 'left_out'
-    more[#more + 1] = #item
+    more = { 'left_out', #item }
     item = ''
   end
   local entry
   entry, more = next_entry(more)
   redis.call('XADD', EVENTS, entry, 'kind', kind, 'id', id, 'queue', feed, 'attempt', 0,
-    'worker', '', 'priority', 0, 'wait', '', 'run', '', 'data', item, unpack(more))
+    'worker', '', 'priority', 0, 'wait', '', 'run', '', 'data', item, 'change', feed_number,
+    'place', place, 'instance', instance, unpack(more or {}))
 end
 
 -- The place is where the item stands now: newest, first, or after which one; '' is where it was.
 local function change(feed, kind, id, item, place, instance)
-  local count = redis.call('HINCRBY', key('feed', feed), 'number', 1)
-  local of_shard = redis.call('HINCRBY', LOG, 'changes', 1)
-  log_change(feed, kind, id, item, count, place, instance)
+  feed_number = feed_number + 1
+  log_change(feed, kind, id, item, place, instance)
+  changes = changes + 1
   feed_life = feed_life or string.format('%.0f', number)
   local message = table.concat(
-    { kind, feed, feed_life, count, of_shard, id, place, instance, item }, '\0')
+    { kind, feed, feed_life, feed_number, changes, id, place, instance, item }, '\0')
   redis.call('SPUBLISH', key('changes', feed), message)
   redis.call('SPUBLISH', key('changes', ''), message)
-  return count
 end

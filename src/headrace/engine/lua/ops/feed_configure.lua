@@ -11,9 +11,8 @@
 if not open_feed(feed, kind) then
   return 'FEED_NOT_FOUND'
 end
-local where = key('feed', feed)
-if redis.call('HGET', where, 'configured_by') ~= nonce then
-  redis.call('HSET', where, 'max_length', max_length, 'about', about, 'configured_by', nonce)
+if redis.call('HGET', feed_key, 'configured_by') ~= nonce then
+  redis.call('HSET', feed_key, 'max_length', max_length, 'about', about, 'configured_by', nonce)
   feed_most = tonumber(max_length)
   change(feed, 'feed_configured', '', '', '', instance)
 end

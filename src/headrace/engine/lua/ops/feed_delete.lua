@@ -11,5 +11,6 @@ if not open_feed(feed) then
 end
 change(feed, 'feed_deleted', '', '', '', instance)
 redis.call('ZREM', FEEDS, feed)
-redis.call('UNLINK', key('feed', feed), key('items', feed), key('order', feed))
+redis.call('UNLINK', feed_key, key('items', feed), key('order', feed))
+feed_key = nil
 return feed_commit(1)

@@ -11,7 +11,7 @@
 if not open_feed(feed, 'sorted') then
   return 'FEED_NOT_FOUND'
 end
-local where, items, order = key('feed', feed), key('items', feed), key('order', feed)
+local items, order = key('items', feed), key('order', feed)
 if again and feed_by == nonce then
   return 1
 elseif reference ~= '' and not redis.call('ZSCORE', order, reference) then
@@ -19,15 +19,15 @@ elseif reference ~= '' and not redis.call('ZSCORE', order, reference) then
 end
 
 -- Ids of the counter are new: one that is given must not come again.
-local counter = tonumber(redis.call('HGET', where, 'counter') or 0)
+local counter = tonumber(redis.call('HGET', feed_key, 'counter') or 0)
 local function count_past(id)
   if #id <= 15 and string.match(id, '^[1-9]%d*$') and tonumber(id) > counter then
     counter = tonumber(id)
-    redis.call('HSET', where, 'counter', id)
+    redis.call('HSET', feed_key, 'counter', id)
   end
 end
 
-local published, go, beside = 0, at_place, reference
+local go, beside = at_place, reference
 for id, item in each() do
   local before = redis.call('HGET', items, id)
   if not before then
@@ -35,7 +35,7 @@ for id, item in each() do
     redis.call('HSET', items, id, item)
     change(feed, 'published', id, item, place, '')
     count_past(id)
-    published = published + 1
+    feed_published = feed_published + 1
   else
     local place = go == '' and '' or stand_elsewhere(order, id, go, beside)
     if not (again and before == item and place == '') then
@@ -45,10 +45,5 @@ for id, item in each() do
   end
   go, beside = following(id, go, beside)
 end
-if number then
-  redis.call('HSET', where, 'by', nonce)
-end
-if published > 0 then
-  redis.call('HINCRBY', where, 'published', published)
-end
+feed_by = nonce
 return feed_commit(1)

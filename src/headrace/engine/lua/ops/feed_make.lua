@@ -6,17 +6,16 @@
 -- reply  plain or sorted, as it is, or why not
 -- error  FEED_EXISTS
 
-local where = key('feed', feed)
-local found = redis.call('HMGET', where, 'kind', 'made_by')
+feed_key = key('feed', feed)
+local found = redis.call('HMGET', feed_key, 'kind', 'made_by')
 if found[1] then
   if open or again and found[2] == nonce then
     return found[1]
   end
   return 'FEED_EXISTS'
 end
-redis.call('HSET', where, 'kind', kind, 'max_length', max_length, 'about', about, 'created', now,
-  'made_by', nonce)
 change(feed, 'feed_made', '', '', '', instance)
-redis.call('HSET', where, 'life', feed_life)
+redis.call('HSET', feed_key, 'kind', kind, 'max_length', max_length, 'about', about,
+  'created', now, 'made_by', nonce, 'life', feed_life)
 redis.call('ZADD', FEEDS, number, feed)
 return feed_commit(kind)

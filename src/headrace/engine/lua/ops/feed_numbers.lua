@@ -8,4 +8,4 @@
 if not open_feed(feed, 'sorted') then
   return 'FEED_NOT_FOUND'
 end
-return redis.call('HINCRBY', key('feed', feed), 'counter', count)
+return redis.call('HINCRBY', feed_key, 'counter', count)
