@@ -17,6 +17,7 @@ FACES: list[tuple[type, type, str]] = [
     (headrace.Client, headrace.AsyncClient, "Made by `headrace.connect(...)`."),
     (Config, AsyncConfig, "Reached as `client.config`."),
     (headrace.Queue, headrace.AsyncQueue, "Made by `client.queue(name)`."),
+    (headrace.Group, headrace.AsyncGroup, "Made by `client.group(name)`."),
     (headrace.Lease, headrace.AsyncLease, "Returned by `queue.pop(...)`."),
     (
         headrace.Feed,
@@ -39,6 +40,7 @@ ATTRIBUTES = {
     "Client": {"config": "The settings of the namespace, a `Config`."},
     "Queue": {"name": "Its name."},
     "Feed": {"name": "Its name.", "sorted": "Whether it is sorted."},
+    "Group": {"name": "Its name."},
     "Lease": {
         "id": "The id of the job.",
         "payload": "The user's data as bytes.",

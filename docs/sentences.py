@@ -38,7 +38,7 @@ By name: `json` (the default), `msgpack`, `raw` (bytes as they are); or any obje
 STATES = {
     "waiting": "it can be popped now; by priority, then in the order of arrival",
     "scheduled": "it starts to wait when its delay is over",
-    "blocked": "kept free for jobs that wait for other jobs; no operation leads here yet",
+    "blocked": "it waits for other jobs, or for a group, to be over",
     "running": "a worker has it, under a lease",
     "failed": "set aside with a type and a message, until it is retried, put again or cancelled",
     "complete": "over; kept for a while with its history",
@@ -48,15 +48,19 @@ KINDS = {
     "put": "it was made (`reason` is ingress if by a push from outside); or it was put again or "
     "requeued, then `was` and `from_queue` say more",
     "due": "its delay is over, it waits",
+    "blocked": "it was given dependencies, and waits for them",
+    "unlocked": "what it depended on is over: it waits, or is scheduled if `delay` is left",
     "popped": "a worker got it; `wait` ends",
     "completed": "it ended well, or moved on to `next_queue`; `run` ends",
-    "failed": "it was set aside; `reason` is worker, operator, or why the last lease was lost",
+    "failed": "it was set aside; `reason` is worker, operator, dependency failed, "
+    "dependency gone, or why the last lease was lost",
     "retried": "the attempt failed and the job is tried again after `delay`",
     "released": "it was given back unharmed; `reason` is worker, operator or unserved",
     "lost": "the lease was taken back; `reason` is lease expired, session ended or operator",
     "unfailed": "a failed job is tried again, by an operator",
     "prioritised": "`priority` is the new one",
-    "cancelled": "it was deleted; `reason` is operator, matching or queue deleted",
+    "cancelled": "it was deleted; `reason` is operator, matching, queue deleted, cascade, "
+    "dependency failed or dependency gone",
     "expired": "it was not started in time",
     "published": "a new item of the feed; `place` says where it stands",
     "edited": "an item was replaced; `place` says where it stands now, if that has changed",

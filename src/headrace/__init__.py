@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import (
+    DependencyRefused,
     EmbeddedServerError,
     FeedError,
     FeedExists,
     FeedNotFound,
+    HasDependents,
     HeadraceError,
     InvalidArgument,
     ItemNotFound,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from headrace.client.codec import Codec
     from headrace.client.feed import AsyncFeed, Feed
     from headrace.client.feed_values import FeedCounts, FeedEvent, FeedSettings
+    from headrace.client.group import AsyncGroup, Group
     from headrace.client.lease import AsyncLease, Lease
     from headrace.client.listening import AsyncListening, Listening
     from headrace.client.queue import AsyncQueue, Queue
@@ -65,6 +68,7 @@ __version__ = "0.1.0"
 _LATER = {
     "AsyncClient": "headrace.client.client",
     "AsyncFeed": "headrace.client.feed",
+    "AsyncGroup": "headrace.client.group",
     "AsyncLease": "headrace.client.lease",
     "AsyncListening": "headrace.client.listening",
     "AsyncQueue": "headrace.client.queue",
@@ -80,6 +84,7 @@ _LATER = {
     "FeedCounts": "headrace.client.feed_values",
     "FeedEvent": "headrace.client.feed_values",
     "FeedSettings": "headrace.client.feed_values",
+    "Group": "headrace.client.group",
     "Job": "headrace.client.values",
     "Lease": "headrace.client.lease",
     "Limits": "headrace.engine.check",
@@ -101,6 +106,7 @@ _LATER = {
 __all__ = [
     "AsyncClient",
     "AsyncFeed",
+    "AsyncGroup",
     "AsyncLease",
     "AsyncListening",
     "AsyncQueue",
@@ -110,6 +116,7 @@ __all__ = [
     "Client",
     "Codec",
     "Counts",
+    "DependencyRefused",
     "EmbeddedServerError",
     "Event",
     "Failure",
@@ -120,6 +127,8 @@ __all__ = [
     "FeedExists",
     "FeedNotFound",
     "FeedSettings",
+    "Group",
+    "HasDependents",
     "HeadraceError",
     "InvalidArgument",
     "ItemNotFound",

@@ -6,6 +6,8 @@ HeadraceError
 │   ├── JobNotFound         it never was, or it is over and forgotten
 │   ├── JobExists           a put with on_exists="reject" (or "replace" while it runs); .state
 │   ├── WrongState          the job is not in a state that allows this; .state
+│   ├── HasDependents       a cancel of a job on which others depend; .dependents
+│   ├── DependencyRefused   the job cannot depend on what it was to depend on
 │   └── LeaseLost           the job is no longer yours; .state, and .worker has it now, if anyone
 ├── WorkerError             about one worker: .worker
 │   ├── SessionEnded        the session lapsed or was ended; start a new one
@@ -82,6 +84,36 @@ class WrongState(JobError):
     def __init__(self, job_id: str, state: str) -> None:
         super().__init__(job_id, f"is {state}, and this operation does not apply to that state")
         self.state = state
+
+
+class HasDependents(JobError):
+    """Others depend on the job, so it is not cancelled without them; some of them are named."""
+
+    def __init__(self, job_id: str, dependents: list[str]) -> None:
+        named = ", ".join(map(repr, dependents))
+        super().__init__(
+            job_id,
+            f"is what others depend on ({named}): nothing was cancelled; name all of them in the "
+            "same call, or give cascade=True to cancel whatever depends on it",
+        )
+        self.dependents = dependents
+
+
+class DependencyRefused(JobError):
+    """The job cannot depend on what it was to depend on; it is as it was."""
+
+    def __init__(self, job_id: str, why: str) -> None:
+        super().__init__(job_id, _WHY_REFUSED.get(why, f"cannot depend on these: {why}"))
+        self.why = why
+
+
+_WHY_REFUSED = {
+    "circle": "would depend on itself, directly or through others, and never run",
+    "reach": "has more than 10,000 that depend on it: whether it would depend on itself is not "
+    "looked for so far; put a new job instead",
+    "number": "would depend on more than 1,000 others; let it depend on a group",
+    "unmade": "depends on a job of the same call that was refused",
+}
 
 
 class LeaseLost(JobError):

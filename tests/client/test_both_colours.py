@@ -23,13 +23,14 @@ PAIRS: list[tuple[type, type]] = [
     (headrace.Client, headrace.AsyncClient),
     (Config, AsyncConfig),
     (headrace.Feed, headrace.AsyncFeed),
+    (headrace.Group, headrace.AsyncGroup),
     (headrace.Lease, headrace.AsyncLease),
     (headrace.Listening, headrace.AsyncListening),
     (headrace.Queue, headrace.AsyncQueue),
     (headrace.Session, headrace.AsyncSession),
     (headrace.Watch, headrace.AsyncWatch),
 ]
-NOT_AWAITED = {"events", "queue"}
+NOT_AWAITED = {"events", "group", "queue"}
 
 
 def methods(kind: type) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 from headrace import (
     AsyncClient,
     AsyncFeed,
+    AsyncGroup,
     AsyncLease,
     AsyncListening,
     AsyncQueue,
@@ -16,6 +17,7 @@ from headrace import (
     AsyncWatch,
     Client,
     Feed,
+    Group,
     Lease,
     Listening,
     Queue,
@@ -28,6 +30,7 @@ PAIRS: list[tuple[type, type]] = [
     (Client, AsyncClient),
     (Config, AsyncConfig),
     (Feed, AsyncFeed),
+    (Group, AsyncGroup),
     (Lease, AsyncLease),
     (Listening, AsyncListening),
     (Queue, AsyncQueue),
@@ -63,7 +66,7 @@ def test_a_method_shows_that_it_is_one_and_what_it_gives(kind: type) -> None:
 
 @pytest.mark.parametrize("kind", [awaiting for _, awaiting in PAIRS])
 def test_what_talks_to_the_server_is_awaited(kind: type) -> None:
-    plain = {"queue", "events"}
+    plain = {"queue", "events", "group"}
     for name, method in inspect.getmembers(kind, inspect.isfunction):
         if not name.startswith("_") and name not in plain:
             assert inspect.iscoroutinefunction(method), name

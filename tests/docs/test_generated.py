@@ -48,6 +48,8 @@ def test_everything_has_a_sentence_and_no_sentence_is_left_over() -> None:
 BY_OTHERS = {
     ("", "waiting"),
     ("", "scheduled"),
+    ("", "blocked"),
+    ("blocked", "scheduled"),
     ("scheduled", "waiting"),
     ("waiting", "running"),
     ("running", "running"),

@@ -47,6 +47,7 @@ def test_the_page_has_the_numbers_of_the_code() -> None:
         f"more than {in_lua('lib/end_session', 'AT_MOST')} jobs in a shard",
         f"`retract` of more than {limits.batch} items of a feed: one step for each {limits.batch}",
         f"leaves out more than {in_lua('lib/feed_evict', 'EVICT_AT_MOST'):,} items",
+        f"on which more than {in_lua('lib/follow_up', 'FOLLOW_AT_MOST')} others depend",
         f"seconds after its last renewal ({TTL:g} by default)",
         f"as pop says, else the queue, else {default('lease'):g} seconds",
         f"A job has {default('retries')} retries unless told otherwise",

@@ -116,6 +116,7 @@ def live_a_life(hr: Client) -> None:
     assert next(hr.events(follow=True)).kind == "put"
     hr.queue("archive").delete()
     publish(hr)
+    by_links(hr)
 
 
 def publish(hr: Client) -> None:
@@ -133,6 +134,24 @@ def publish(hr: Client) -> None:
     news.configure(max_length=1)
     assert (news.length(), len(news.all()), hr.feeds()) == (1, 1, ["news", "line"])
     line.delete()
+
+
+def by_links(hr: Client) -> None:
+    """Jobs that wait for jobs, more than are unlocked in one step."""
+    flow = hr.queue("flow")
+    first, *_ = hr.chain([("flow", 1), ("flow", 2)])
+    for _ in range(2):
+        flow.put_many([0] * 300, depends_on=[first], if_dependency_fails="run")
+        hr.fail(first, "typo")
+        hr.retry(first)
+    group = hr.group()
+    group.put("flow", 1)
+    assert hr.depend(group.then("flow", 2), on=[first]) == "blocked"
+    assert group.pending() == 1
+    hr.cancel(first, cascade=True)
+    hr.sweep()
+    assert flow.counts().blocked == 0
+    flow.delete()
 
 
 def by_operator(hr: Client, ids: list[str]) -> None:

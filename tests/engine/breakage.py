@@ -25,7 +25,9 @@ def one_in_every_state(hr: Client, clock: Clock) -> None:
     complete.complete()
     failed.fail("io", "no route")
     queue.put("scheduled", id="scheduled", delay=60)
-    queue.put("waiting", id="waiting", priority=2)
+    queue.put("waiting", id="waiting", priority=2, group="group")
+    queue.put("blocked", id="blocked", depends_on=["waiting"])
+    hr.group("group").then("mail", "callback", id="callback")
     clock.tick(1)
 
 
@@ -91,7 +93,7 @@ def _send(hr: Client, *words: str | bytes | int) -> Any:
     return reply
 
 
-STATES = ("waiting", "scheduled", "running", "failed", "complete")
+STATES = ("waiting", "scheduled", "blocked", "running", "failed", "complete")
 
 BREAKAGES = [
     *map(missing_member, STATES),
@@ -123,6 +125,49 @@ BREAKAGES = [
         "job 'waiting'",
     ),
     Breakage(
+        "the blocked job depends on nothing",
+        lambda hr: [("DEL", hr.core.key(0, "depends:blocked"))],
+        "job 'blocked'",
+    ),
+    Breakage(
+        "nobody knows that the blocked job depends on him",
+        lambda hr: [("DEL", hr.core.key(0, "dependents:wait:waiting"))],
+        "job 'blocked'",
+    ),
+    Breakage(
+        "the blocked job depends on another number",
+        lambda hr: [("ZADD", hr.core.key(0, "depends:blocked"), "CH", 1, "waiting")],
+        "job 'blocked'",
+    ),
+    Breakage(
+        "the blocked job waits for what is complete",
+        lambda hr: [
+            ("ZADD", hr.core.key(0, "depends:blocked"), 1, "complete"),
+            ("ZADD", hr.core.key(0, "dependents:wait:complete"), 1, "blocked"),
+        ],
+        "job 'blocked'",
+    ),
+    Breakage(
+        "somebody is said to depend who never was",
+        lambda hr: [("ZADD", hr.core.key(0, "dependents:fail:waiting"), 1, "ghost")],
+        "job 'ghost'",
+    ),
+    Breakage(
+        "the waiting job is not in its group",
+        lambda hr: [("DEL", hr.core.key(0, "group:group"))],
+        "job 'waiting'",
+    ),
+    Breakage(
+        "the waiting job is failed in its group",
+        lambda hr: [("ZADD", hr.core.key(0, "group:group"), "CH", 1, "waiting")],
+        "job 'waiting'",
+    ),
+    Breakage(
+        "a job is in a group that never was",
+        lambda hr: [("ZADD", hr.core.key(0, "group:group"), 0, "ghost")],
+        "job 'ghost'",
+    ),
+    Breakage(
         "a job is listed that never was",
         lambda hr: [("ZADD", hr.core.key(0, "running:mail"), 1, "ghost")],
         "job 'ghost'",
@@ -134,7 +179,7 @@ def unnoticed(hr: Client, clock: Clock, breakage: Breakage) -> str:
     """Why the audit of a namespace broken so is not good enough; empty if it is."""
     one_in_every_state(hr, clock)
     before = hr.audit()
-    if not before.balanced or (before.queues, before.jobs) != (1, 5):
+    if not before.balanced or (before.queues, before.jobs) != (1, 7):
         return f"before anything was broken: {before}"
     breakage.inflict(hr)
     after = hr.audit()

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace.client.talks.putting import Item, _put_call
+from headrace.client.talks.putting import Item
+from headrace.client.talks.putting import put_call as put_call_of
 from headrace.engine.call import Call, build, optional, packed, packed_pair
 from headrace.engine.script import source
 
@@ -18,7 +19,7 @@ def call_of(op: str, each: Sequence[Any], nonce: str, args: dict[str, Any]) -> C
     if op == "complete":
         each = [(job_id, token, given(result, data)) for job_id, token, result, data in each]
     header = source(f"ops/{op}")
-    known = {"nonce": nonce, **args}
+    known = {"nonce": nonce, "cascade": False, "parents": None, **args}
     fixed = {name.name: encoded(name.kind, known[name.name]) for name in header.args}
     rows = [
         tuple(encoded(name.kind, value) for name, value in zip(header.each, row, strict=True))
@@ -39,7 +40,7 @@ def put_call(
         for job_id, spare, data, own in rows
     ]
     named = any(spare for _, spare, _, _ in rows)
-    call = _put_call(queue, items, packed(options), on_exists or None, nonce if named else "")
+    call = put_call_of(queue, items, packed(options), on_exists or None, nonce if named else "")
     return replace(call, decode=lambda reply: reply)
 
 

@@ -21,7 +21,7 @@ def test_an_audit_counts_what_it_has_looked_at(hr: Client, clock: Clock) -> None
 
     audit = hr.audit()
 
-    assert (audit.balanced, audit.problems, audit.queues, audit.jobs) == (True, [], 2, 6)
+    assert (audit.balanced, audit.problems, audit.queues, audit.jobs) == (True, [], 2, 8)
 
 
 def test_nothing_at_all_balances(hr: Client) -> None:
@@ -43,14 +43,14 @@ def test_an_audit_changes_nothing(hr: Client, clock: Clock) -> None:
 def test_several_faults_are_all_named(hr: Client, clock: Clock) -> None:
     one_in_every_state(hr, clock)
     by_name = {breakage.name: breakage for breakage in BREAKAGES}
-    by_name["the waiting job has no record"].inflict(hr)
+    by_name["the scheduled job has no record"].inflict(hr)
     by_name["nobody holds the running job"].inflict(hr)
     by_name["one cancelled too many in the books"].inflict(hr)
 
     problems = hr.audit().problems
 
     assert [problem.partition(" ")[0] for problem in problems] == ["job", "job", "queue"]
-    assert "'waiting'" in problems[0]
+    assert "'scheduled'" in problems[0]
     assert "'running'" in problems[1]
     assert "'mail'" in problems[2]
 

@@ -12,6 +12,7 @@ import pytest
 from headrace import (
     Client,
     Feed,
+    Group,
     InvalidArgument,
     JobNotFound,
     Lease,
@@ -70,11 +71,17 @@ Row = tuple[str, Callable[[World, Any], Any], list[Any]]
 NAMES: list[Row] = [
     ("Client.queue", lambda w, bad: w.hr.queue(bad), bad.NOT_A_NAME),
     ("Client.cancel", lambda w, bad: w.hr.cancel("waits", bad), bad.NOT_A_NAME),
+    ("Client.chain queue", lambda w, bad: w.hr.chain([(bad, 1)]), bad.NOT_A_NAME),
+    ("Client.chain id", lambda w, bad: w.hr.chain([("q", Put(1, id=bad))]), bad.NOT_A_NAME[1:]),
+    ("Client.depend", lambda w, bad: w.hr.depend(bad, on=["held"]), bad.NOT_A_NAME),
+    ("Client.depend on", lambda w, bad: w.hr.depend("waits", on=[bad]), bad.NOT_A_NAME),
+    ("Client.depend list", lambda w, bad: w.hr.depend("waits", on=bad), bad.NOT_A_LIST),
     ("Client.end_worker", lambda w, bad: w.hr.end_worker(bad), bad.NOT_A_NAME),
     ("Client.fail", lambda w, bad: w.hr.fail(bad, "boom"), bad.NOT_A_NAME),
     ("Client.fail type", lambda w, bad: w.hr.fail("waits", bad), bad.NOT_A_NAME),
     ("Client.failed", lambda w, bad: w.hr.failed(bad), bad.NOT_A_NAME),
     ("Client.finish", lambda w, bad: w.hr.finish(bad), bad.NOT_A_NAME),
+    ("Client.group", lambda w, bad: w.hr.group(bad), bad.NOT_A_NAME[1:]),
     ("Client.job", lambda w, bad: w.hr.job(bad), bad.NOT_A_NAME),
     ("Client.jobs", lambda w, bad: w.hr.jobs(["waits", bad]), bad.NOT_A_NAME),
     ("Client.jobs list", lambda w, bad: w.hr.jobs(bad), bad.NOT_A_LIST),
@@ -91,9 +98,15 @@ NAMES: list[Row] = [
     ("Client.unschedule", lambda w, bad: w.hr.unschedule("tick", bad), bad.NOT_A_NAME),
     ("Client.session", lambda w, bad: w.hr.session(bad), bad.NOT_A_NAME),
     ("Client.timeout", lambda w, bad: w.hr.timeout("held", bad), bad.NOT_A_NAME),
+    ("Client.undepend", lambda w, bad: w.hr.undepend(bad), bad.NOT_A_NAME),
+    ("Client.undepend from", lambda w, bad: w.hr.undepend("waits", bad), bad.NOT_A_NAME),
     ("Config.get", lambda w, bad: w.hr.config.get(bad), bad.NOT_A_NAME[1:]),
     ("Config.set", lambda w, bad: w.hr.config.set(bad, 1), bad.NOT_A_NAME),
     ("Config.unset", lambda w, bad: w.hr.config.unset(bad), bad.NOT_A_NAME),
+    ("Group.put", lambda w, bad: w.hr.group("g").put(bad, 1), bad.NOT_A_NAME),
+    ("Group.put_many", lambda w, bad: w.hr.group("g").put_many(bad, [1]), bad.NOT_A_NAME),
+    ("Group.then", lambda w, bad: w.hr.group("g").then(bad, 1), bad.NOT_A_NAME),
+    ("Group.then id", lambda w, bad: w.hr.group("g").then("q", 1, id=bad), bad.NOT_A_NAME[1:]),
     ("Lease.complete next", lambda w, bad: w.lease.complete(next=bad), bad.NOT_A_NAME[1:]),
     ("Lease.fail", lambda w, bad: w.lease.fail(bad), bad.NOT_A_NAME),
     ("Queue.pop", lambda w, bad: w.queue.pop(bad), bad.NOT_A_NAME),
@@ -163,6 +176,9 @@ OTHERS: list[Row] = [
     ("Queue.put priority", lambda w, bad: w.queue.put("x", priority=bad), bad.NOT_A_NUMBER),
     ("Queue.put retries", lambda w, bad: w.queue.put("x", retries=bad), bad.NOT_RETRIES),
     ("Queue.put tags", lambda w, bad: w.queue.put("x", tags=bad), bad.NOT_TAGS),
+    ("Queue.put group", lambda w, bad: w.queue.put("x", group=bad), bad.NOT_A_NAME[1:]),
+    ("Queue.put policy", lambda w, bad: w.queue.put("x", if_dependency_fails=bad), ["", "x", 1]),
+    ("Queue.put depends", lambda w, bad: w.queue.put("x", depends_on=bad), bad.NOT_TAGS[:-1]),
     ("Queue.put twice", lambda w, bad: w.queue.put("x", on_exists=bad), bad.NOT_A_CHOICE),
     ("Queue.put data", lambda w, bad: w.queue.put(bad), bad.NOT_DATA),
     ("Queue.put_many", lambda w, bad: w.queue.put_many(bad), bad.NOT_A_LIST),
@@ -194,6 +210,17 @@ OTHERS: list[Row] = [
     ("Lease.complete", lambda w, bad: w.lease.complete(bad), bad.NOT_DATA),
     ("Lease.complete data", lambda w, bad: w.lease.complete(data=bad), bad.NOT_DATA),
     ("Lease.complete both", lambda w, bad: w.lease.complete(bad, next="q"), [None, 5]),
+    ("Lease.complete blocked", lambda w, bad: w.lease.complete(depends_on=bad), [[], ["waits"]]),
+    (
+        "Lease.complete depends",
+        lambda w, bad: w.lease.complete(next="q", depends_on=[bad]),
+        bad.NOT_A_NAME,
+    ),
+    (
+        "Client.complete_many depends",
+        lambda w, bad: complete(w, next="q", depends_on=bad),
+        bad.NOT_A_LIST[1:],
+    ),
     ("Lease.complete delay", lambda w, bad: w.lease.complete(delay=bad), [5]),
     ("Lease.fail message", lambda w, bad: w.lease.fail("boom", bad), bad.NOT_A_TEXT),
     ("Lease.fail data", lambda w, bad: w.lease.fail("boom", data=bad), bad.NOT_DATA),
@@ -304,7 +331,7 @@ def test_bad_input_is_refused_and_changes_nothing(
 
 def test_every_operation_that_takes_something_is_in_the_table() -> None:
     listed = {name.split(" ")[0] for name, _, _ in TABLE}
-    for kind in (Client, Config, Feed, Lease, Queue, Session):
+    for kind in (Client, Config, Feed, Group, Lease, Queue, Session):
         for name, method in inspect.getmembers(kind, inspect.isfunction):
             if not name.startswith("_") and len(inspect.signature(method).parameters) > 1:
                 assert f"{kind.__name__}.{name}" in listed

@@ -22,6 +22,7 @@ KEYS = (TESTS.parent.parent / "docs" / "keys.md").read_text()
 TESTED_IN = {
     "audit": "test_audit.py",
     "audit_jobs": "test_audit.py",
+    "audit_links": "test_audit.py",
     "audit_members": "test_audit.py",
     "config_get": "ops/test_config.py",
     "config_set": "ops/test_config.py",
@@ -31,6 +32,7 @@ TESTED_IN = {
     "feed_items": "ops/test_feed_page.py",
     "feed_numbers": "ops/test_feed_insert.py",
     "feeds": "ops/test_feed_make.py",
+    "pending": "links/test_groups.py",
     "progress": "ops/test_log.py",
     "queue_settings": "ops/test_configure.py",
 }
@@ -96,7 +98,7 @@ def test_keys_are_of_the_type_that_is_documented(hr: Client, clock: Clock) -> No
         found[role + colon] = kind
 
     stored = {key.partition("<")[0]: kind for key, kind in documented().items()}
-    for absent in ("clock", "blocked:", "queue:", "worker:", "ended:", "changes:"):
+    for absent in ("clock", "queue:", "worker:", "ended:", "changes:"):
         del stored[absent]
     assert found == stored
 
@@ -118,6 +120,8 @@ def live(hr: Client, clock: Clock) -> None:
     noted.progress(0.5, "half")
     hr.core.wire.send([(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "pushed"))])
     hr.feed("news").publish("x")
+    hands.put_many([0] * 300, depends_on=["running"])
+    hr.finish("running")
 
 
 # tests of operations

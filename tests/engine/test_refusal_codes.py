@@ -14,6 +14,7 @@ CODE = re.compile(r"'([A-Z]+(?:_[A-Z]+)+|DONE)\b")
 NOT_OF_A_JOB = {
     *("SESSION_ENDED", "SESSION_REQUIRED", "QUEUE_NOT_FOUND", "DONE", "NOT_FOUND"),
     "NOT_AS_SEEN",
+    "HAS_DEPENDENTS",
 }
 OF_A_FEED = {"FEED_EXISTS", "FEED_NOT_FOUND", "ITEM_NOT_FOUND"}
 
@@ -37,4 +38,4 @@ def test_every_declared_refusal_of_a_job_is_an_error_of_its_own() -> None:
     kinds = {type(job_refusal("a", f"{code} running w".encode())) for code in codes}
 
     assert JobNotFound not in kinds
-    assert len(kinds) == len(codes) == 3
+    assert len(kinds) == len(codes) == 4

@@ -29,24 +29,27 @@ from tests.proof import proves
 # The state of the job afterwards, or the error; "-" is nothing done and no error either. A job that
 # is "taken" runs with somebody else: it is lost for its lease, operators see no difference.
 TABLE = """
-                    absent  waiting   scheduled  running    taken      failed    complete
-lease.heartbeat     GONE    LOST      LOST       running    LOST       LOST      LOST
-lease.progress      GONE    LOST      LOST       running    LOST       LOST      LOST
-lease.log           GONE    LOST      LOST       running    LOST       LOST      LOST
-lease.complete      GONE    LOST      LOST       complete   LOST       LOST      LOST
-lease.result        GONE    LOST      LOST       complete   LOST       LOST      LOST
-lease.next          GONE    LOST      LOST       waiting    LOST       LOST      LOST
-lease.fail          GONE    LOST      LOST       failed     LOST       LOST      LOST
-lease.try_again     GONE    LOST      LOST       scheduled  LOST       LOST      LOST
-lease.release       GONE    LOST      LOST       waiting    LOST       LOST      LOST
-cancel              -       absent    absent     absent     absent     absent    -
-fail                GONE    failed    failed     failed     failed     failed    WRONG
-finish              GONE    WRONG     WRONG      complete   complete   WRONG     WRONG
-prioritise          GONE    waiting   scheduled  running    running    failed    WRONG
-release             GONE    WRONG     WRONG      waiting    waiting    WRONG     WRONG
-requeue             GONE    waiting   waiting    waiting    waiting    waiting   waiting
-retry               GONE    WRONG     WRONG      WRONG      WRONG      waiting   WRONG
-timeout             GONE    WRONG     WRONG      waiting    waiting    WRONG     WRONG
+                    absent  waiting   scheduled  running    taken      failed    complete  blocked
+lease.heartbeat     GONE    LOST      LOST       running    LOST       LOST      LOST      LOST
+lease.progress      GONE    LOST      LOST       running    LOST       LOST      LOST      LOST
+lease.log           GONE    LOST      LOST       running    LOST       LOST      LOST      LOST
+lease.complete      GONE    LOST      LOST       complete   LOST       LOST      LOST      LOST
+lease.result        GONE    LOST      LOST       complete   LOST       LOST      LOST      LOST
+lease.next          GONE    LOST      LOST       waiting    LOST       LOST      LOST      LOST
+lease.next_blocked  GONE    LOST      LOST       blocked    LOST       LOST      LOST      LOST
+lease.fail          GONE    LOST      LOST       failed     LOST       LOST      LOST      LOST
+lease.try_again     GONE    LOST      LOST       scheduled  LOST       LOST      LOST      LOST
+lease.release       GONE    LOST      LOST       waiting    LOST       LOST      LOST      LOST
+cancel              -       absent    absent     absent     absent     absent    -         absent
+fail                GONE    failed    failed     failed     failed     failed    WRONG     failed
+finish              GONE    WRONG     WRONG      complete   complete   WRONG     WRONG     WRONG
+prioritise          GONE    waiting   scheduled  running    running    failed    WRONG     blocked
+release             GONE    WRONG     WRONG      waiting    waiting    WRONG     WRONG     WRONG
+requeue             GONE    waiting   waiting    waiting    waiting    waiting   waiting   waiting
+retry               GONE    WRONG     WRONG      WRONG      WRONG      waiting   WRONG     WRONG
+timeout             GONE    WRONG     WRONG      waiting    waiting    WRONG     WRONG     WRONG
+depend              GONE    blocked   blocked    WRONG      WRONG      WRONG     WRONG     blocked
+undepend            GONE    WRONG     WRONG      WRONG      WRONG      WRONG     WRONG     waiting
 """
 
 ERRORS: dict[str, type[JobError]] = {"GONE": JobNotFound, "LOST": LeaseLost, "WRONG": WrongState}
@@ -65,6 +68,7 @@ BRING: dict[str, Callable[[Client, Queue, Clock, Lease], object]] = {
     "taken": lambda _hr, queue, clock, _lease: take_over(queue, clock),
     "failed": lambda _hr, _queue, _clock, lease: lease.fail("broken"),
     "complete": lambda _hr, _queue, _clock, lease: lease.complete(),
+    "blocked": lambda hr, _queue, _clock, lease: (lease.release(), hr.depend("x", on=["before"])),
 }
 
 OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
@@ -74,10 +78,12 @@ OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
     "lease.complete": lambda _hr, lease: lease.complete(),
     "lease.result": lambda _hr, lease: lease.complete("result", data="new"),
     "lease.next": lambda _hr, lease: lease.complete(next="archive"),
+    "lease.next_blocked": lambda _hr, lease: lease.complete(next="archive", depends_on=["before"]),
     "lease.fail": lambda _hr, lease: lease.fail("other", data="new"),
     "lease.try_again": lambda _hr, lease: lease.fail("other", retry_in=5),
     "lease.release": lambda _hr, lease: lease.release(),
     "cancel": lambda hr, _lease: hr.cancel("x"),
+    "depend": lambda hr, _lease: hr.depend("x", on=["before"]),
     "fail": lambda hr, _lease: hr.fail("x", "other"),
     "finish": lambda hr, _lease: hr.finish("x", "result"),
     "prioritise": lambda hr, _lease: hr.prioritise("x", -1),
@@ -85,6 +91,7 @@ OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
     "requeue": lambda hr, _lease: hr.requeue("x"),
     "retry": lambda hr, _lease: hr.retry("x"),
     "timeout": lambda hr, _lease: hr.timeout("x"),
+    "undepend": lambda hr, _lease: hr.undepend("x"),
 }
 
 
@@ -109,6 +116,7 @@ def bring(hr: Client, queue: Queue, clock: Clock, state: str) -> Lease:
     """Brings a job into a state; the lease under which it once ran."""
     queue.put("old", id="x")
     lease = pop_one(queue, worker="w1", lease=30)
+    hr.queue("other").put("first", id="before")
     BRING[state](hr, queue, clock, lease)
     assert state_of(hr) == ("running" if state == "taken" else state)
     return lease
@@ -134,7 +142,7 @@ def test_the_table_knows_every_state_and_operation() -> None:
     assert (
         {state for _, state, _ in cells()}
         == set(BRING)
-        == set(STATES) - {"blocked"}
+        == set(STATES)
         | {
             "absent",
             "taken",

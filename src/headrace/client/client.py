@@ -11,12 +11,13 @@ from headrace.client.bind import awaiting, blocking, named
 from headrace.client.core import Core
 from headrace.client.feed import AsyncFeed, Feed
 from headrace.client.feed_values import FeedEvent
+from headrace.client.group import AsyncGroup, Group
 from headrace.client.lease import AsyncLease, Lease
 from headrace.client.listening import AsyncListening, Listening
 from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
 from headrace.client.talk import drive, drive_async
-from headrace.client.talks import ending, matching, scheduling, sessions, upkeep, why
+from headrace.client.talks import depending, ending, matching, scheduling, sessions, upkeep, why
 from headrace.client.talks import feeds as feed_talks
 from headrace.client.talks import jobs as job_talks
 from headrace.client.talks import queues as queue_talks
@@ -65,8 +66,10 @@ class Client:
     audit = blocking(upkeep.audit)
     cancel = blocking(job_talks.cancel)
     cancel_matching = blocking(matching.cancel_matching)
+    chain = blocking(depending.chain)
     complete_many = blocking(ending.complete_many)
     delete_throttle = blocking(throttle_talks.delete_throttle)
+    depend = blocking(depending.depend)
     end_worker = blocking(sessions.end_by_name)
     fail = blocking(ending.fail_by_id)
     failed = blocking(job_talks.failed)
@@ -93,6 +96,7 @@ class Client:
     throttle = blocking(throttle_talks.throttle)
     throttles = blocking(throttle_talks.throttles)
     timeout = blocking(job_talks.timeout)
+    undepend = blocking(depending.undepend)
     unschedule = blocking(scheduling.unschedule)
     why_waiting = blocking(why.why_waiting)
     workers = blocking(sessions.workers)
@@ -123,6 +127,10 @@ class Client:
     def instance(self) -> str:
         """What this client is called in the events of feeds that it makes, configures, deletes."""
         return self.core.instance
+
+    def group(self, name: str | None = None) -> Group:
+        """A group of jobs, by its name; without one, a new group."""
+        return Group(self.core, name)
 
     def queue(self, name: str) -> Queue:
         """The queue of this name; the first put makes it."""
@@ -187,8 +195,10 @@ class AsyncClient:
     audit = awaiting(upkeep.audit)
     cancel = awaiting(job_talks.cancel)
     cancel_matching = awaiting(matching.cancel_matching)
+    chain = awaiting(depending.chain)
     complete_many = awaiting(ending.complete_many)
     delete_throttle = awaiting(throttle_talks.delete_throttle)
+    depend = awaiting(depending.depend)
     end_worker = awaiting(sessions.end_by_name)
     fail = awaiting(ending.fail_by_id)
     failed = awaiting(job_talks.failed)
@@ -215,6 +225,7 @@ class AsyncClient:
     throttle = awaiting(throttle_talks.throttle)
     throttles = awaiting(throttle_talks.throttles)
     timeout = awaiting(job_talks.timeout)
+    undepend = awaiting(depending.undepend)
     unschedule = awaiting(scheduling.unschedule)
     why_waiting = awaiting(why.why_waiting)
     workers = awaiting(sessions.workers)
@@ -245,6 +256,10 @@ class AsyncClient:
     def instance(self) -> str:
         """What this client is called in the events of feeds that it makes, configures, deletes."""
         return self.core.instance
+
+    def group(self, name: str | None = None) -> AsyncGroup:
+        """A group of jobs, by its name; without one, a new group."""
+        return AsyncGroup(self.core, name)
 
     def queue(self, name: str) -> AsyncQueue:
         """The queue of this name; the first put makes it."""

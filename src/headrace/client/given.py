@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -26,6 +26,8 @@ DIGEST_BYTES = 16
 MOST_RETRIES = 1_000_000
 MOST_DEPENDENCIES = 1000
 MOST_THROTTLES = 8
+# How scripts tell a group that is waited for from a job: no id contains it.
+GROUP_MARK = "\0"
 IF_FAILS = ("wait", "run", "cancel", "fail")
 
 Check = Callable[[Any, Limits, bytes | None], Any]
@@ -108,6 +110,7 @@ CHECKS: dict[str, Check] = {
         "if_dependency_fails", value, IF_FAILS
     ),
     "group": _name("group"),
+    "after": _name("group"),
 }
 
 
@@ -133,9 +136,26 @@ def _anchors(options: dict[str, Any]) -> list[tuple[str, str]]:
     found = [(f"dependency {job_id!r}", job_id) for job_id in options.get("depends_on", ())]
     return found + [
         (f"{what} {options[what]!r}", options[what])
-        for what in ("group", "key", "unique")
+        for what in ("group", "after", "key", "unique")
         if what in options
     ]
+
+
+def parents_of(core: Core, ids: Sequence[str], depends_on: Any) -> list[str]:
+    """What jobs that exist are to depend on, checked: all must live on one shard."""
+    parents: list[str] = CHECKS["depends_on"](depends_on, core.limits, None)
+    if core.shards > 1:
+        jobs = [(f"job {job_id!r}", job_id) for job_id in ids]
+        check_together(core, jobs + [(f"dependency {parent!r}", parent) for parent in parents])
+    return parents
+
+
+def ready(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as scripts read them: a group that is waited for is among the dependencies."""
+    if "after" not in options:
+        return options
+    rest = {name: value for name, value in options.items() if name != "after"}
+    return {**rest, "depends_on": [*rest.get("depends_on", ()), GROUP_MARK + options["after"]]}
 
 
 def check_together(core: Core, anchors: list[tuple[str, str]]) -> None:

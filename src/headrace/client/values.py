@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from headrace.client.codec import Codec
-from headrace.client.given import UNSET, Unset
+from headrace.client.given import GROUP_MARK, UNSET, Unset
 from headrace.engine.check import Span
 from headrace.engine.moments import moment, moment_or_none
 from headrace.engine.record import Record, decode_record
@@ -85,6 +85,10 @@ class Job:
     log: list[tuple[datetime, str]]
     has_result: bool
     schedule: str | None
+    group: str | None
+    depends_on: list[str]
+    depends_on_groups: list[str]
+    dependents: list[str]
     _codec: Codec = field(repr=False, compare=False)
 
     @property
@@ -95,8 +99,9 @@ class Job:
 
 def read_job(codec: Codec, described: list[Any]) -> Job:
     """A job from the answer of the describe function of the scripts."""
-    job_id, packed, apart, score, notes, lines, has_result = described
+    job_id, packed, apart, score, notes, lines, has_result, links = described
     record = decode_record(packed)
+    depends, dependents = ([name.decode() for name in names] for names in links)
     running = record.state == "running"
     return Job(
         id=job_id.decode(),
@@ -120,6 +125,10 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
         log=[_log_line(line) for line in lines],
         has_result=bool(has_result),
         schedule=record.extras().schedule,
+        group=record.extras().group or None,
+        depends_on=[name for name in depends if not name.startswith(GROUP_MARK)],
+        depends_on_groups=[name[1:] for name in depends if name.startswith(GROUP_MARK)],
+        dependents=dependents,
         _codec=codec,
     )
 

@@ -13,6 +13,7 @@ import msgspec
 from headrace.engine.source import source
 from headrace.engine.states import STATES
 from headrace.errors import (
+    DependencyRefused,
     FeedError,
     FeedExists,
     FeedNotFound,
@@ -104,6 +105,8 @@ def job_refusal(job_id: str, answer: bytes) -> HeadraceError:
         return LeaseLost(job_id, state, worker)
     if code == "WRONG_STATE":
         return WrongState(job_id, state)
+    if code == "DEPENDENCY_REFUSED":
+        return DependencyRefused(job_id, state)
     if code == "JOB_EXISTS":
         return JobExists(job_id, state)
     return JobNotFound(job_id)

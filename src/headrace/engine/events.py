@@ -14,6 +14,8 @@ VERSION = 1
 KINDS = (
     "put",
     "due",
+    "blocked",
+    "unlocked",
     "popped",
     "completed",
     "failed",

@@ -21,6 +21,9 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
     schedule: str | None = None
     key: str = ""
     throttles: list[str] = []
+    awaited: bool = False
+    if_fails: str = "wait"
+    group: str = ""
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from headrace.client.batches import Row, in_batches
 from headrace.client.core import Core
-from headrace.client.given import new_nonce
+from headrace.client.given import new_nonce, parents_of
 from headrace.client.talk import Talk, ask_one
 from headrace.client.talks.faces import ClientFace
 from headrace.client.talks.holding import letting_go
@@ -22,6 +22,7 @@ from headrace.engine.call import (
     is_refusal,
     job_refusal,
     optional,
+    pack,
     packed_pair,
 )
 from headrace.engine.check import Span, choice, free_text, listed, milliseconds, number, text
@@ -74,13 +75,15 @@ def complete(
     data: Any = NO_RESULT,
     next: str | None = None,  # noqa: A002 - the word users know
     delay: Span = 0,
+    depends_on: Iterable[str] | None = None,
 ) -> Talk[str]:
     """Ends the job well, keeping a result if one is given, or moves it on to the next queue.
 
-    Returns the new state; raises LeaseLost if the job is no longer yours.
+    There it is blocked until those that it depends_on are complete. Returns the new state; raises
+    LeaseLost if the job is no longer yours.
     """
     rows = [_completion(lease.core, lease.id, lease.token, result, data)]
-    return (yield from _ended(lease, complete_call(lease.core, rows, next, delay)))
+    return (yield from _ended(lease, complete_call(lease.core, rows, next, delay, depends_on)))
 
 
 def _ended(lease: Held, call: Call[list[Answer]]) -> Talk[str]:
@@ -96,11 +99,13 @@ def complete_many(
     *,
     next: str | None = None,  # noqa: A002
     delay: Span = 0,
+    depends_on: Iterable[str] | None = None,
 ) -> Talk[list[Answer]]:
     """Ends jobs well; for each its new state, or the error that says why not."""
     core = client.core
     rows = completions(core, leases, results)
-    asking = in_batches(core, rows, lambda part: complete_call(core, part, next, delay))
+    parents = None if depends_on is None else listed("depends_on", depends_on, "str")
+    asking = in_batches(core, rows, lambda part: complete_call(core, part, next, delay, parents))
     return (yield from letting_go(core, rows, asking))
 
 
@@ -147,7 +152,11 @@ def _given(core: Core, value: Any) -> bytes:
 
 
 def complete_call(
-    core: Core, rows: Sequence[Row], next_queue: str | None, delay: Span
+    core: Core,
+    rows: Sequence[Row],
+    next_queue: str | None,
+    delay: Span,
+    depends_on: Iterable[str] | None = None,
 ) -> Call[list[Answer]]:
     """A complete call for rows of one shard."""
     if next_queue is not None:
@@ -157,8 +166,17 @@ def complete_call(
     delay_ms = milliseconds("delay", delay)
     if delay_ms and next_queue is None:
         raise InvalidArgument("delay= needs next=: only a job that moves on can be delayed")
+    if depends_on is not None and next_queue is None:
+        raise InvalidArgument("depends_on= needs next=: only a job that moves on can be blocked")
     ids = [str(row[0]) for row in rows]
-    return build("complete", each_state(ids), rows, next_queue=optional(next_queue), delay=delay_ms)
+    return build(
+        "complete",
+        each_state(ids),
+        rows,
+        next_queue=optional(next_queue),
+        delay=delay_ms,
+        parents=b"" if depends_on is None else pack(parents_of(core, ids, depends_on)),
+    )
 
 
 # fail

@@ -28,7 +28,14 @@ from headrace.engine.check import (
     whole,
 )
 from headrace.engine.states import STATES
-from headrace.errors import HeadraceError, InvalidArgument, JobNotFound, NoResult, WrongState
+from headrace.errors import (
+    HasDependents,
+    HeadraceError,
+    InvalidArgument,
+    JobNotFound,
+    NoResult,
+    WrongState,
+)
 
 # Types group failures, so there are few; a shard tells its most frequent ones.
 MOST_TYPES = 10_000
@@ -67,15 +74,33 @@ def jobs(client: ClientFace, ids: Sequence[str]) -> Talk[list[Job]]:
     return [one for one in found if one is not None]
 
 
-def cancel(client: ClientFace, *ids: str) -> Talk[list[str]]:
-    """Deletes jobs that are not complete and returns the ids of those; unknown ids are fine."""
+def cancel(client: ClientFace, *ids: str, cascade: bool = False) -> Talk[list[str]]:
+    """Deletes jobs that are not complete and returns the ids of those; unknown ids are fine.
+
+    Raises HasDependents if others depend on one of them, unless these are all named as well, or
+    cascade says to cancel whatever depends on them too.
+    """
     rows = checked_rows(client.core, ids)
-    answers = yield from in_batches(client.core, rows, _state_calls("cancel"))
+    answers = yield from in_batches(
+        client.core, rows, lambda part: _cancel_call(part, cascade=cascade)
+    )
     return [
         job_id
         for job_id, answer in zip(ids, answers, strict=True)
         if not isinstance(answer, HeadraceError)
     ]
+
+
+def _cancel_call(rows: Sequence[Row], *, cascade: bool) -> Call[list[Answer]]:
+    states = each_state([str(row[0]) for row in rows])
+
+    def decode(answers: list[bytes]) -> list[Answer]:
+        if answers[0] == b"HAS_DEPENDENTS":
+            job_id, *dependents = (word.decode() for word in answers[1:])
+            raise HasDependents(job_id, dependents)
+        return states(answers)
+
+    return build("cancel", decode, rows, cascade=int(cascade))
 
 
 def timeout(client: ClientFace, *ids: str) -> Talk[list[Answer]]:

@@ -7,7 +7,16 @@ from typing import Any, cast
 
 from headrace.client.batches import in_batches
 from headrace.client.core import Core
-from headrace.client.given import UNSET, Unset, new_ids, new_nonce, options_of, settled_id, spare_id
+from headrace.client.given import (
+    UNSET,
+    Unset,
+    new_ids,
+    new_nonce,
+    options_of,
+    ready,
+    settled_id,
+    spare_id,
+)
 from headrace.client.talk import Talk, ask
 from headrace.client.talks.faces import QueueFace
 from headrace.client.values import Put
@@ -17,7 +26,8 @@ from headrace.engine.profile import SETTINGS
 from headrace.errors import HeadraceError, InvalidArgument
 
 # One job to be made: its id and data; and, if it has them, a spare id and options of its own.
-Item = tuple[str, bytes] | tuple[str, bytes, str, dict[str, Any] | None]
+Full = tuple[str, bytes, str, dict[str, Any] | None]
+Item = tuple[str, bytes] | Full
 
 
 def encoded(core: Core, value: Any) -> bytes:
@@ -65,33 +75,45 @@ def put(
     blocked until those are complete, and if_dependency_fails says what becomes of it otherwise;
     `group` makes it a member of a group.
     """
+    given = {
+        "priority": priority,
+        "tags": tags,
+        "delay": delay,
+        "retries": retries,
+        "start_within": start_within,
+        "result_ttl": result_ttl,
+        "unique": unique,
+        "key": key,
+        "throttles": throttles,
+        "depends_on": depends_on,
+        "if_dependency_fails": if_dependency_fails,
+        "group": group,
+    }
+    return (yield from put_given(queue, data, id, on_exists, given))
+
+
+def put_given(
+    queue: QueueFace,
+    data: Any,
+    given_id: str | None,
+    on_exists: str | None,
+    given: dict[str, Any],
+) -> Talk[str]:
+    """A put with its options by name."""
     core = queue.core
     _check_policy(on_exists)
     payload = encoded(core, data)
-    options = options_of(
-        core.limits,
-        payload,
-        priority=priority,
-        tags=tags,
-        delay=delay,
-        retries=retries,
-        start_within=start_within,
-        result_ttl=result_ttl,
-        unique=unique,
-        key=key,
-        throttles=throttles,
-        depends_on=depends_on,
-        if_dependency_fails=if_dependency_fails,
-        group=group,
-    )
-    job_id = settled_id(core, id, options)
-    if id is None:
+    options = options_of(core.limits, payload, **given)
+    job_id = settled_id(core, given_id, options)
+    if job_id in options.get("depends_on", ()):
+        raise InvalidArgument(f"job {job_id!r} would depend on itself and never run")
+    if given_id is None:
         item: Item = (job_id, payload)
         nonce = ""
     else:
         item = (job_id, payload, spare_id(core, job_id), None)
         nonce = new_nonce()
-    call = _put_call(queue.name, [item], packed(options), on_exists, nonce)
+    call = put_call(queue.name, [item], packed(ready(options)), on_exists, nonce)
     [[answer]] = yield from ask(core, [(core.shard_of(job_id), call)])
     if isinstance(answer, HeadraceError):
         raise answer
@@ -139,10 +161,12 @@ def put_many(
         group=group,
     )
     rows, named = _rows(core, items, shared, unique=unique)
+    if named:
+        check_order(rows, shared)
     nonce = new_nonce() if named else ""
     packed_options = packed(shared)
     answers = yield from in_batches(
-        core, rows, lambda part: _put_call(queue.name, part, packed_options, on_exists, nonce)
+        core, rows, lambda part: put_call(queue.name, part, packed_options, on_exists, nonce)
     )
     for answer in answers:
         if isinstance(answer, HeadraceError):
@@ -166,13 +190,16 @@ def _rows(
             rows.append((job_id, encoded(core, item)))
             continue
         put_item = item if isinstance(item, Put) else Put(item)
-        row = _row(core, put_item, job_id, shared, unique=unique)
+        row = row_of(core, put_item, job_id, shared, unique=unique)
         named = named or put_item.id is not None
         rows.append(row)
     return rows, named
 
 
-def _row(core: Core, item: Put, new_id: str, shared: dict[str, Any], *, unique: bool) -> Item:
+def row_of(
+    core: Core, item: Put, new_id: str, shared: dict[str, Any], *, unique: bool = False
+) -> Full:
+    """A job to be made of an item."""
     payload = encoded(core, item.data)
     own = options_of(
         core.limits,
@@ -194,6 +221,22 @@ def _row(core: Core, item: Put, new_id: str, shared: dict[str, Any], *, unique: 
     return job_id, payload, spare_id(core, job_id) if item.id is not None else "", own
 
 
+def check_order(rows: Sequence[Item], shared: dict[str, Any]) -> None:
+    """Raises if a job depends on one that comes later: what is not there yet counts as over."""
+    to_come: set[str] = set()
+    for row in reversed(rows):
+        to_come.add(row[0])
+        own = row[3] if len(row) == 4 else None
+        parents = (own or {}).get("depends_on", shared.get("depends_on", ()))
+        if too_late := to_come.intersection(parents):
+            late = min(too_late)
+            raise InvalidArgument(
+                f"job {row[0]!r} would depend on itself and never run"
+                if late == row[0]
+                else f"job {row[0]!r} depends on {late!r}, which comes later: put that one first"
+            )
+
+
 def _others(items: Sequence[Item]) -> bytes:
     if all(len(item) == 2 for item in items):
         return b""
@@ -205,9 +248,11 @@ def _check_policy(on_exists: str | None) -> None:
         choice("on_exists", on_exists, SETTINGS["on_exists"].choices)
 
 
-def _put_call(
+def put_call(
     queue: str, items: Sequence[Item], options: bytes, on_exists: str | None, nonce: str
 ) -> Call[list[str | HeadraceError]]:
+    """A put call for jobs of one shard."""
+
     def decode(answers: Any) -> list[str | HeadraceError]:
         if isinstance(answers, int):
             return [item[0] for item in items]

@@ -19,6 +19,8 @@ from headrace.errors import InvalidArgument
 
 PAGE = 500
 QUEUES_A_SWEEP = 50
+LINKED_A_CALL = 50
+LINKS_A_PAGE = 100
 
 
 def sweep(client: ClientFace) -> Talk[None]:
@@ -99,11 +101,25 @@ def _audit_state(core: Core, shard: int, queue: str, state: str) -> Talk[tuple[i
     problems: list[str] = []
     while True:
         call = build("audit_members", list, queue=queue, state=state, offset=seen, count=PAGE)
-        looked_at, *faults = yield from ask_one(core, shard, call)
+        looked_at, linked, *faults = yield from ask_one(core, shard, call)
         seen += looked_at
         problems += [_fault(row) for row in faults]
+        problems += yield from _audit_links(core, shard, linked)
         if looked_at < PAGE:
             return seen, problems
+
+
+def _audit_links(core: Core, shard: int, ids: list[bytes]) -> Talk[list[str]]:
+    problems: dict[str, None] = {}
+    for first in range(0, len(ids), LINKED_A_CALL):
+        rows = [(job_id,) for job_id in ids[first : first + LINKED_A_CALL]]
+        offset, more = 0, True
+        while more:
+            call = build("audit_links", list, rows, offset=offset, count=LINKS_A_PAGE)
+            more, *faults = yield from ask_one(core, shard, call)
+            offset += LINKS_A_PAGE
+            problems |= dict.fromkeys(_fault(row) for row in faults)
+    return list(problems)
 
 
 def _fault(row: Sequence[bytes]) -> str:

@@ -1,11 +1,20 @@
 -- commit: makes everything the operation decided real, at its end and once. A call in which
 -- nothing happened does no housekeeping either: a refused operation changes nothing at all.
 --
--- uses   keys jobs places books emit notices tidy grown finishers
+-- uses   keys jobs places books emit notices ends tidy grown finishers
+-- later  follow_up
+
+local function follow_ends()
+  if ends[1] or unlocking[1] then
+    follow_up()
+  end
+end
 
 local function commit(reply)
+  follow_ends()
   if number then
     tidy(grown_between(first_number, number))
+    follow_ends()
   end
   for _, finish in ipairs(finishers) do
     finish()

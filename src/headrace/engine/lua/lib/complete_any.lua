@@ -2,6 +2,7 @@
 -- queues or workers, where nothing is kept, refused, repeated.
 --
 -- uses   jobs held complete_job notices commit
+-- later  circle
 
 return function()
   local ids = {}
@@ -12,11 +13,16 @@ return function()
   local answers = {}
   for id, token, given in each() do
     local job, refusal, done = held(id, token)
-    if job and token == '' then
-      tell_worker(job, 'lost')
+    if job and parents then
+      refusal = circle(id, extra(job, 'group'), parents)
     end
-    answers[#answers + 1] = job and complete_job(job, given, next_queue, delay)
-      or done or refusal
+    if job and not refusal then
+      if token == '' then
+        tell_worker(job, 'lost')
+      end
+      done = complete_job(job, given, next_queue, delay, parents)
+    end
+    answers[#answers + 1] = done or refusal
   end
   return commit(answers)
 end

@@ -5,7 +5,7 @@
 
 local completed_in = {}
 
-local function complete_job(job, given, next_queue, delay)
+local function complete_job(job, given, next_queue, delay, parents)
   local queue, run = job.queue, now - job.since
   observe(queue, 'run', run)
   local result
@@ -17,7 +17,7 @@ local function complete_job(job, given, next_queue, delay)
     end
   end
   if next_queue then
-    return move_on(job, run, next_queue, delay)
+    return move_on(job, run, next_queue, delay, parents)
   end
   emit('completed', job, nil, run)
   leave(job)

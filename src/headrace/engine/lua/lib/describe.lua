@@ -1,7 +1,22 @@
 -- describe: a job as readers see it: its packed record and what lies beside it. The moment is
 -- when its lease ends (running) or it is due (scheduled).
 --
--- uses   keys jobs member places
+-- uses   keys jobs member places policies
+
+local LINKS_SHOWN = 1000
+
+local function shown_links(job)
+  local depends, dependents = {}, {}
+  if job.state == 'blocked' then
+    depends = redis.call('ZRANGE', key('depends', job.id), 0, LINKS_SHOWN - 1)
+  end
+  for _, policy in ipairs(extra(job, 'awaited') and POLICIES or {}) do
+    for _, id in ipairs(redis.call('ZRANGE', dependents_key(policy, job.id), 0, LINKS_SHOWN - 1)) do
+      dependents[#dependents + 1] = id
+    end
+  end
+  return { depends, dependents }
+end
 
 local function describe(id)
   local job = read_job(id)
@@ -13,7 +28,7 @@ local function describe(id)
     id, packed_job(job), job.data == false and payload(job) or '', moment or '',
     redis.call('HMGET', key('notes', id), 'progress', 'note'),
     redis.call('LRANGE', key('log', id), 0, -1),
-    redis.call('EXISTS', key('result', id)),
+    redis.call('EXISTS', key('result', id)), shown_links(job),
   }
 end
 

@@ -1,15 +1,19 @@
 -- duties: what the agenda can ask for, by the first word of its entry.
 --
--- uses   keys now settings jobs places move expire_job retain results walk lanes notices throttles
+-- uses   keys now settings jobs places move expire_job retain results walk lanes notices throttles ends
 
 local TRIM_AT_MOST = 10000
 local LINE_UP_AT_MOST = 500
 
 local duties = {}
 
+local function may_start(job)
+  return job.state == 'waiting' or job.state == 'scheduled' or job.state == 'blocked'
+end
+
 function duties.start(id)
   local job = read_job(id)
-  if job and extra(job, 'start_by') and (job.state == 'waiting' or job.state == 'scheduled') then
+  if job and extra(job, 'start_by') and may_start(job) then
     expire_job(job)
   end
 end
@@ -22,6 +26,10 @@ function duties.result(id)
       forget(job)
     end
   end
+end
+
+function duties.unlock(name)
+  unlocking[#unlocking + 1] = name
 end
 
 function duties.complete(queue)

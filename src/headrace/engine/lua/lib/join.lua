@@ -1,8 +1,9 @@
 -- join: a job comes into a queue, as new as any other there: at the back, its retries renewed.
 --
 -- uses   now jobs books open_queue line_up
+-- later  hold_back
 
-local function join(job, queue, seq, delay)
+local function join(job, queue, seq, delay, parents)
   open_queue(queue)
   job.queue = queue
   job.seq = seq
@@ -13,5 +14,7 @@ local function join(job, queue, seq, delay)
     set_extra(job, 'releases', nil)
   end
   book(queue, 'put', 1)
-  line_up(job, delay)
+  if not (parents and hold_back(job, parents, delay)) then
+    line_up(job, delay)
+  end
 end

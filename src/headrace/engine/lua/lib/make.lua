@@ -1,6 +1,6 @@
 -- make: a job comes into being, with what it was given: its options.
 --
--- uses   keys now settings jobs emit join places
+-- uses   keys now settings jobs emit join places ends
 
 local function apply_options(job, given)
   job.priority = given.priority or job.priority
@@ -17,6 +17,13 @@ local function apply_options(job, given)
   end
   if given.throttles then
     set_extra(job, 'throttles', #given.throttles > 0 and given.throttles or nil)
+  end
+  if given.if_fails then
+    set_extra(job, 'if_fails', given.if_fails)
+  end
+  if given.group then
+    leave_group(job, 'completed')
+    set_extra(job, 'group', given.group)
   end
   if given.result_ttl then
     set_extra(job, 'result_ttl', given.result_ttl)
@@ -66,6 +73,6 @@ local function make(queue, id, data, given, by, more)
     more[#more + 1] = delay
   end
   apply(job, data, given, by)
-  join(job, queue, put_event(job, data, more), delay)
+  join(job, queue, put_event(job, data, more), delay, given and given.depends_on)
   return job
 end

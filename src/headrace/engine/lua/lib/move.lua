@@ -1,6 +1,7 @@
 -- move: the one place where a job leaves a state and enters another, with its books.
 --
 -- uses   keys now settings jobs places books in_session notices lanes member
+-- later  unlink
 
 local function leave(job, known_member)
   local queue, state = job.queue, job.state
@@ -14,6 +15,8 @@ local function leave(job, known_member)
     if settings(queue).concurrency then
       wake(queue, 1)
     end
+  elseif state == 'blocked' then
+    unlink(job)
   end
 end
 
@@ -26,6 +29,9 @@ local function enter(job, state, score)
     step_in(job, member(job))
   elseif state == 'running' and in_session(job.worker) then
     place(key('held', job.worker), held_member(job), 0)
+  end
+  if extra(job, 'group') and state ~= 'complete' then
+    place(key('group', extra(job, 'group')), job.id, state == 'failed' and 1 or 0)
   end
   touch(job)
 end

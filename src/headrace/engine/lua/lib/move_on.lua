@@ -2,11 +2,11 @@
 --
 -- uses   emit history move books join
 
-return function(job, run, next_queue, delay)
+return function(job, run, next_queue, delay, parents)
   local event = emit('completed', job, nil, run, nil, { 'next', next_queue, 'delay', delay })
   remember(job, 'completed')
   leave(job)
   book(job.queue, 'moved', 1)
-  join(job, next_queue, event, delay)
+  join(job, next_queue, event, delay, parents)
   return job.state
 end

@@ -1,6 +1,8 @@
 -- over: what follows when a job has come to an end: completed, failed, cancelled or expired. It has
 -- left its state and still has its record.
+--
+-- uses   ends
 
 local function over(job, outcome)
-  return job, outcome
+  end_links(job, outcome)
 end

@@ -1,6 +1,7 @@
 -- put_any: a put in its general form: jobs with options, with given ids, of a new queue, repeated.
 --
 -- uses   jobs make commit
+-- later  circle
 
 -- What a job is given: the options of the call, and its own before them.
 local function given_to(own)
@@ -17,7 +18,25 @@ local function given_to(own)
   return given
 end
 
+-- Ids that this call was to make and did not: who depends on one is not made either.
+local unmade = {}
+
+-- Why a job may not depend on what it is given, nil if it may.
+local function refused_links(job, id, given, parents)
+  for _, parent in ipairs(next(unmade) and parents or {}) do
+    if unmade[parent] then
+      return 'DEPENDENCY_REFUSED unmade'
+    end
+  end
+  return parents and circle(id, given and given.group or job and extra(job, 'group'), parents)
+end
+
 -- later  existing
+
+local function put_new(into, id, data, given)
+  return refused_links(nil, id, given, given and given.depends_on)
+    or make(into, id, data, given, nonce) and 1
+end
 
 return function()
   local ids = {}
@@ -40,8 +59,8 @@ return function()
     elseif job then
       answers[at] = existing(job, into, spare, data, given)
     else
-      make(into, id, data, given, nonce)
-      answers[at] = 1
+      answers[at] = put_new(into, id, data, given)
+      unmade[id] = not known[id] or nil
     end
   end
   return commit(answers)

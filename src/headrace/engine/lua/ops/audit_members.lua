@@ -2,10 +2,17 @@
 --
 -- args   queue state offset:int count:int
 -- uses   keys settings jobs member gates
--- reply  {how many were looked at, {id, what is wrong}, ...}
+-- reply  {how many were looked at, {id of a job with links, ...}, {id, what is wrong}, ...}
 
 local found = redis.call('ZRANGE', key(state, queue), offset, offset + count - 1, 'WITHSCORES')
-local reply = { #found / 2 }
+local linked = {}
+local reply = { #found / 2, linked }
+
+local function is_in_its_group(job)
+  local group = extra(job, 'group')
+  return not group or job.state == 'complete'
+    or tonumber(redis.call('ZSCORE', key('group', group), job.id) or -1) == (state == 'failed' and 1 or 0)
+end
 
 local function stands_in_lane(job, name)
   local limits = settings(queue)
@@ -40,6 +47,8 @@ local function fault(name, score)
     return id, 'waits, but not in its lane'
   elseif state == 'running' and not runs_behind_its_gates(job) then
     return id, 'runs, but its limits do not know of it'
+  elseif not is_in_its_group(job) then
+    return id, 'is not listed in its group as it should be'
   elseif state == 'running' and settings(queue).session then
     local started = redis.call('HGET', key('session', job.worker), 'started')
     if started and tonumber(started) < job.since
@@ -53,8 +62,11 @@ end
 
 for i = 1, #found, 2 do
   local id, problem = fault(found[i], found[i + 1])
+  local job = known[state == 'waiting' and string.sub(found[i], 17) or found[i]]
   if id then
     reply[#reply + 1] = { id, problem }
+  elseif state == 'blocked' or extra(job, 'awaited') then
+    linked[#linked + 1] = job.id
   end
 end
 return reply

@@ -1,13 +1,13 @@
 -- complete: jobs end well, by their token, or by an operator where the token is empty. With a next
--- queue they move on to it in the same step. What is given is empty or packs a result and new data,
--- false where there is none.
+-- queue they move on to it in the same step, to be blocked there by the parents if there are any. What
+-- is given is empty or packs a result and new data, false where there is none.
 --
--- args   next_queue:optional delay:int
+-- args   next_queue:optional delay:int parents:packed
 -- each   id token given
 -- flags  allow-oom
 -- uses   keys now defaults setting fast short_way stats ties
 -- reply  how many if all are complete, else for each its new state or why not
--- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
+-- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE DEPENDENCY_REFUSED
 
 -- later  complete_any trim_kept
 

@@ -7,7 +7,7 @@
 -- uses   keys now defaults setting inline fast short_way
 -- reply  how many if all were made, else for each: 1 made, 2 made under its spare id, 3 moved, 4
 --        replaced, 0 already made, or why not
--- error  JOB_EXISTS
+-- error  JOB_EXISTS DEPENDENCY_REFUSED
 
 -- later  put_any
 

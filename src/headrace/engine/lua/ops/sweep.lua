@@ -4,7 +4,7 @@
 --
 -- each   queue
 -- flags  allow-oom
--- uses   keys now reclaim promote spawn ingress places notices retain tidy settings commit
+-- uses   keys now reclaim promote spawn ingress places notices retain tidy settings ends commit
 -- reply  1 when nothing is left to do, else 0
 
 local QUEUES_PRUNED_AT_MOST = 4
@@ -26,5 +26,5 @@ for queue in each() do
   end
   done = done and not keeps_too_much(queue)
 end
-done = tidy() and done
+done = tidy() and done and not unlocking[1]
 return commit(done and 1 or 0)

@@ -1,0 +1,31 @@
+-- ends: what others wait for has ended. They are seen to by follow_up, before the script ends.
+--
+-- uses   keys jobs places policies
+
+-- What ended and how, and lists of dependents that were begun with. While cascading, what is
+-- cancelled takes its dependents along.
+local ends, unlocking = {}, {}
+local cascading = false
+
+local ENDINGS = { completed = 'completed', failed = 'failed' }
+
+local function leave_group(job, ending)
+  local group = extra(job, 'group')
+  if group then
+    if ending ~= 'failed' then
+      lift(key('group', group), job.id)
+    end
+    ends[#ends + 1] = { group_parent(group), ending }
+  end
+end
+
+local function end_links(job, outcome)
+  local ending = ENDINGS[outcome] or 'gone'
+  if extra(job, 'awaited') then
+    ends[#ends + 1] = { job.id, cascading and ending == 'gone' and 'cascade' or ending }
+    if ending ~= 'failed' then
+      set_extra(job, 'awaited', nil)
+    end
+  end
+  leave_group(job, ending)
+end

@@ -1,0 +1,121 @@
+-- follow_up: those that depend on what has ended are unlocked, or share its end, as their policy says.
+-- A bounded number in a script: the rest stays listed apart and is on the agenda, whatever becomes
+-- of the record of what has ended, or of a new job of that id.
+--
+-- uses   keys now jobs places policies ends unlock cancel_job fail_job
+
+local FOLLOW_AT_MOST = 256
+
+-- What becomes of a dependent, by how the other ended and by its own policy.
+local DEEDS = {
+  completed = { wait = 'satisfy', run = 'satisfy', cancel = 'satisfy', fail = 'satisfy' },
+  failed = { run = 'satisfy', cancel = 'cancel', fail = 'fail' },
+  gone = { wait = 'fail', run = 'satisfy', cancel = 'cancel', fail = 'fail' },
+  cascade = { wait = 'cancel', run = 'cancel', cancel = 'cancel', fail = 'cancel' },
+}
+
+local left = FOLLOW_AT_MOST
+
+local function set_apart(parent, ending, policy)
+  local from = dependents_key(policy, parent)
+  settle_one(from)
+  if redis.call('EXISTS', from) == 1 then
+    local name = ending .. ':' .. policy .. ':' .. parent
+    local to = key('unlocking', name)
+    if redis.call('RENAMENX', from, to) == 0 then
+      redis.call('ZUNIONSTORE', to, 2, to, from, 'AGGREGATE', 'MAX')
+      redis.call('DEL', from)
+    end
+    unlocking[#unlocking + 1] = name
+  end
+end
+
+-- Who wait for a group are unlocked when it has no members left, or none but failed ones.
+local function set_apart_of_group(parent, ending, group)
+  local members = key('group', group)
+  settle_one(members)
+  local all = redis.call('ZCARD', members)
+  local live = redis.call('ZCOUNT', members, 0, 0)
+  for _, policy in ipairs(POLICIES) do
+    if policy == 'run' and live == 0 or ending == 'completed' and all == 0 then
+      set_apart(parent, 'completed', policy)
+    elseif policy ~= 'run' and ending ~= 'completed' and DEEDS[ending][policy] then
+      set_apart(parent, ending, policy)
+    end
+  end
+end
+
+local function set_dependents_apart(parent, ending)
+  local group = group_of(parent)
+  if group then
+    return set_apart_of_group(parent, ending, group)
+  end
+  for _, policy in ipairs(POLICIES) do
+    if DEEDS[ending][policy] then
+      set_apart(parent, ending, policy)
+    end
+  end
+end
+
+local function satisfy(job, parent)
+  redis.call('ZREM', key('depends', job.id), parent)
+  if redis.call('EXISTS', key('depends', job.id)) == 0 then
+    unlock(job)
+  end
+end
+
+local function share_end(job, parent, ending, deed)
+  local group = group_of(parent)
+  local reason = ending == 'cascade' and 'cascade' or 'dependency ' .. ending
+  if deed == 'cancel' then
+    cascading = ending == 'cascade'
+    cancel_job(job, reason)
+    cascading = false
+  else
+    fail_job(job, reason, (group and 'a member of group ' .. group or 'job ' .. parent)
+      .. (ending == 'failed' and ' failed' or ' is gone and never was complete'), reason)
+  end
+end
+
+local function see_to(name)
+  local ending, policy, parent = string.match(name, '^(%l+):(%l+):(.*)$')
+  local where, deed = key('unlocking', name), DEEDS[ending][policy]
+  local found = redis.call('ZRANGE', where, 0, left - 1, 'WITHSCORES')
+  redis.call('ZREMRANGEBYRANK', where, 0, left - 1)
+  local ids = {}
+  for i = 1, #found, 2 do
+    ids[#ids + 1] = found[i]
+  end
+  left = left - #ids
+  read_jobs(ids)
+  for i, id in ipairs(ids) do
+    local job = read_job(id)
+    local linked = job and redis.call('ZSCORE', key('depends', id), parent) == found[2 * i]
+    if linked and deed == 'satisfy' then
+      satisfy(job, parent)
+    elseif linked then
+      share_end(job, parent, ending, deed)
+    end
+  end
+  return redis.call('EXISTS', where) == 0
+end
+
+return function()
+  settle()
+  while ends[1] or unlocking[1] do
+    local ended, names = ends, unlocking
+    ends, unlocking = {}, {}
+    for _, one in ipairs(ended) do
+      set_dependents_apart(one[1], one[2])
+    end
+    for _, name in ipairs(unlocking) do
+      names[#names + 1] = name
+    end
+    unlocking = {}
+    for _, name in ipairs(names) do
+      if left == 0 or not see_to(name) then
+        place(AGENDA, 'unlock:' .. name, now)
+      end
+    end
+  end
+end

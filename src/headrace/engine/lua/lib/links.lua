@@ -1,0 +1,59 @@
+-- links: what a blocked job waits for, and who waits for what. Links exist while the dependent is
+-- blocked. Both sides have the number of the newest event: it tells a link from an earlier one
+-- between the same two.
+--
+-- uses   keys jobs places emit policies ends
+
+-- Whether there is something to wait for, and whether it has failed.
+local function group_is_open(group, policy)
+  local members = key('group', group)
+  settle_one(members)
+  local failed = redis.call('ZCOUNT', members, 1, 1)
+  local all = redis.call('ZCARD', members)
+  return all > (policy == 'run' and failed or 0), failed > 0
+end
+
+local function job_is_open(id, policy)
+  local job = read_job(id)
+  local failed = job and job.state == 'failed'
+  return job and job.state ~= 'complete' and not (failed and policy == 'run'), failed
+end
+
+-- Those of the parents that are not over; what is unknown counts as over.
+local function open_parents(parents, policy)
+  local open = {}
+  read_jobs(parents)
+  for _, parent in ipairs(parents) do
+    local group = group_of(parent)
+    local is_open, failed
+    if group then
+      is_open, failed = group_is_open(group, policy)
+    else
+      is_open, failed = job_is_open(parent, policy)
+    end
+    if is_open then
+      open[#open + 1] = { parent, failed }
+    end
+  end
+  return open
+end
+
+local function link(job, open)
+  if not number then
+    open_log()
+  end
+  local policy = policy_when_failed(job)
+  for _, one in ipairs(open) do
+    local parent, failed = one[1], one[2]
+    place(key('depends', job.id), parent, number)
+    place(dependents_key(policy, parent), job.id, number)
+    local parent_job = not group_of(parent) and read_job(parent)
+    if parent_job then
+      set_extra(parent_job, 'awaited', true)
+      touch(parent_job)
+    end
+    if failed and policy ~= 'wait' then
+      ends[#ends + 1] = { parent, 'failed' }
+    end
+  end
+end

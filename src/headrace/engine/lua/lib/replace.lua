@@ -1,0 +1,45 @@
+-- replace: a job that is still to be done gets new data and options in its place; a delay begins anew
+-- if one is given. What it depends on stays unless it is given anew.
+--
+-- uses   keys now settings make move places notices
+-- later  hold_back
+
+local function policy_of(into)
+  return on_exists ~= '' and on_exists or settings(into).on_exists
+end
+
+local function can_be_replaced(job)
+  return job.state == 'waiting' or job.state == 'scheduled' or job.state == 'blocked'
+end
+
+local function kept_parents(job, given)
+  if given and given.depends_on or job.state ~= 'blocked' then
+    return given and given.depends_on
+  end
+  settle_one(key('depends', job.id))
+  return redis.call('ZRANGE', key('depends', job.id), 0, -1)
+end
+
+local function replace(job, data, given)
+  local delay = given and given.delay
+  local parents, was = kept_parents(job, given), job.state
+  leave(job)
+  apply(job, data, given, nonce)
+  local event = put_event(job, data, { 'from', job.queue, 'was', 'replaced', 'delay', delay or 0 })
+  if delay then
+    job.since = now + delay
+  end
+  if parents and hold_back(job, parents, math.max(0, job.since - now)) then
+    return 4
+  elseif was == 'blocked' then
+    job.seq = event
+    job.since = math.max(now, job.since)
+  end
+  if delay and delay > 0 or not delay and was ~= 'waiting' and job.since > now then
+    enter(job, 'scheduled', job.since)
+  else
+    enter(job, 'waiting', job.priority)
+    wake(job.queue, 1)
+  end
+  return 4
+end

@@ -1,0 +1,82 @@
+"""What is said of jobs that wait for jobs happens once, also when the call is repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace import Client
+from tests.client.repeats.seen import happened, sha
+from tests.colours import got
+from tests.proxy import Way
+
+
+async def test_a_job_is_blocked_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    calm.queue("mail").put("x", id="b")
+    way.lose(sha(calm, "depend"), moment)
+
+    assert await got(hr.depend("b", on=["a"])) == "blocked"
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "put", "blocked"]
+
+
+async def test_a_job_is_unlocked_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    calm.queue("mail").put("x", id="b", depends_on=["a"])
+    way.lose(sha(calm, "undepend"), moment)
+
+    assert await got(hr.undepend("b", "a")) == "waiting"
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "put", "unlocked"]
+
+
+async def test_a_job_is_blocked_in_its_next_queue_once(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").put("x", id="a")
+    calm.queue("mail").put("x", id="b", priority=-1)
+    [lease] = await got(hr.queue("mail").pop("w"))
+    way.lose(sha(calm, "complete"), moment)
+
+    assert await got(lease.complete(next="later", depends_on=["a"])) == "blocked"
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "put", "popped", "completed"]
+
+
+async def test_a_cascade_happens_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("x", id="a")
+    calm.queue("mail").put("x", id="b", depends_on=["a"])
+    way.lose(sha(calm, "cancel"), moment)
+
+    assert await got(hr.cancel("a", cascade=True)) == ["a"]
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "put", "cancelled", "cancelled"]
+
+
+async def test_a_chain_is_put_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    way.lose(sha(calm, "put"), moment)
+
+    ids = await got(hr.chain([("fetch", 1), ("parse", 2), ("store", 3)]))
+
+    assert way.cuts == 1
+    assert [job.state for job in calm.jobs(ids)] == ["waiting", "blocked", "blocked"]
+    assert happened(calm) == ["put"] * 3
+
+
+async def test_a_group_and_what_comes_after_it_are_put_once(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    group = hr.group("g")
+    way.lose(sha(calm, "put"), moment)
+    await got(group.put_many("mail", [1, 2]))
+    way.lose(sha(calm, "put"), moment)
+    last = await got(group.then("mail", 3))
+
+    assert way.cuts == 2
+    assert await got(group.pending()) == 2
+    assert [job.state for job in calm.jobs([last])] == ["blocked"]
+    assert happened(calm) == ["put"] * 3

@@ -1,0 +1,273 @@
+"""What becomes of those that depend on a job that fails or is gone, as their policy says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headrace import Client, HasDependents, Put, Queue
+from headrace.testing import Clock
+from tests.dump import dump
+from tests.engine.links.test_put import states
+from tests.engine.shortcuts import drain, found, pop_one
+from tests.proof import proves
+
+POLICIES = ("wait", "run", "cancel", "fail")
+
+
+def one_for_each_policy(queue: Queue, parent: str) -> None:
+    for policy in POLICIES:
+        queue.put(policy, id=policy, depends_on=[parent], if_dependency_fails=policy)
+
+
+@proves("QL-11")
+def test_a_failed_dependency_concerns_each_as_it_said(hr: Client, queue: Queue) -> None:
+    queue.put(0, id="a")
+    one_for_each_policy(queue, "a")
+
+    pop_one(queue).fail("io", "no route")
+
+    assert states(hr, *POLICIES) == ["blocked", "waiting", "gone", "failed"]
+    failure = found(hr, "fail").failure
+    assert failure is not None
+    assert (failure.type, failure.message) == ("dependency failed", "job a failed")
+    cancelled = [event for event in hr.events() if event.kind == "cancelled"]
+    assert [(event.job_id, event.reason) for event in cancelled] == [
+        ("cancel", "dependency failed")
+    ]
+    assert found(hr, "a").dependents == ["wait"]
+    assert hr.audit().problems == []
+
+
+@proves("QL-11")
+def test_who_waits_is_unlocked_by_a_later_attempt(hr: Client, queue: Queue) -> None:
+    queue.put(0, id="a", retries=0)
+    queue.put(0, id="b", depends_on=["a"])
+    pop_one(queue).fail("io")
+
+    hr.retry("a")
+    assert states(hr, "b") == ["blocked"]
+    pop_one(queue).complete()
+
+    assert states(hr, "b") == ["waiting"]
+
+
+@proves("QL-11")
+def test_an_attempt_that_failed_and_is_tried_again_concerns_nobody(
+    hr: Client, queue: Queue
+) -> None:
+    queue.put(0, id="a")
+    one_for_each_policy(queue, "a")
+
+    pop_one(queue).fail("io", retry_in=0)
+
+    assert states(hr, *POLICIES) == ["blocked"] * 4
+
+
+@proves("QL-11")
+def test_a_dependency_that_had_failed_before_counts_at_once(hr: Client, queue: Queue) -> None:
+    queue.put(0, id="a")
+    hr.fail("a", "io")
+
+    one_for_each_policy(queue, "a")
+
+    assert states(hr, *POLICIES) == ["blocked", "waiting", "gone", "failed"]
+    assert hr.audit().problems == []
+
+
+@proves("QL-11")
+def test_retries_that_are_used_up_are_a_failure(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.put(0, id="a", retries=0)
+    queue.put(0, id="b", depends_on=["a"], if_dependency_fails="fail")
+    queue.pop("w", lease=5)
+    clock.tick(5)
+
+    assert queue.pop("w") == []
+
+    assert states(hr, "a", "b") == ["failed", "failed"]
+
+
+def expire(hr: Client, clock: Clock) -> None:
+    clock.tick(60)
+    hr.sweep()
+
+
+GONE: dict[str, Callable[[Client, Clock], object]] = {
+    "expired": expire,
+    "queue deleted": lambda hr, _clock: hr.queue("other").delete(),
+    "cancelled by its data": lambda hr, _clock: hr.cancel_matching("other", "data"),
+}
+
+
+@proves("QL-11")
+@pytest.mark.parametrize("way", GONE)
+def test_a_dependency_that_is_gone_concerns_each_as_it_said(
+    hr: Client, queue: Queue, clock: Clock, way: str
+) -> None:
+    hr.queue("other").put("data", id="a", start_within=60)
+    one_for_each_policy(queue, "a")
+
+    GONE[way](hr, clock)
+
+    assert states(hr, *POLICIES) == ["failed", "waiting", "gone", "failed"]
+    for name in ("wait", "fail"):
+        failure = found(hr, name).failure
+        assert failure is not None
+        assert (failure.type, failure.message) == (
+            "dependency gone",
+            "job a is gone and never was complete",
+        )
+    assert hr.audit().problems == []
+
+
+@proves("QL-11")
+def test_an_end_goes_on_from_job_to_job(hr: Client, queue: Queue) -> None:
+    queue.put(0, id="a")
+    queue.put(0, id="b", depends_on=["a"], if_dependency_fails="cancel")
+    queue.put(0, id="c", depends_on=["b"], if_dependency_fails="fail")
+    queue.put(0, id="d", depends_on=["c"], if_dependency_fails="run")
+    queue.put(0, id="e", depends_on=["d"])
+
+    pop_one(queue).fail("io")
+
+    assert states(hr, *"bcde") == ["gone", "failed", "waiting", "blocked"]
+
+
+@proves("QL-11")
+def test_a_job_that_failed_with_its_dependency_can_be_tried_without_it(
+    hr: Client, queue: Queue
+) -> None:
+    queue.put(0, id="a")
+    queue.put(0, id="b", depends_on=["a"], if_dependency_fails="fail")
+    pop_one(queue).fail("io")
+
+    assert hr.retry(failure="dependency failed") == ["waiting"]
+
+    assert drain(queue) == ["b"]
+
+
+# cancel
+
+
+@proves("QL-11")
+def test_a_job_on_which_others_depend_is_not_cancelled(hr: Client, queue: Queue) -> None:
+    queue.put_many([Put(0, id="a"), Put(0, id="free")])
+    queue.put(0, id="b", depends_on=["a"])
+    before = dump(hr)
+
+    with pytest.raises(HasDependents, match=r"'a' is what others depend on \('b'\)") as refused:
+        hr.cancel("free", "a")
+
+    assert (refused.value.job_id, refused.value.dependents) == ("a", ["b"])
+    assert dump(hr) == before
+
+
+@proves("QL-11")
+@pytest.mark.parametrize("order", ["abc", "cba", "bca"])
+def test_a_set_that_is_closed_is_cancelled(hr: Client, queue: Queue, order: str) -> None:
+    queue.put(0, id="a")
+    queue.put(0, id="b", depends_on=["a"], if_dependency_fails="fail")
+    queue.put(0, id="c", depends_on=["b", "a"])
+    with pytest.raises(HasDependents):
+        hr.cancel("a", "b")
+
+    assert hr.cancel(*order) == [*order]
+
+    assert states(hr, *"abc") == ["gone"] * 3
+    assert [event.kind for event in hr.events()] == ["put"] * 3 + ["cancelled"] * 3
+    assert hr.audit().problems == []
+
+
+@proves("QL-11")
+def test_a_cascade_cancels_whatever_depends_on_it(hr: Client, queue: Queue) -> None:
+    queue.put_many([Put(0, id="a"), Put(0, id="other")])
+    for policy in POLICIES:
+        queue.put(0, id=policy, depends_on=["a", "other"], if_dependency_fails=policy)
+        queue.put(0, id=f"after {policy}", depends_on=[policy])
+
+    assert hr.cancel("a", cascade=True) == ["a"]
+
+    assert (queue.counts().length, states(hr, "other")) == (1, ["waiting"])
+    assert found(hr, "other").dependents == []
+    reasons = [event.reason for event in hr.events() if event.kind == "cancelled"]
+    assert reasons == ["operator", *["cascade"] * 8]
+    assert hr.audit().problems == []
+
+
+@proves("QL-11")
+def test_a_cascade_that_is_too_large_for_one_step_goes_on(hr: Client, queue: Queue) -> None:
+    queue.put(0, id="a")
+    queue.put_many(range(600), depends_on=["a"])
+
+    hr.cancel("a", cascade=True)
+    assert queue.counts().blocked == 600 - 256
+    hr.sweep()
+
+    assert queue.counts().length == 0
+    assert hr.audit().problems == []
+
+
+# many
+
+
+@proves("QL-11")
+def test_a_thousand_are_unlocked_by_a_sweep_alone(hr: Client, queue: Queue) -> None:
+    queue.put(0, id="a")
+    names = queue.put_many(range(1000), depends_on=["a"])
+    pop_one(queue).complete()
+    assert queue.counts().waiting == 256
+    assert hr.audit().problems == []
+
+    hr.sweep()
+
+    assert queue.counts().waiting == 1000
+    assert [lease.id for lease in queue.pop("w", count=500)] == names[:500]
+    assert not [key for key in dump(hr) if "unlock" in key or "depend" in key]
+
+
+@proves("QL-11")
+def test_a_thousand_are_unlocked_by_ordinary_calls(hr: Client, queue: Queue) -> None:
+    hr.queue("other").put(0, id="a")
+    queue.put_many(range(1000), depends_on=["a"])
+    pop_one(hr.queue("other")).complete()
+    for _ in range(3):
+        hr.queue("other").put(0)
+
+    assert queue.counts().waiting == 1000
+
+
+@proves("QL-11")
+def test_what_is_still_to_be_unlocked_does_not_depend_on_a_new_job_of_that_id(
+    hr: Client, queue: Queue
+) -> None:
+    other = hr.queue("other")
+    other.configure(keep_count=0)
+    other.put(0, id="a")
+    names = queue.put_many(range(300), depends_on=["a"])
+    pop_one(other).complete()
+    late = names[-1]
+    hr.cancel(late)
+    other.put_many([Put("a new one", id="a")])
+    queue.put("a new one", id=late, depends_on=["a"])
+
+    hr.sweep()
+
+    assert (queue.counts().waiting, queue.counts().blocked) == (299, 1)
+    assert found(hr, late).depends_on == ["a"]
+    assert hr.audit().problems == []
+
+
+@proves("QL-11")
+def test_what_ends_twice_before_the_first_time_was_seen_to_is_seen_to_both_times(
+    hr: Client, queue: Queue
+) -> None:
+    queue.put(0, id="a")
+    for _ in range(2):
+        queue.put_many(range(400), depends_on=["a"], if_dependency_fails="run")
+        hr.fail("a", "io")
+        assert hr.retry("a") == ["waiting"]
+    hr.sweep()
+
+    assert (queue.counts().waiting, queue.counts().blocked) == (801, 0)
+    assert hr.audit().problems == []
