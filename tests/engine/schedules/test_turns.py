@@ -1,0 +1,172 @@
+"""Turns: made by whoever comes, a bounded number in a call, in queues of every kind."""
+
+from __future__ import annotations
+
+import time
+from uuid import uuid4
+
+import pytest
+
+import headrace
+from headrace import Client, Queue
+from headrace.client.talk import ask_one, drive
+from headrace.client.talks import popping
+from headrace.engine.call import build
+from headrace.engine.profile import PROFILES
+from headrace.testing import Clock
+from tests.dump import dump
+from tests.engine.hearing import listening, meanwhile, until_listened_to
+from tests.engine.shortcuts import drain, found, ids, serve
+from tests.proof import proves
+
+
+@proves("QL-12")
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_queue_of_any_profile_has_schedules(
+    hr: Client, queue: Queue, clock: Clock, profile: str
+) -> None:
+    queue.configure(profile)
+    hr.session("w1", ttl=None).serve("mail")
+    queue.schedule("tick", "x" * 2000, every=60)
+
+    assert [(lease.id, lease.data) for lease in queue.pop("w1")] == [("tick-1", "x" * 2000)]
+    clock.tick(1)
+    queue.put("between")
+    clock.tick(59)
+    assert "tick-2" in ids(queue.pop("w1", count=5))
+    assert hr.audit().problems == []
+
+
+@proves("QL-12")
+def test_waiting_time_says_how_late_a_job_was_made(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.schedule("tick", "x", every=60, delay=10)
+    clock.tick(25)
+
+    queue.pop("w")
+
+    assert queue.stats().wait.mean == 15.0
+    [popped] = [event for event in hr.events() if event.kind == "popped"]
+    assert popped.wait == 15_000
+
+
+def test_what_comes_too_late_to_be_started_expires(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.schedule("tick", "x", every=60, start_within=20, backlog=1)
+    clock.tick(65)
+
+    assert drain(queue) == ["tick-2"]
+
+    assert [event.kind for event in hr.events()] == ["put", "put", "expired", "popped"]
+    assert hr.audit().problems == []
+
+
+def test_a_paused_queue_goes_on_to_be_filled(queue: Queue, clock: Clock) -> None:
+    queue.schedule("tick", "x", every=60)
+    queue.pause()
+
+    assert queue.pop("w") == []
+    clock.tick(60)
+    assert ids(queue.peek(9)) == ["tick-1", "tick-2"]
+    queue.resume()
+    assert serve(queue) == ["tick-1", "tick-2"]
+
+
+def test_a_call_makes_a_bounded_number_of_jobs(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.schedule("tick", "x", every=1, backlog=None)
+    clock.tick(249)
+    call = build("peek", list, queue="mail", count=1)
+
+    answers = [drive(hr.core.wire, ask_one(hr.core, 0, call))[0] for _ in range(3)]
+
+    assert answers == [0, 0, 1]
+    assert queue.counts().waiting == 250
+    assert hr.audit().problems == []
+
+
+def test_very_many_schedules_are_due_at_once(hr: Client, queue: Queue, url: str) -> None:
+    names = [f"s{number:03}" for number in range(130)]
+    for name in names:
+        queue.schedule(name, "x", every=60)
+        hr.queue("other").schedule(f"other {name}", "x", every=60)
+
+    with listening(hr, url, "queue:other") as workers:
+        hr.sweep()
+
+        assert sum(int(message.split()[1]) for message in workers.messages()) == 130
+    assert serve(queue) == [f"{name}-1" for name in names]
+    assert hr.queue("other").counts().waiting == 130
+
+
+def test_a_schedule_whose_record_is_lost_stops_nothing(hr: Client, queue: Queue) -> None:
+    for name in ("a", "b"):
+        queue.schedule(name, "x", every=60)
+    hr.core.wire.send([(0, ("DEL", hr.core.key(0, "schedule:a")))])
+
+    assert ids(hr.schedules()) == ["b"]
+    assert serve(queue) == ["b-1"]
+
+    lists = [content for key, content in dump(hr).items() if "}:schedules:" in key]
+    assert [len(members) for _, members in lists] == [2, 2]
+
+
+def test_a_refused_pop_makes_nothing(hr: Client, queue: Queue) -> None:
+    queue.configure("task")
+    queue.schedule("tick", "x", every=60)
+    before = dump(hr)
+
+    with pytest.raises(headrace.SessionRequired):
+        queue.pop("w")
+
+    assert dump(hr) == before
+
+
+def test_nothing_changes_when_nothing_is_due(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.schedule("tick", "x", every=60)
+    serve(queue)
+    clock.tick(59.999)
+    before = dump(hr)
+
+    assert (queue.pop("w"), queue.peek(5)) == ([], [])
+    hr.sweep()
+
+    assert dump(hr) == before
+
+
+def test_a_job_that_is_put_again_is_still_of_its_schedule(hr: Client, queue: Queue) -> None:
+    queue.schedule("tick", "x", every=60)
+    queue.pop("w")[0].complete(next="other")
+
+    assert found(hr, "tick-1").schedule == "tick"
+
+
+# waiting
+
+
+@pytest.fixture
+def live(url: str) -> headrace.Client:
+    """A client on a namespace whose clock is the server's."""
+    return headrace.connect(url, namespace=f"live-{uuid4().hex[:12]}")
+
+
+@proves("QL-12")
+def test_a_waiting_pop_wakes_up_for_the_next_turn(live: Client) -> None:
+    with live:
+        queue = live.queue("mail")
+        queue.schedule("tick", "x", every=0.3)
+        started = time.monotonic()
+
+        popped = [ids(queue.pop("w", wait=30)) for _ in range(3)]
+
+        assert popped == [["tick-1"], ["tick-2"], ["tick-3"]]
+        assert 0.5 < time.monotonic() - started < popping.SAFETY_POLL
+
+
+def test_a_waiting_pop_learns_of_a_new_schedule(live: Client) -> None:
+    with live:
+        queue = live.queue("mail")
+        with meanwhile(lambda: ids(queue.pop("w", wait=30))) as popped:
+            until_listened_to(live, "queue:mail")
+            started = time.monotonic()
+            queue.schedule("tick", "x", every=60, delay=0.2)
+
+            assert popped.result(timeout=30) == ["tick-1"]
+            assert time.monotonic() - started < popping.SAFETY_POLL / 2
