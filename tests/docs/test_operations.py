@@ -114,6 +114,12 @@ def live_a_life(hr: Client) -> None:
     assert mail.stats().wait.count > 0
     assert mail.jobs("waiting").total == mail.counts().waiting
     assert next(hr.events(follow=True)).kind == "put"
+    mail.schedule("tick", "x", every=60)
+    mail.schedule("noon", "x", cron="0 12 * * *", zone="Europe/Berlin")
+    assert "tick-1" in [job.id for job in mail.peek(100)]
+    hr.reschedule("noon", every=60)
+    assert len(hr.schedules()) == 2
+    assert hr.unschedule("noon") == ["noon"]
     hr.queue("archive").delete()
     publish(hr)
     by_links(hr)

@@ -1,0 +1,82 @@
+"""Schedules are made, changed and ended once, also when the call is repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace import Client, Schedule
+from headrace.testing import Clock
+from tests.client.repeats.seen import happened, sha
+from tests.colours import got
+from tests.proof import proves
+from tests.proxy import Way
+
+
+def known(calm: Client) -> Schedule:
+    found = calm.schedule("tick")
+    assert found is not None
+    return found
+
+
+@proves("QL-12")
+async def test_a_schedule_is_made_once(
+    hr: Any, calm: Client, way: Way, moment: str, clock: Clock
+) -> None:
+    way.lose(sha(calm, "schedule"), moment, meanwhile=lambda: clock.tick(5))
+
+    made = await got(hr.queue("mail").schedule("tick", "x", every=60, delay=10))
+
+    begun = 5 if moment == "before the request" else 0
+    assert way.cuts == 1
+    assert made == known(calm)
+    assert (made.next - clock.now).total_seconds() == 10 + begun - 5
+
+
+async def test_a_schedule_is_changed_once(
+    hr: Any, calm: Client, way: Way, moment: str, clock: Clock
+) -> None:
+    calm.queue("mail").schedule("tick", "x", every=60)
+    calm.queue("mail").pop("w")
+    clock.tick(10)
+    way.lose(sha(calm, "schedule"), moment)
+
+    changed = await got(hr.reschedule("tick", every=20, priority=3))
+
+    assert way.cuts == 1
+    assert changed == known(calm)
+    assert ((changed.next - clock.now).total_seconds(), changed.made) == (10.0, 1)
+
+
+async def test_a_schedule_is_ended_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").schedule("tick", "x", every=60)
+    way.lose(sha(calm, "unschedule"), moment)
+
+    assert await got(hr.unschedule("tick")) == ["tick"]
+
+    assert way.cuts == 1
+    assert calm.schedules() == []
+
+
+@proves("QL-12")
+async def test_a_turn_is_made_once_by_a_pop_that_is_repeated(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").schedule("tick", "x", every=60)
+    way.lose(sha(calm, "pop"), moment)
+
+    assert [lease.id for lease in await got(hr.queue("mail").pop("w"))] == ["tick-1"]
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "popped"]
+
+
+async def test_a_turn_is_made_once_by_a_sweep_that_is_repeated(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
+    calm.queue("mail").schedule("tick", "x", every=60)
+    way.lose(sha(calm, "sweep"), moment)
+
+    await got(hr.sweep())
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put"]
