@@ -12,6 +12,8 @@ from cronsim import CronSim
 from headrace.engine.moments import moment
 from tests.engine.schedules.times import ms_of
 
+DAY = 86_400_000
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -35,9 +37,18 @@ class Rule:
             if at > until:
                 break
             # Of an hour that comes twice the first has passed when we are in the second.
-            if at > after and at not in found:
+            if at > after:
                 found.append(at)
         return found
+
+    def newest(self, count: int, after: int, until: int) -> list[int]:
+        """So many of the newest times of the expression between two moments, if there are."""
+        span = DAY
+        while len(found := self.between(max(after, until - span), until)) < count:
+            if until - span <= after:
+                break
+            span *= 2
+        return found[-count:]
 
     def next_after(self, after: int) -> int:
         """The first time of the expression after a moment."""
@@ -70,10 +81,11 @@ class Plan:
     def missed(self, now: int) -> list[int]:
         """The turns up to now that are to be made."""
         if self.rule.every:
-            every = list(range(self.next, now + 1, self.rule.every))
-        else:
-            every = self.rule.between(self.after, now)
-        return every if self.backlog is None else every[-self.backlog - 1 :]
+            every = range(self.next, now + 1, self.rule.every)
+            return list(every if self.backlog is None else every[-self.backlog - 1 :])
+        if self.backlog is None:
+            return self.rule.between(self.after, now)
+        return self.rule.newest(self.backlog + 1, self.after, now)
 
 
 @dataclass

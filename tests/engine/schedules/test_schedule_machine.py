@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import ClassVar
 
 import pytest
@@ -17,6 +18,7 @@ from hypothesis.stateful import (
 
 from tests.engine.schedules.model import Rule
 from tests.engine.schedules.pair import PLANS, QUEUES, Pair
+from tests.engine.schedules.times import ms_of
 from tests.engine.schedules.walks import DAY, HOUR, MINUTE
 from tests.proof import proves
 
@@ -37,6 +39,16 @@ BACKLOGS = st.sampled_from([0, 0, 1, 5, None])
 DELAYS = st.sampled_from([None, None, 0, 1, 90 * MINUTE])
 # Some near the days on which clocks are changed.
 STARTS = st.sampled_from(["2026-01-01T00:00", "2026-03-28T22:00", "2026-10-24T23:30"])
+
+
+# So far the offsets of a zone are known from the beginning on.
+KNOWN = ms_of(datetime(2043, 1, 1, tzinfo=UTC))
+
+
+def may_jump(pair: Pair) -> bool:
+    """Whether a jump makes no more jobs than a test can look at."""
+    limited = all(plan.backlog is not None for plan in pair.model.plans.values())
+    return limited and pair.model.now < KNOWN
 
 
 class Schedules(RuleBasedStateMachine):
@@ -106,7 +118,7 @@ class Schedules(RuleBasedStateMachine):
     def set_back(self, ms: int) -> None:
         self.pair.tick(-ms)
 
-    @precondition(lambda self: all(p.backlog is not None for p in self.pair.model.plans.values()))
+    @precondition(lambda self: may_jump(self.pair))
     @rule(ms=st.sampled_from([DAY, 40 * DAY, 800 * DAY]))
     def jump_ahead(self, ms: int) -> None:
         self.pair.tick(ms)
