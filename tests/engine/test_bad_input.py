@@ -76,6 +76,9 @@ NAMES: list[Row] = [
     ("Client.depend", lambda w, bad: w.hr.depend(bad, on=["held"]), bad.NOT_A_NAME),
     ("Client.depend on", lambda w, bad: w.hr.depend("waits", on=[bad]), bad.NOT_A_NAME),
     ("Client.depend list", lambda w, bad: w.hr.depend("waits", on=bad), bad.NOT_A_LIST),
+    ("Client.cancel_matching", lambda w, bad: w.hr.cancel_matching(bad, "x"), bad.NOT_A_NAME),
+    ("Client.matching", lambda w, bad: w.hr.matching(bad, "x"), bad.NOT_A_NAME),
+    ("Client.watch", lambda w, bad: w.hr.watch(bad), bad.NOT_A_NAME),
     ("Client.end_worker", lambda w, bad: w.hr.end_worker(bad), bad.NOT_A_NAME),
     ("Client.fail", lambda w, bad: w.hr.fail(bad, "boom"), bad.NOT_A_NAME),
     ("Client.fail type", lambda w, bad: w.hr.fail("waits", bad), bad.NOT_A_NAME),
@@ -173,6 +176,9 @@ COUNTS: list[Row] = [
 
 OTHERS: list[Row] = [
     ("Client.prioritise", lambda w, bad: w.hr.prioritise("waits", bad), bad.NOT_A_NUMBER),
+    ("Client.cancel_matching data", lambda w, bad: w.hr.cancel_matching("q", bad), bad.NOT_DATA),
+    ("Client.matching data", lambda w, bad: w.hr.matching("q", bad), bad.NOT_DATA),
+    ("Client.watch function", lambda w, bad: w.hr.watch("w", on_taken=bad), [5, "f", [print]]),
     ("Queue.put priority", lambda w, bad: w.queue.put("x", priority=bad), bad.NOT_A_NUMBER),
     ("Queue.put retries", lambda w, bad: w.queue.put("x", retries=bad), bad.NOT_RETRIES),
     ("Queue.put tags", lambda w, bad: w.queue.put("x", tags=bad), bad.NOT_TAGS),

@@ -83,6 +83,19 @@ def test_a_payload_comes_out_as_it_was_pushed(url: str, element: bytes) -> None:
         assert hr.audit().problems == []
 
 
+def test_limits_hold_for_what_was_pushed(hr: Client, queue: Queue) -> None:
+    queue.configure(concurrency=2)
+    push(hr, "mail", "1", "2", "3")
+
+    first, second = queue.pop("w", count=9)
+
+    assert queue.pop("w") == []
+    first.complete()
+    assert [lease.data for lease in queue.pop("w", count=9)] == [3]
+    assert second.data == 2
+    assert hr.audit().problems == []
+
+
 def test_a_long_list_is_taken_in_a_part_at_a_time(hr: Client, queue: Queue) -> None:
     push(hr, "mail", *(f"{number}" for number in range(600)))
 

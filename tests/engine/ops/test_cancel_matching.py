@@ -99,6 +99,18 @@ def test_one_of_several_can_be_cancelled_by_its_id(hr: Client, queue: Queue) -> 
     assert hr.matching("mail", "same") == {second: "waiting"}
 
 
+def test_jobs_that_a_limit_holds_up_are_cancelled_too(hr: Client, queue: Queue) -> None:
+    queue.configure(key_concurrency=1)
+    mine = queue.put_many(["same"] * 3, key="acme") + queue.put_many(["same"] * 2, key="other")
+    kept = queue.put("call bob", key="acme")
+    assert len(queue.pop("w", count=9)) == 2
+
+    assert sorted(hr.cancel_matching("mail", "same")) == sorted(mine)
+
+    assert ids(queue.pop("w", count=9)) == [kept]
+    assert hr.audit().problems == []
+
+
 def test_jobs_that_are_set_aside_or_over_stay(hr: Client, queue: Queue) -> None:
     queue.put_many(["same", "same"])
     complete, failed = queue.pop("w", count=2)
