@@ -111,6 +111,25 @@ def test_jobs_that_a_limit_holds_up_are_cancelled_too(hr: Client, queue: Queue) 
     assert hr.audit().problems == []
 
 
+@pytest.mark.parametrize(
+    ("policy", "state"),
+    [("wait", "failed"), ("run", "waiting"), ("cancel", "gone"), ("fail", "failed")],
+)
+def test_jobs_that_wait_for_each_other_are_cancelled_together(
+    hr: Client, queue: Queue, policy: str, state: str
+) -> None:
+    queue.put("same", id="first")
+    for job_id, data, on in (("next", "same", "first"), ("last", "other", "next")):
+        queue.put(data, id=job_id, depends_on=[on], if_dependency_fails=policy)
+    assert hr.matching("mail", "same") == {"next": "blocked", "first": "waiting"}
+
+    assert hr.cancel_matching("mail", "same") == ["next", "first"]
+
+    last = hr.job("last")
+    assert (last.state if last else "gone") == state
+    assert hr.audit().problems == []
+
+
 def test_jobs_that_are_set_aside_or_over_stay(hr: Client, queue: Queue) -> None:
     queue.put_many(["same", "same"])
     complete, failed = queue.pop("w", count=2)
