@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace import Client
+from headrace import Client, Put
 from headrace.engine.script import operations
 from headrace.engine.states import STATES
 from headrace.testing import Clock
@@ -35,6 +35,11 @@ TESTED_IN = {
     "pending": "links/test_groups.py",
     "progress": "ops/test_log.py",
     "queue_settings": "ops/test_configure.py",
+    "throttle": "limits/test_throttles.py",
+    "throttle_delete": "limits/test_throttles.py",
+    "throttle_set": "limits/test_throttles.py",
+    "throttles": "limits/test_throttles.py",
+    "why": "limits/test_throttles.py",
 }
 
 SLOW = {"KEYS", "SCAN", "HSCAN", "SSCAN", "ZSCAN", "FLUSHALL", "FLUSHDB", "RANDOMKEY", "SORT"}
@@ -120,6 +125,11 @@ def live(hr: Client, clock: Clock) -> None:
     noted.progress(0.5, "half")
     hr.core.wire.send([(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "pushed"))])
     hr.feed("news").publish("x")
+    hr.set_throttle("api", concurrency=1)
+    slow = hr.queue("slow")
+    slow.configure(key_concurrency=1, key_rate="1/s")
+    slow.put_many([Put(1, key="a", throttles=["api"]), Put(2, key="b", throttles=["api"]), 3, 4])
+    slow.pop("bob", count=3)
     hands.put_many([0] * 300, depends_on=["running"])
     hr.finish("running")
 

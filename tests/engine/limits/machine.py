@@ -16,12 +16,17 @@ from tests.engine.twin import LONG_WAY, opened
 QUEUES = ("one", "two")
 RATES = {None: None, "1/s": (1, 1000), "3/2s": (3, 2000), "0/s": (0, 1000)}
 
+KEYS = ("", "a", "b", "c")
+THROTTLES = ((), (), ("x",), ("y",), ("x", "y"))
+CONCURRENCIES = (None, 0, 1, 2, 3)
+PRIORITIES = (0, 0, 0, -1, 5)
+
 queues = st.sampled_from(QUEUES)
-keys = st.sampled_from(["", "a", "b", "c"])
-throttles = st.sampled_from([(), (), ("x",), ("y",), ("x", "y")])
-concurrencies = st.sampled_from([None, 0, 1, 2, 3])
+keys = st.sampled_from(KEYS)
+throttles = st.sampled_from(THROTTLES)
+concurrencies = st.sampled_from(CONCURRENCIES)
 rates = st.sampled_from(list(RATES))
-priorities = st.sampled_from([0, 0, 0, -1, 5])
+priorities = st.sampled_from(PRIORITIES)
 which = st.integers(0, 9)
 
 

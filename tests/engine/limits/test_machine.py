@@ -6,16 +6,19 @@ HEADRACE_LONG=1 tries twenty times as much.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from headrace.errors import HeadraceError
 from tests import servers
 from tests.engine.faults import Fault
-from tests.engine.limits.machine import Machine
+from tests.engine.limits.machine import CONCURRENCIES, KEYS, PRIORITIES, QUEUES, THROTTLES, Machine
+from tests.engine.limits.model import LEASE
 
 EFFORT = 20 if os.environ.get("HEADRACE_LONG") else 1
 SETTINGS = settings(
@@ -26,7 +29,38 @@ SETTINGS = settings(
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
-FIRST_FAILURE = settings(SETTINGS, max_examples=60, derandomize=True, phases=[Phase.generate])
+
+STEPS = 120
+WALKS = 40
+NUMBERS = range(10)
+WEIGHTED: list[tuple[str, dict[str, Sequence[Any]]]] = [
+    *[
+        (
+            "put",
+            {
+                "queue": QUEUES,
+                "key": KEYS,
+                "names": THROTTLES,
+                "priority": PRIORITIES,
+                "count": (1, 2, 4),
+            },
+        )
+    ]
+    * 6,
+    ("put_plainly", {"queue": QUEUES, "count": (1, 3)}),
+    *[("pop", {"queue": QUEUES, "count": (1, 2, 5, 100)})] * 6,
+    *[("complete", {"number": NUMBERS})] * 3,
+    ("heartbeat", {"number": NUMBERS}),
+    ("release", {"number": NUMBERS, "position": ("front", "back")}),
+    ("cancel", {"number": NUMBERS}),
+    ("requeue", {"number": NUMBERS, "queue": QUEUES}),
+    ("prioritise", {"number": NUMBERS, "priority": PRIORITIES}),
+    *[("tick", {"ms": (1, 333, 1000, LEASE)})] * 2,
+    ("limit_queue", {"queue": QUEUES, "concurrency": (None, 1, 3), "rate": (None, None, "3/2s")}),
+    ("limit_keys", {"queue": QUEUES, "concurrency": CONCURRENCIES, "rate": (None, "1/s")}),
+    *[("throttle", {"name": "xy", "concurrency": CONCURRENCIES, "rate": (None, None, "1/s")})] * 2,
+    ("end_throttle", {"name": "xy"}),
+]
 
 FAULTS = [
     Fault("a key has no concurrency", "lib/gates", "limits.key_concurrency", "false"),
@@ -46,7 +80,7 @@ FAULTS = [
     ),
     Fault("a rate is not used", "lib/lanes", "use_rate(gate, rate)", "rate_place(gate)"),
     Fault("a queue's rate is not used", "lib/grant", "if limits.rate then", "if false then"),
-    Fault("a queue lets one more run", "lib/room", "if free <= 0 then", "if free < 0 then"),
+    Fault("a queue lets one more run", "lib/room", "local free = share", "local free = 1 + share"),
     Fault("a freed gate is not looked at", "lib/lanes", "freed[gate] = true", ""),
     Fault(
         "one lane is let go, the next never",
@@ -103,18 +137,24 @@ def private_url() -> Iterator[str]:
         yield url
 
 
-def run(url: str, run_settings: settings, fault: dict[str, str] | None = None) -> None:
-    class Here(Machine):
-        def __init__(self) -> None:
-            super().__init__(url, fault)
-
-    run_state_machine_as_test(Here, settings=run_settings)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900 * EFFORT)
 def test_limits_hold_at_every_step(private_url: str) -> None:
-    run(private_url, SETTINGS)
+    class Here(Machine):
+        def __init__(self) -> None:
+            super().__init__(private_url)
+
+    run_state_machine_as_test(Here, settings=SETTINGS)
+
+
+def wander(machine: Machine, seed: int) -> None:
+    """A walk through the machine that is the same for a seed, and quick."""
+    chance = Random(seed)
+    machine.open(swaps={}, fair=seed % 2 == 1, lanes=seed % 4 == 2)
+    for _ in range(STEPS):
+        name, arguments = chance.choice(WEIGHTED)
+        getattr(machine, name)(**{key: chance.choice(of) for key, of in arguments.items()})
+    machine.teardown()
 
 
 @pytest.mark.slow
@@ -122,4 +162,14 @@ def test_limits_hold_at_every_step(private_url: str) -> None:
 def test_a_planted_fault_is_caught(private_url: str, fault: Fault) -> None:
     swaps = fault.swaps()
     with pytest.raises((AssertionError, HeadraceError)):
-        run(private_url, FIRST_FAILURE, swaps)
+        wander_on(private_url, swaps)
+
+
+def wander_on(url: str, swaps: dict[str, str]) -> None:
+    for seed in range(WALKS):
+        wander(Machine(url, swaps), seed)
+
+
+def test_without_a_fault_there_is_no_complaint(private_url: str) -> None:
+    for seed in range(4):
+        wander(Machine(private_url), seed)

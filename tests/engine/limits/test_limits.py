@@ -1,0 +1,194 @@
+"""Limits of queues and keys: how many run, how many start, and who comes next."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace import Client, InvalidArgument, Put, Queue
+from headrace.testing import Clock
+from tests.proof import proves
+
+
+def data(queue: Queue, count: int = 100, worker: str = "ada") -> list[object]:
+    return [lease.data for lease in queue.pop(worker, count=count)]
+
+
+# a queue
+
+
+@proves("QL-20")
+def test_no_more_run_than_the_queue_allows(queue: Queue) -> None:
+    queue.configure(concurrency=2)
+    queue.put_many([1, 2, 3])
+
+    one, _ = queue.pop("ada", count=5)
+    assert queue.pop("bob") == []
+    one.complete()
+    assert data(queue) == [3]
+
+
+@proves("QL-20")
+def test_a_lower_limit_stops_nobody_who_runs(queue: Queue) -> None:
+    queue.put_many([1, 2, 3, 4])
+    leases = queue.pop("ada", count=3)
+    queue.configure(concurrency=1)
+
+    assert [lease.heartbeat() is not None for lease in leases] == [True] * 3
+    leases[0].complete()
+    leases[1].complete()
+    assert data(queue) == []
+    leases[2].complete()
+    assert data(queue) == [4]
+
+
+@proves("QL-20")
+def test_a_lease_that_ran_out_does_not_count(queue: Queue, clock: Clock) -> None:
+    queue.configure(concurrency=1, lease=10)
+    queue.put_many([1, 2])
+    queue.pop("ada")
+    clock.tick(10)
+
+    [again] = queue.pop("bob", count=5)
+    assert (again.data, again.attempt) == (1, 2)
+
+
+def test_a_rate_lets_so_many_start_in_a_time(queue: Queue, clock: Clock) -> None:
+    queue.configure(rate="3/m", lease=None)
+    queue.put_many(range(10))
+
+    assert data(queue) == [0, 1, 2]
+    clock.tick(19.999)
+    assert data(queue) == []
+    clock.tick(0.001)
+    assert data(queue) == [3]
+    clock.tick(600)
+    assert data(queue) == [4, 5, 6]
+
+
+def test_a_rate_of_nothing_lets_nothing_start(queue: Queue, clock: Clock) -> None:
+    queue.configure(rate="0/s")
+    queue.put(1)
+    clock.tick(10**6)
+    assert data(queue) == []
+    queue.configure(rate=None)
+    assert data(queue) == [1]
+
+
+@pytest.mark.parametrize("rate", ["3/m", "1000000/s", "1/366d", "7/3s", "250/150ms"])
+def test_a_rate_is_shown_as_it_was_given(queue: Queue, rate: str) -> None:
+    queue.configure(rate=rate)
+    assert queue.settings()["rate"] == rate
+
+
+@pytest.mark.parametrize(
+    "rate", ["", "3", "3/", "x/s", "3/0s", "3/400d", "-1/s", "1.5/s", 3, b"3/s"]
+)
+def test_a_rate_that_is_none_is_refused(queue: Queue, rate: str) -> None:
+    with pytest.raises(InvalidArgument, match=r"10/s|366 days"):
+        queue.configure(rate=rate)
+
+
+@pytest.mark.parametrize("name", ["concurrency", "rate", "key_concurrency", "key_rate", "fair"])
+def test_limits_are_of_a_queue_not_of_the_namespace(hr: Client, name: str) -> None:
+    with pytest.raises(InvalidArgument, match=r"queue\.configure"):
+        hr.config.set(name, 1)
+    assert name not in hr.config.get()
+
+
+# keys
+
+
+def test_no_more_run_of_a_key_than_are_allowed_to(queue: Queue) -> None:
+    queue.configure(key_concurrency=1)
+    queue.put_many([Put(f"{key}{n}", key=key) for n in range(2) for key in "ab"])
+    queue.put("free")
+
+    first, *_ = leases = queue.pop("ada", count=10)
+    assert [lease.data for lease in leases] == ["a0", "b0", "free"]
+    first.complete()
+    assert data(queue) == ["a1"]
+
+
+def test_a_key_has_its_own_rate(queue: Queue, clock: Clock) -> None:
+    queue.configure(key_rate="1/s")
+    queue.put_many([Put(f"{key}{n}", key=key) for n in range(3) for key in "ab"])
+
+    assert data(queue) == ["a0", "b0"]
+    clock.tick(0.5)
+    assert data(queue) == []
+    clock.tick(0.5)
+    assert data(queue) == ["a1", "b1"]
+
+
+def test_one_key_with_very_many_does_not_delay_the_others(queue: Queue) -> None:
+    queue.configure(fair=True)
+    queue.put_many([Put(("big", n), key="big") for n in range(3000)])
+    queue.put_many([Put((key, n), key=str(key)) for key in range(99) for n in range(10)])
+
+    served = [lease.data for _ in range(4) for lease in queue.pop("ada", count=500)]
+    others = [item for item in served if item[0] != "big"]
+    assert len(others) == 990
+    assert max(served.index([key, 9]) for key in range(99)) < 1100
+
+
+def test_fair_turns_come_after_priority(queue: Queue) -> None:
+    queue.configure(fair=True)
+    queue.put_many([Put(f"a{n}", key="a", priority=-1) for n in range(3)])
+    queue.put_many([Put(f"b{n}", key="b") for n in range(2)])
+
+    assert data(queue) == ["a0", "a1", "a2", "b0", "b1"]
+
+
+def test_what_waited_before_there_were_limits_keeps_its_order(queue: Queue) -> None:
+    queue.put_many(range(1200))
+    queue.put_many([Put(("a", n), key="a") for n in range(5)])
+    queue.put("last")
+    queue.configure(key_concurrency=2)
+
+    served = [item for _ in range(3) for item in data(queue, 500)]
+    assert served == [*range(1200), ["a", 0], ["a", 1], "last"]
+
+
+@pytest.mark.parametrize(
+    "way", ["complete", "fail", "retry", "release", "cancel", "timeout", "late"]
+)
+def test_every_way_out_frees_a_slot(hr: Client, queue: Queue, clock: Clock, way: str) -> None:
+    queue.configure(key_concurrency=1, lease=30)
+    first = queue.put(1, key="a")
+    queue.put(2, key="a")
+    [lease] = queue.pop("ada")
+    assert queue.pop("bob") == []
+    {
+        "complete": lease.complete,
+        "fail": lambda: lease.fail("bug"),
+        "retry": lambda: lease.fail("bug", retry_in=60),
+        "release": lambda: lease.release(delay=60),
+        "cancel": lambda: hr.cancel(first),
+        "timeout": lambda: hr.timeout(first),
+        "late": lambda: clock.tick(30),
+    }[way]()
+
+    [after] = queue.pop("bob", count=5)
+    assert after.data == (1 if way in ("timeout", "late") else 2)
+
+
+def test_a_waiting_worker_is_woken_by_the_slot_that_becomes_free(hr: Client, queue: Queue) -> None:
+    queue.configure(key_concurrency=1)
+    queue.put_many([Put(n, key="a") for n in range(2)])
+    [lease] = queue.pop("ada")
+    assert queue.pop("bob") == []
+    ear = hr.core.wire.listen([hr.core.channel(0, "queue", queue.name)])
+
+    lease.complete()
+    assert [message for _, message in ear.hear(5)] == [b"work 1"]
+    ear.disconnect()
+
+
+def test_peek_shows_what_pop_would_hand_out(queue: Queue) -> None:
+    queue.configure(key_concurrency=2, fair=True)
+    queue.put_many([Put(f"{key}{n}", key=key) for key in "ab" for n in range(4)])
+    queue.put_many(["x", "y"], priority=1)
+
+    seen = [job.data for job in queue.peek(10)]
+    assert seen == ["a0", "b0", "a1", "b1", "x", "y"]
+    assert data(queue) == seen

@@ -1,0 +1,153 @@
+"""Throttles: limits by name, shared by queues."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace import Client, InvalidArgument, JobNotFound, Lease, Queue, Throttle
+from headrace.testing import Clock
+from tests.dump import dump
+from tests.proof import proves
+
+
+@proves("QL-21")
+def test_queues_share_a_throttle(hr: Client) -> None:
+    hr.set_throttle("api", concurrency=1)
+    one, two = hr.queue("one"), hr.queue("two")
+    one.put("first", throttles=["api"])
+    two.put("second", throttles=["api"])
+    two.put("free")
+
+    [lease] = one.pop("ada")
+    assert [other.data for other in two.pop("bob", count=5)] == ["free"]
+    lease.complete()
+    assert [other.data for other in two.pop("bob", count=5)] == ["second"]
+
+
+@proves("QL-21")
+def test_a_job_keeps_all_its_throttles_and_its_queues_limit(hr: Client, queue: Queue) -> None:
+    hr.set_throttle("a", concurrency=1)
+    hr.set_throttle("b", concurrency=2)
+    queue.configure(concurrency=3)
+    queue.put_many([1, 2], throttles=["a", "b"])
+    queue.put_many([3, 4], throttles=["b"])
+    queue.put_many([5, 6])
+
+    assert [lease.data for lease in queue.pop("ada", count=10)] == [1, 3, 5]
+
+
+@proves("QL-21")
+def test_a_new_maximum_holds_at_once(hr: Client, queue: Queue) -> None:
+    hr.set_throttle("api", concurrency=1)
+    queue.put_many(range(4), throttles=["api"])
+    assert len(queue.pop("ada", count=9)) == 1
+    hr.set_throttle("api", concurrency=3)
+    assert len(queue.pop("ada", count=9)) == 2
+    hr.set_throttle("api", concurrency=1)
+    assert queue.pop("ada", count=9) == []
+
+
+@proves("QL-21")
+def test_a_throttle_may_end_by_itself(hr: Client, queue: Queue, clock: Clock) -> None:
+    hr.set_throttle("api", concurrency=0, ttl=60)
+    queue.put(1, throttles=["api"])
+    assert queue.pop("ada") == []
+    assert hr.throttle("api").expires_in == 60
+    clock.tick(60)
+
+    hr.sweep()
+    assert [lease.data for lease in queue.pop("ada")] == [1]
+    assert hr.throttles() == []
+
+
+@proves("QL-21")
+def test_who_runs_and_who_is_held_up_is_listed(hr: Client, queue: Queue) -> None:
+    hr.set_throttle("api", concurrency=2, rate="100/m")
+    ids = queue.put_many(range(3), throttles=["api"])
+    queue.pop("ada", count=3)
+
+    assert hr.throttle("api") == Throttle(
+        name="api",
+        concurrency=2,
+        rate="100/m",
+        expires_in=None,
+        running=2,
+        holders=ids[:2],
+        held_up=["mail"],
+    )
+    assert hr.throttles() == ["api"]
+
+
+def test_a_throttle_that_nobody_set_lets_everything_through(hr: Client, queue: Queue) -> None:
+    queue.put_many(range(3), throttles=["free"])
+    assert len(queue.pop("ada", count=5)) == 3
+    assert hr.throttle("free").concurrency is None
+    assert hr.delete_throttle("free") is False
+
+
+def test_a_deleted_throttle_lets_everything_through(hr: Client, queue: Queue) -> None:
+    hr.set_throttle("api", rate="1/d")
+    queue.put_many(range(3), throttles=["api"])
+    assert len(queue.pop("ada", count=5)) == 1
+    assert hr.delete_throttle("api") is True
+    assert len(queue.pop("ada", count=5)) == 2
+
+
+@pytest.mark.parametrize("concurrency", ["1", 1.5, -1, True])
+def test_a_maximum_that_is_none_is_refused(hr: Client, concurrency: int) -> None:
+    before = dump(hr)
+    with pytest.raises(InvalidArgument, match="concurrency"):
+        hr.set_throttle("api", concurrency=concurrency)
+    assert dump(hr) == before
+
+
+@pytest.mark.parametrize("throttles", ["api", [""], [5], [f"t{n}" for n in range(9)]])
+def test_throttles_of_a_job_are_a_few_names(queue: Queue, throttles: list[str]) -> None:
+    with pytest.raises(InvalidArgument, match="throttle"):
+        queue.put(1, throttles=throttles)
+
+
+# why a job waits
+
+
+def test_a_job_behind_a_full_key_is_explained(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.configure(key_concurrency=3)
+    for lease in pop_after_put(queue, 3):
+        clock.tick(8)
+        lease.complete()
+    ids = queue.put_many(range(5), key="acme")
+    queue.pop("ada", count=3)
+    clock.tick(4)
+
+    assert hr.why_waiting(ids[3]) == "key acme: 3 of 3 running, next slot in about 12 s"
+    assert hr.why_waiting(ids[4]).endswith("about 12 s; 1 job is before it")
+    assert hr.why_waiting(ids[0]) == "it does not wait: it runs with ada"
+
+
+def pop_after_put(queue: Queue, count: int) -> list[Lease]:
+    queue.put_many(range(count), key="acme")
+    return queue.pop("ada", count=count)
+
+
+def test_every_reason_has_its_words(hr: Client, queue: Queue) -> None:
+    hr.set_throttle("api", rate="1/m")
+    queue.configure(concurrency=2, rate="100/h")
+    first, second, third = queue.put_many(range(3), throttles=["api"])
+    [lease] = queue.pop("ada", count=3)
+    assert hr.why_waiting(second) == "throttle api: 1/m used up, next start in 60 s"
+    queue.configure(concurrency=1)
+    queue.pause()
+    assert hr.why_waiting(third) == (
+        "queue mail is paused; queue mail: 1 of 1 running, next slot in about 60 s; "
+        "throttle api: 1/m used up, next start in 60 s; 1 job is before it"
+    )
+    lease.complete()
+    assert hr.why_waiting(first) == "it does not wait: it is complete"
+    later = queue.put(1, delay=5)
+    assert hr.why_waiting(later).startswith("scheduled: due at 2026-01-01 00:00:05")
+    queue.resume()
+    queue.configure(concurrency=None)
+    plain = queue.put(1)
+    assert hr.why_waiting(plain) == "nothing holds it up: the next pop of mail gets it"
+    with pytest.raises(JobNotFound):
+        hr.why_waiting("unknown")
