@@ -129,7 +129,7 @@ def live(hr: Client, clock: Clock) -> None:
     slow = hr.queue("slow")
     slow.configure(key_concurrency=1, key_rate="1/s")
     slow.put_many([Put(1, key="a", throttles=["api"]), Put(2, key="b", throttles=["api"]), 3, 4])
-    slow.pop("bob", count=3)
+    slow.pop("bob", count=2)
     hands.put_many([0] * 300, depends_on=["running"])
     hr.finish("running")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from headrace import Client, InvalidArgument, Put, Queue
@@ -158,7 +160,7 @@ def test_every_way_out_frees_a_slot(hr: Client, queue: Queue, clock: Clock, way:
     queue.put(2, key="a")
     [lease] = queue.pop("ada")
     assert queue.pop("bob") == []
-    {
+    ways: dict[str, Callable[[], object]] = {
         "complete": lease.complete,
         "fail": lambda: lease.fail("bug"),
         "retry": lambda: lease.fail("bug", retry_in=60),
@@ -166,7 +168,8 @@ def test_every_way_out_frees_a_slot(hr: Client, queue: Queue, clock: Clock, way:
         "cancel": lambda: hr.cancel(first),
         "timeout": lambda: hr.timeout(first),
         "late": lambda: clock.tick(30),
-    }[way]()
+    }
+    ways[way]()
 
     [after] = queue.pop("bob", count=5)
     assert after.data == (1 if way in ("timeout", "late") else 2)

@@ -33,34 +33,34 @@ SETTINGS = settings(
 STEPS = 120
 WALKS = 40
 NUMBERS = range(10)
-WEIGHTED: list[tuple[str, dict[str, Sequence[Any]]]] = [
-    *[
-        (
-            "put",
-            {
-                "queue": QUEUES,
-                "key": KEYS,
-                "names": THROTTLES,
-                "priority": PRIORITIES,
-                "count": (1, 2, 4),
-            },
-        )
-    ]
-    * 6,
-    ("put_plainly", {"queue": QUEUES, "count": (1, 3)}),
-    *[("pop", {"queue": QUEUES, "count": (1, 2, 5, 100)})] * 6,
-    *[("complete", {"number": NUMBERS})] * 3,
-    ("heartbeat", {"number": NUMBERS}),
-    ("release", {"number": NUMBERS, "position": ("front", "back")}),
-    ("cancel", {"number": NUMBERS}),
-    ("requeue", {"number": NUMBERS, "queue": QUEUES}),
-    ("prioritise", {"number": NUMBERS, "priority": PRIORITIES}),
-    *[("tick", {"ms": (1, 333, 1000, LEASE)})] * 2,
-    ("limit_queue", {"queue": QUEUES, "concurrency": (None, 1, 3), "rate": (None, None, "3/2s")}),
-    ("limit_keys", {"queue": QUEUES, "concurrency": CONCURRENCIES, "rate": (None, "1/s")}),
-    *[("throttle", {"name": "xy", "concurrency": CONCURRENCIES, "rate": (None, None, "1/s")})] * 2,
-    ("end_throttle", {"name": "xy"}),
+Step = tuple[int, str, dict[str, Sequence[Any]]]
+STEPS_BY_WEIGHT: list[Step] = [
+    (
+        6,
+        "put",
+        {
+            "queue": QUEUES,
+            "key": KEYS,
+            "names": THROTTLES,
+            "priority": PRIORITIES,
+            "count": (1, 2, 4),
+        },
+    ),
+    (1, "put_plainly", {"queue": QUEUES, "count": (1, 3)}),
+    (6, "pop", {"queue": QUEUES, "count": (1, 2, 5, 100)}),
+    (3, "complete", {"number": NUMBERS}),
+    (1, "heartbeat", {"number": NUMBERS}),
+    (1, "release", {"number": NUMBERS, "position": ("front", "back")}),
+    (1, "cancel", {"number": NUMBERS}),
+    (1, "requeue", {"number": NUMBERS, "queue": QUEUES}),
+    (1, "prioritise", {"number": NUMBERS, "priority": PRIORITIES}),
+    (2, "tick", {"ms": (1, 333, 1000, LEASE)}),
+    (1, "limit_queue", {"queue": QUEUES, "concurrency": (None, 1, 3), "rate": (None, "3/2s")}),
+    (1, "limit_keys", {"queue": QUEUES, "concurrency": CONCURRENCIES, "rate": (None, "1/s")}),
+    (2, "throttle", {"name": "xy", "concurrency": CONCURRENCIES, "rate": (None, None, "1/s")}),
+    (1, "end_throttle", {"name": "xy"}),
 ]
+WEIGHTS = [weight for weight, _, _ in STEPS_BY_WEIGHT]
 
 FAULTS = [
     Fault("a key has no concurrency", "lib/gates", "limits.key_concurrency", "false"),
@@ -152,7 +152,7 @@ def wander(machine: Machine, seed: int) -> None:
     chance = Random(seed)
     machine.open(swaps={}, fair=seed % 2 == 1, lanes=seed % 4 == 2)
     for _ in range(STEPS):
-        name, arguments = chance.choice(WEIGHTED)
+        [(_, name, arguments)] = chance.choices(STEPS_BY_WEIGHT, WEIGHTS)
         getattr(machine, name)(**{key: chance.choice(of) for key, of in arguments.items()})
     machine.teardown()
 
