@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo docs requirements bench-engine bench-feeds lock clean
+.PHONY: help setup check test demo docs requirements bench-engine bench-feeds bench-limits lock clean
 .DELETE_ON_ERROR:
 
 help:  ## Show this list
@@ -50,6 +50,9 @@ requirements: setup  ## Which requirement is proved by which test
 
 bench-engine: setup  ## Measure the engine on this machine
 	@$(BIN)/python -m benchmarks.engine
+
+bench-limits: setup  ## Measure what limits cost a pop
+	@$(BIN)/python -m benchmarks.limits
 
 bench-feeds: setup  ## Measure how soon what is published is heard
 	@$(BIN)/python -m benchmarks.feeds

@@ -145,8 +145,12 @@ def test_every_reason_has_its_words(hr: Client, queue: Queue) -> None:
     assert hr.why_waiting(first) == "it does not wait: it is complete"
     later = queue.put(1, delay=5)
     assert hr.why_waiting(later).startswith("scheduled: due at 2026-01-01 00:00:05")
+    parent = queue.put(1, id="parent")
+    blocked = queue.put(2, depends_on=[parent])
+    assert hr.why_waiting(blocked) == "blocked: job parent not complete yet"
     queue.resume()
     queue.configure(concurrency=None)
+    queue.pop("ada", count=5)
     plain = queue.put(1)
     assert hr.why_waiting(plain) == "nothing holds it up: the next pop of mail gets it"
     with pytest.raises(JobNotFound):

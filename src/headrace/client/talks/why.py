@@ -33,6 +33,7 @@ def _in_words(
     worker: bytes,
     before: int,
     closed: list[Any],
+    dependencies: list[bytes],
 ) -> str:
     name = queue.decode()
     if state == b"waiting":
@@ -43,9 +44,15 @@ def _in_words(
         return "; ".join(reasons) or f"nothing holds it up: the next pop of {name} gets it"
     if state == b"scheduled":
         return f"scheduled: due at {moment_or_none(score)}"
+    if state == b"blocked":
+        return f"blocked: {', '.join(sorted(map(_dependency, dependencies)))} not complete yet"
     if state == b"running":
         return f"it does not wait: it runs with {worker.decode()}"
     return f"it does not wait: it is {state.decode()}"
+
+
+def _dependency(name: bytes) -> str:
+    return f"group {name[1:].decode()}" if name[:1] == b"\0" else f"job {name.decode()}"
 
 
 def _jobs(count: int) -> str:

@@ -3,8 +3,10 @@
 --
 -- args   id
 -- uses   keys now settings jobs member places gates room share expected
--- reply  {state, queue, paused, moment or '', worker, how many wait before it, {gate, ...}}
+-- reply  {state, queue, paused, moment or '', worker, how many wait before it, {gate, ...}, {dependency, ...}}
 -- error  NOT_FOUND
+
+local DEPENDENCIES_SHOWN = 10
 
 local job = read_job(id)
 if not job then
@@ -45,4 +47,5 @@ end
 return {
   state, queue, limits.paused, redis.call('ZSCORE', key(state, queue), member(job)) or '', job.worker,
   state == 'waiting' and before() or 0, closed,
+  redis.call('ZRANGE', key('depends', id), 0, DEPENDENCIES_SHOWN - 1),
 }
