@@ -57,8 +57,8 @@ TIME = [
     Fault(
         "the end of sessions is not foreseen",
         "lib/due_in",
-        ", SESSIONS, key('gated', queue) }",
-        " }",
+        ", SESSIONS, key('gated', queue),",
+        ", key('gated', queue),",
     ),
     Fault("what is scheduled never expires", "lib/duties", " or job.state == 'scheduled'", ""),
     Fault("one duty a call", "lib/tidy", "TIDY_AT_MOST = 16", "TIDY_AT_MOST = 1"),

@@ -7,6 +7,7 @@ import pytest
 from tests.shards.conftest import Place
 from tests.shards.feeds import Feeds
 from tests.shards.jobs import Jobs
+from tests.shards.limits import Limits
 from tests.shards.schedules import Schedules
 from tests.shards.views import Views
 from tests.shards.workers import Workers
@@ -23,6 +24,10 @@ class TestFeeds(Feeds):
 
 class TestJobs(Jobs):
     """What becomes of jobs."""
+
+
+class TestLimits(Limits):
+    """Limits of queues, throttles and keys."""
 
 
 class TestSchedules(Schedules):

@@ -84,6 +84,8 @@ class Job:
     note: str
     log: list[tuple[datetime, str]]
     has_result: bool
+    key: str | None
+    throttles: list[str]
     schedule: str | None
     group: str | None
     depends_on: list[str]
@@ -125,6 +127,8 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
         log=[_log_line(line) for line in lines],
         has_result=bool(has_result),
         schedule=record.extras().schedule,
+        key=record.extras().key or None,
+        throttles=list(record.extras().throttles),
         group=record.extras().group or None,
         depends_on=[name for name in depends if not name.startswith(GROUP_MARK)],
         depends_on_groups=[name[1:] for name in depends if name.startswith(GROUP_MARK)],
