@@ -126,7 +126,10 @@ BREAKAGES = [
     ),
     Breakage(
         "the blocked job depends on nothing",
-        lambda hr: [("DEL", hr.core.key(0, "depends:blocked"))],
+        lambda hr: [
+            ("DEL", hr.core.key(0, "depends:blocked")),
+            ("DEL", hr.core.key(0, "dependents:wait:waiting")),
+        ],
         "job 'blocked'",
     ),
     Breakage(

@@ -35,10 +35,10 @@ class Pair:
         self.made += 1
         call = call_of(op, each or [], f"nonce{self.made}", args)
         answer = drive(self.hr.core.wire, ask_one(self.hr.core, 0, call))
-        self._ask_again(call)
+        self._ask_again(call, read(answer))
         return read(answer)
 
-    def _ask_again(self, call: Call[Any]) -> None:
+    def _ask_again(self, call: Call[Any], answer: Any) -> None:
         gone = call.op == "put" and any(self.hr.job(name) is None for name in put_names(call))
         if gone or call.op in ("pop", "sweep"):
             return
@@ -46,6 +46,8 @@ class Pair:
         [reply] = self.hr.core.wire.send([(0, self.hr.core.words(0, call, again=True))])
         assert not isinstance(reply, Exception), reply
         assert snapshot(self.hr) == before, f"{call.op} was repeated, and happened twice"
+        if call.op == "undepend" and answer[0].islower():
+            assert read(reply) == answer, "a repeated call was refused"
 
     # steps
 

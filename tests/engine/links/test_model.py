@@ -7,9 +7,9 @@ import os
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from headrace.engine.script import source
 from tests.engine.links.pair import Pair
 from tests.engine.links.steps import Step, every_step, plain_steps
+from tests.engine.links.walks import smallest_steps
 from tests.proof import proves
 
 EFFORT = 20 if os.environ.get("HEADRACE_LONG") else 1
@@ -41,7 +41,4 @@ def test_the_scripts_do_what_the_model_does(valkey_url: str, steps: list[Step]) 
 @given(steps=plain_steps)
 @SETTINGS
 def test_they_do_it_also_in_the_smallest_steps(valkey_url: str, steps: list[Step]) -> None:
-    text = source("lib/follow_up").text
-    one_at_a_time = text.replace("FOLLOW_AT_MOST = 256", "FOLLOW_AT_MOST = 1")
-    assert one_at_a_time != text
-    take(Pair(valkey_url, {"follow_up": one_at_a_time}, slow=True), steps)
+    take(Pair(valkey_url, smallest_steps({}), slow=True), steps)
