@@ -8,6 +8,7 @@ from tests.shards.conftest import Place
 from tests.shards.feeds import Feeds
 from tests.shards.jobs import Jobs
 from tests.shards.limits import Limits
+from tests.shards.links import Links
 from tests.shards.schedules import Schedules
 from tests.shards.views import Views
 from tests.shards.workers import Workers
@@ -32,6 +33,10 @@ class TestLimits(Limits):
 
 class TestSchedules(Schedules):
     """Schedules and the jobs they make."""
+
+
+class TestLinks(Links):
+    """Jobs that wait for jobs."""
 
 
 class TestViews(Views):

@@ -338,3 +338,29 @@ def test_a_search_for_a_circle_ends(hr: Client, queue: Queue) -> None:
 
     with pytest.raises(DependencyRefused, match="more than 10,000"):
         hr.depend("a", on=["other"])
+
+
+@proves("QL-11")
+def test_why_a_job_is_blocked_can_be_asked(hr: Client) -> None:
+    group = hr.group("g")
+    group.put("mail", 0, id="a")
+    last = group.then("mail", 0, depends_on=["a"])
+
+    assert hr.why_waiting(last) == "blocked: group g, job a not complete yet"
+
+
+@proves("QL-11")
+def test_what_is_unlocked_keeps_to_the_limits_of_its_queue(hr: Client, queue: Queue) -> None:
+    queue.configure(concurrency=2, key_concurrency=1)
+    hr.queue("other").put(0, id="a")
+    queue.put_many([Put(0, id="x", key="acme"), Put(0, id="y", key="acme")], depends_on=["a"])
+    queue.put(0, id="z", key="acme")
+    assert hr.depend("z", on=["a"]) == "blocked"
+    pop_one(hr.queue("other")).complete()
+
+    first = queue.pop("w", count=3)
+    assert [lease.id for lease in first] == ["x"]
+    first[0].complete()
+
+    assert pop_one(queue).id == "y"
+    assert hr.audit().problems == []

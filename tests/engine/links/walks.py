@@ -6,6 +6,7 @@ The model knows what is right; here is what chance may take long to find.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from headrace import Put
 from headrace.engine.script import source
@@ -17,7 +18,7 @@ G, H = MARK + "g", MARK + "h"
 BY_POLICY = dict(zip("bcde", POLICIES, strict=True))
 
 
-def four(pair: Pair, parent: str, **given: object) -> None:
+def four(pair: Pair, parent: str, **given: Any) -> None:
     """One dependent for each policy."""
     for name, policy in BY_POLICY.items():
         pair.put(name, "q", depends_on=[parent], if_fails=policy, **given)
