@@ -57,6 +57,7 @@ VALUES = (
     headrace.Failure,
     headrace.Stage,
     headrace.Page,
+    headrace.Tracked,
     headrace.Counts,
     headrace.Result,
     headrace.Worker,

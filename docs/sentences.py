@@ -59,6 +59,7 @@ KINDS = {
     "lost": "the lease was taken back; `reason` is lease expired, session ended or operator",
     "unfailed": "a failed job is tried again, by an operator",
     "prioritised": "`priority` is the new one",
+    "tagged": "it got tags or lost some; `tags` are those it has now",
     "cancelled": "it was deleted; `reason` is operator, matching, queue deleted, cascade, "
     "dependency failed or dependency gone",
     "expired": "it was not started in time",

@@ -26,6 +26,7 @@ from headrace.errors import (
     ServerUnavailable,
     SessionEnded,
     SessionRequired,
+    TooMany,
     Unreadable,
     WorkerError,
     WrongState,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         Result,
         Stage,
         Throttle,
+        Tracked,
         Worker,
     )
     from headrace.client.watch import AsyncWatch, Watch
@@ -99,6 +101,7 @@ _LATER = {
     "Stage": "headrace.client.values",
     "Stats": "headrace.engine.statistics",
     "Throttle": "headrace.client.values",
+    "Tracked": "headrace.client.values",
     "Watch": "headrace.client.watch",
     "Worker": "headrace.client.values",
 }
@@ -158,6 +161,8 @@ __all__ = [
     "Stage",
     "Stats",
     "Throttle",
+    "TooMany",
+    "Tracked",
     "Unreadable",
     "Watch",
     "Worker",

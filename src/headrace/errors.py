@@ -4,11 +4,12 @@ HeadraceError
 ├── InvalidArgument         bad input, found before anything was sent; also a ValueError
 ├── JobError                about one job: .job_id
 │   ├── JobNotFound         it never was, or it is over and forgotten
-│   ├── JobExists           a put with on_exists="reject" (or "replace" while it runs); .state
+│   ├── JobExists           its id or its unique value is taken, and not to be replaced; .state
 │   ├── WrongState          the job is not in a state that allows this; .state
 │   ├── HasDependents       a cancel of a job on which others depend; .dependents
 │   ├── DependencyRefused   the job cannot depend on what it was to depend on
-│   └── LeaseLost           the job is no longer yours; .state, and .worker has it now, if anyone
+│   ├── LeaseLost           the job is no longer yours; .state, and .worker has it now, if anyone
+│   └── TooMany             no room for more tags of a job, or more tracked jobs of a shard; .limit
 ├── WorkerError             about one worker: .worker
 │   ├── SessionEnded        the session lapsed or was ended; start a new one
 │   └── SessionRequired     this queue is only for workers with a session that serve it
@@ -68,13 +69,16 @@ class JobNotFound(JobError):
 
 
 class JobExists(JobError):
-    """A job of this id is already there."""
+    """A job of this id, or of this unique value in the queue, is already there."""
 
-    def __init__(self, job_id: str, state: str) -> None:
-        super().__init__(
-            job_id,
-            f"already exists and is {state}; put it with on_exists='move' to take it over",
-        )
+    def __init__(self, job_id: str, state: str, *, unique: bool = False) -> None:
+        if unique:
+            about = f"has this unique value and is {state}"
+            advice = "put with on_exists='replace' to change the one that waits"
+        else:
+            about = f"already exists and is {state}"
+            advice = "put it with on_exists='move' to take it over"
+        super().__init__(job_id, f"{about}; {advice}")
         self.state = state
 
 
@@ -124,6 +128,21 @@ class LeaseLost(JobError):
         super().__init__(job_id, f"is no longer yours: it {where}; stop working on it")
         self.state = state
         self.worker = worker
+
+
+class TooMany(JobError):
+    """The job cannot have that many tags, or cannot be tracked beside so many others."""
+
+    def __init__(self, job_id: str, what: str, limit: int) -> None:
+        super().__init__(job_id, _TOO_MANY[what].format(limit=limit))
+        self.limit = limit
+
+
+_TOO_MANY = {
+    "tags": "may have {limit} tags and would have more; untag it first",
+    "tracked": "cannot be tracked: {limit} of its shard are; untrack some, tracked().gone names "
+    "those that are over",
+}
 
 
 class WorkerError(HeadraceError):

@@ -14,6 +14,7 @@ from headrace.client.talks.matching import MATCH_AT_MOST, MATCH_BYTES
 from headrace.client.talks.popping import SAFETY_POLL
 from headrace.client.talks.queues import DELETE_AT_MOST
 from headrace.client.talks.sessions import TTL
+from headrace.client.talks.tracking import MOST_TRACKED
 from headrace.engine.profile import default
 from headrace.engine.source import source
 from tests import servers
@@ -56,6 +57,7 @@ def test_the_page_has_the_numbers_of_the_code() -> None:
         f"| {days('result_ttl')} | `result_ttl`",
         f"the first and the newest, {default('history')} |",
         f"the newest {LOG_LINES}, with the job",
+        f"{MOST_TRACKED:,} in each shard; more are refused",
         f"| {days('stats_age')}s | `stats_age` |",
         f"| {days('histogram_age')}s | `histogram_age` |",
         f"| {default('events_count'):,} in each shard, and {days('events_age')}s |",

@@ -19,8 +19,10 @@ def one_in_every_state(hr: Client, clock: Clock) -> None:
     queue = hr.queue("mail")
     hr.session("ada", ttl=None)
     clock.tick(1)
-    for name in ("complete", "failed", "running"):
+    for name in ("complete", "failed"):
         queue.put(name, id=name)
+    queue.put("running", id="running", unique="u", tags=["vip"])
+    hr.track("running")
     complete, failed, _ = queue.pop("ada", count=3)
     complete.complete()
     failed.fail("io", "no route")
@@ -169,6 +171,54 @@ BREAKAGES = [
         "a job is in a group that never was",
         lambda hr: [("ZADD", hr.core.key(0, "group:group"), 0, "ghost")],
         "job 'ghost'",
+    ),
+    Breakage(
+        "the running job has lost its claim",
+        lambda hr: [("HDEL", hr.core.key(0, "unique:mail"), "u")],
+        "job 'running'",
+    ),
+    Breakage(
+        "a unique value is claimed by nobody",
+        lambda hr: [("HSET", hr.core.key(0, "unique:mail"), "v", "ghost")],
+        "queue 'mail'",
+    ),
+    Breakage(
+        "the claim of a failed job is left behind",
+        lambda hr: [("HSET", hr.core.key(0, "unique:mail"), "v", "failed")],
+        "queue 'mail'",
+    ),
+    Breakage(
+        "the running job is not listed under its tag",
+        lambda hr: [
+            ("ZREM", hr.core.key(0, "tag:vip"), "running"),
+            ("ZADD", hr.core.key(0, "tag:vip"), 1, "waiting"),
+        ],
+        "job 'running'",
+    ),
+    Breakage(
+        "the tag of the running job is not counted",
+        lambda hr: [("ZREM", hr.core.key(0, "tags"), "vip")],
+        "job 'running'",
+    ),
+    Breakage(
+        "a tag counts one too many",
+        lambda hr: [("ZINCRBY", hr.core.key(0, "tags"), 1, "vip")],
+        "tag 'vip'",
+    ),
+    Breakage(
+        "a job is listed under a tag that it does not have",
+        lambda hr: [("ZADD", hr.core.key(0, "tag:vip"), 1, "failed")],
+        "job 'failed'",
+    ),
+    Breakage(
+        "a job is listed under a tag that never was",
+        lambda hr: [("ZADD", hr.core.key(0, "tag:vip"), 1, "ghost")],
+        "job 'ghost'",
+    ),
+    Breakage(
+        "the running job is tracked and not listed",
+        lambda hr: [("ZREM", hr.core.key(0, "tracked"), "running")],
+        "job 'running'",
     ),
     Breakage(
         "a job is listed that never was",

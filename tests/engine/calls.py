@@ -39,7 +39,7 @@ def put_call(
         (job_id, data.encode(), spare, own) if spare or own else (job_id, data.encode())
         for job_id, spare, data, own in rows
     ]
-    named = any(spare for _, spare, _, _ in rows)
+    named = "unique" in options or any(spare or "unique" in own for _, spare, _, own in rows)
     call = put_call_of(queue, items, packed(options), on_exists or None, nonce if named else "")
     return replace(call, decode=lambda reply: reply)
 

@@ -68,7 +68,7 @@ TIME = [
 
 LEASES = [
     Fault("any token will do", "lib/held", "token == job.token", "token ~= ''"),
-    Fault("a plain complete sees no token", "ops/complete", "or job.token ~= token", ""),
+    Fault("a plain complete sees no token", "ops/complete", "or job.token ~= tokens[i]", ""),
     Fault("attempts are not counted", "ops/pop", "job.attempt = attempt", "job.attempt = 1"),
     Fault("a lost lease costs nothing", "lib/lose", "job.remaining - 1", "job.remaining"),
     Fault("one retry too many", "lib/lose", "job.remaining <= 0", "job.remaining < 0"),
@@ -131,7 +131,7 @@ BOOKS = [
     Fault("a plain pop is not booked", "ops/pop", "'running', #found", "'running', 0"),
     Fault("what is pruned is not booked", "lib/retain", "book(queue, 'pruned', #ids)", ""),
     Fault("a failed job stays on its list", "lib/failure_list", "list_failure(job, -1)", ""),
-    Fault("a deleted queue leaves its books", "ops/delete_queue", "key('books', queue), ", ""),
+    Fault("a deleted queue leaves its books", "ops/delete_queue", "'books', ", ""),
     Fault("the audit sees no other queue", "ops/audit_members", " or job.queue ~= queue", ""),
     Fault("the audit sees no holder", "ops/audit_members", "if started and", "if false and"),
     Fault("the audit finds nobody", "ops/audit_jobs", "reply[#reply + 1] =", "local _ ="),
@@ -205,7 +205,7 @@ INGRESS = [
     Fault("a plain pop sees no list", "ops/pop", "key('ingress', queue)) == 1", "queue) == 1"),
     Fault("peek sees no list", "ops/peek", "\ningress(queue)", ""),
     Fault("a sweep sees no list", "ops/sweep", "ingress(queue) and done", "done"),
-    Fault("a list outlives its queue", "ops/delete_queue", ", key('ingress', queue),", ","),
+    Fault("a list outlives its queue", "ops/delete_queue", "'ingress', ", ""),
 ]
 
 FAULTS = [

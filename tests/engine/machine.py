@@ -168,6 +168,36 @@ class Machine(RuleBasedStateMachine):
         [(job_id,)] = self.jobs([which], "complete")
         self.twin.both("result", id=job_id, take=take)
 
+    # what jobs are tied to
+
+    def put_unique(
+        self,
+        *,
+        queue: int,
+        value: str,
+        policy: str,
+        delay: int | None,
+        tags: list[str] | None,
+        times: int,
+    ) -> None:
+        """As a client puts jobs without ids, one or two of the same value in a call."""
+        given = {"unique": value, "delay": delay, "tags": tags}
+        own = {name: option for name, option in given.items() if option is not None}
+        rows = [(self.twin.new("unique"), "", DATA["small"], own) for _ in range(times)]
+        self.twin.both("put", rows, queue=self.queues[queue], on_exists=policy, options={})
+
+    def tag(self, which: list[int], names: list[str], most: int) -> None:
+        self.twin.both("tag", self.jobs(which, "complete"), names=names, most=most)
+
+    def untag(self, which: list[int], names: list[str]) -> None:
+        self.twin.both("untag", self.jobs(which, "complete"), names=names)
+
+    def track(self, which: list[int], most: int) -> None:
+        self.twin.both("track", self.jobs(which, "waiting"), most=most)
+
+    def untrack(self, which: list[int]) -> None:
+        self.twin.both("untrack", self.jobs(which, "complete"))
+
     # sessions
 
     def start_session(self, *, worker: str, ttl: int, serving: bool) -> None:

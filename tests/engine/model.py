@@ -78,8 +78,11 @@ class Model(Work):
         for (job_id,) in rows:
             job = self._known(job_id, "failed")
             if isinstance(job, Job):
+                job = self.refusal(job.queue, job.unique, job.id) or job
+            if isinstance(job, Job):
                 job.failure, job.remaining, job.releases = None, job.retries, 0
                 job.seq = self.happen("unfailed", job)
+                self.take_claim(job)
                 self.line_up(job, delay)
                 job = job.state
             answers.append(job)
@@ -92,6 +95,10 @@ class Model(Work):
             job = self.jobs.get(job_id)
             if job is None:
                 answers.append("NOT_FOUND")
+                continue
+            refused = self.refusal(queue or job.queue, job.unique, job.id)
+            if refused:
+                answers.append(refused)
                 continue
             self.depart(job)
             job.queue = queue or job.queue
@@ -120,8 +127,64 @@ class Model(Work):
         if take:
             self.drop_result(job)
             if not job.kept:
-                del self.jobs[id]
+                self.drop(job)
         return answer
+
+    # tags, being tracked
+
+    @operation
+    def tag(self, rows: Ids, names: list[str], most: int) -> list[Any]:
+        answers: list[Any] = []
+        for (job_id,) in rows:
+            job = self.jobs.get(job_id)
+            wanted = [*dict.fromkeys([*job.tags, *names])] if job else []
+            if job is None:
+                answers.append("NOT_FOUND")
+            elif len(wanted) > max(most, len(job.tags)):
+                answers.append(f"TOO_MANY tags {most}")
+            else:
+                answers.append(self._retag(job, wanted))
+        return answers
+
+    @operation
+    def untag(self, rows: Ids, names: list[str]) -> list[Any]:
+        answers: list[Any] = []
+        for (job_id,) in rows:
+            job = self.jobs.get(job_id)
+            if job is None:
+                answers.append("NOT_FOUND")
+            else:
+                answers.append(self._retag(job, [tag for tag in job.tags if tag not in names]))
+        return answers
+
+    def _retag(self, job: Job, wanted: list[str]) -> list[str]:
+        if wanted != [*job.tags]:
+            self.set_tags(job, wanted)
+            self.happen("tagged", job)
+        return wanted
+
+    @operation
+    def track(self, rows: Ids, most: int) -> list[Answer]:
+        answers: list[Answer] = []
+        for (job_id,) in rows:
+            job = self.jobs.get(job_id)
+            if job is None:
+                answers.append("NOT_FOUND")
+            elif job_id not in self.tracked_since and len(self.tracked_since) >= most:
+                answers.append(f"TOO_MANY tracked {most}")
+            else:
+                if not job.tracked:
+                    job.tracked, self.tracked_since[job_id] = True, self.now
+                answers.append(job.state)
+        return answers
+
+    @operation
+    def untrack(self, rows: Ids) -> int:
+        for (job_id,) in rows:
+            self.tracked_since.pop(job_id, None)
+            if job_id in self.jobs:
+                self.jobs[job_id].tracked = False
+        return 1
 
     # sessions
 
@@ -208,7 +271,7 @@ class Model(Work):
                 self.cancel_job(job)
         for job in [job for job in self.jobs.values() if job.queue == queue]:
             self.drop_result(job)
-            del self.jobs[job.id]
+            self.drop(job)
         self.queues.pop(queue, None)
         self.pushed.pop(queue, None)
         self.agenda.pop(f"complete:{queue}", None)

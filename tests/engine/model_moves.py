@@ -9,6 +9,7 @@ from math import inf
 from typing import Concatenate, ParamSpec, TypeVar
 
 from tests.engine.model_parts import DAY, Day, Event, Job, Rules, Session, in_order
+from tests.engine.model_ties import Ties
 
 DUTIES_A_CALL = 16
 
@@ -40,12 +41,11 @@ def operation(method: Callable[Concatenate[M, P], T]) -> Callable[Concatenate[M,
     return call
 
 
-class Moves:
+class Moves(Ties):
     """Everything there is, in plain collections."""
 
     def __init__(self, now: int) -> None:
-        self.now = now
-        self.jobs: dict[str, Job] = {}
+        super().__init__(now)
         self.queues: dict[str, Rules] = {}
         self.sessions: dict[str, Session] = {}
         self.days: dict[tuple[int, str], Day] = {}
@@ -80,8 +80,11 @@ class Moves:
 
     def happen(self, kind: str, job: Job, wait: int | None = None, run: int | None = None) -> int:
         """Writes an event; its number is the newest place in any line."""
-        about = (job.id, job.queue, job.attempt, job.worker, job.priority)
+        worker = job.ended_by if job.state == "complete" else job.worker
+        about = (job.id, job.queue, job.attempt, worker, job.priority)
         self.events.append(Event(kind, *about, wait, run, self.now))
+        if job.tracked:
+            self.told.append(("tracked:", kind, job.id, str(len(self.events))))
         return len(self.events)
 
     def remember(self, job: Job, outcome: str) -> None:
@@ -115,16 +118,18 @@ class Moves:
         self.queues.setdefault(queue, Rules())
         job.queue, job.seq, job.put_at, job.kept = queue, seq, self.now, True
         job.remaining, job.releases, job.failure = job.retries, 0, None
+        self.take_claim(job)
         self.line_up(job, delay)
 
     def depart(self, job: Job) -> None:
+        self.release_claim(job)
         if job.state == "running":
             self.tell_holder(job, "lost")
         if job.state == "complete":
             self.drop_result(job)
         if job.state != "failed":
             self.remember(job, "completed" if job.state == "complete" else "moved")
-        job.worker = ""
+        job.worker = job.ended_by = ""
 
     def grant(self, job: Job, worker: str, secret: str, deadline: float, waited: int) -> None:
         if day := self.today(job.queue):
@@ -135,7 +140,7 @@ class Moves:
         self.happen("popped", job, wait=waited)
         if self.rules(job.queue).removes:
             self.happen("completed", job, run=0)
-            del self.jobs[job.id]
+            self.drop(job)
         else:
             job.state, job.moment, job.tied = "running", deadline, worker in self.sessions
 
@@ -164,6 +169,7 @@ class Moves:
     def fail_job(self, job: Job, kind: str) -> None:
         self.happen("failed", job, run=self.now - job.since if job.state == "running" else None)
         self.remember(job, "failed")
+        self.release_claim(job)
         job.failure, job.worker = (kind, job.worker), ""
         job.state, job.since, job.moment = "failed", self.now, self.now
         if day := self.today(job.queue):
@@ -175,11 +181,13 @@ class Moves:
         if day := self.today(job.queue):
             day.run.append(max(0, run))
         number = self.happen("completed", job, run=run)
+        self.release_claim(job)
         if next_queue is not None:
             self.remember(job, "completed")
             self.join(job, next_queue, number, delay)
             return job.state
         rules = self.rules(job.queue)
+        job.ended_by = job.worker
         job.state, job.worker, job.failure = "complete", "", None
         job.since = self.now
         job.moment = self.now
@@ -188,7 +196,7 @@ class Moves:
         if job.kept:
             self.crowded.add(job.queue)
         elif result is None:
-            del self.jobs[job.id]
+            self.drop(job)
         if result is not None:
             ttl = rules.result_ttl if job.result_ttl is None else job.result_ttl
             job.result = result
@@ -205,7 +213,7 @@ class Moves:
     def over(self, job: Job) -> None:
         self.ended.append(job.id)
         self.forget_start(job)
-        del self.jobs[job.id]
+        self.drop(job)
 
     def forget_start(self, job: Job) -> None:
         if job.start_by is not None:
@@ -252,7 +260,7 @@ class Moves:
         for job in self.listed(queue, "complete"):
             job.kept = job in staying
             if not job.kept and job.result is None:
-                del self.jobs[job.id]
+                self.drop(job)
         if staying:
             self.agenda[f"complete:{queue}"] = staying[0].moment + self.rules(queue).keep_age
 
@@ -287,7 +295,7 @@ class Moves:
         elif duty == "result" and job.state == "complete":
             self.drop_result(job)
             if not job.kept:
-                del self.jobs[job.id]
+                self.drop(job)
 
 
 NOBODY = ("", Session(token="", ttl=-1, ends=inf))

@@ -73,6 +73,9 @@ class Job:
     failure: tuple[str, str] | None = None
     past: list[str] = field(default_factory=list)
     kept: bool = True
+    ended_by: str = ""
+    unique: str | None = None
+    tracked: bool = False
 
     @property
     def exhausted(self) -> bool:

@@ -44,16 +44,33 @@ class Work(Moves):
         self, queue: str, policy: str, names: tuple[str, str], data: str, options: Options
     ) -> Answer:
         job_id, spare = names
-        job = self.jobs.get(job_id)
+        job, value = self.jobs.get(job_id), options.get("unique")
         if job is None:
-            return self._make(queue, job_id, data, options, 1)
+            return self._put_new(queue, policy, job_id, data, options)
         if policy == "duplicate":
-            return self._make(queue, spare, data, options, 2)
+            refused = self.refusal(queue, value, spare)
+            return refused or self._make(queue, spare, data, options, 2)
         if policy == "reject" or (policy == "replace" and job.state == "running"):
             return f"JOB_EXISTS {job.state}"
         if policy == "replace" and job.waits:
-            self._replace(job, data, options)
-            return 4
+            return self.refusal(job.queue, value, job_id) or self._replace(job, data, options)
+        return self.refusal(queue, value or job.unique, job_id) or self._move(
+            job, queue, data, options
+        )
+
+    def _put_new(self, queue: str, policy: str, job_id: str, data: str, options: Options) -> Answer:
+        other = self.rival(queue, options.get("unique"), job_id)
+        if other is not None and policy != "replace":
+            return f"UNIQUE_TAKEN {other.state} {other.id}"
+        if other is not None and other.state != "running":
+            self._replace(other, data, options)
+            return f"={other.id}"
+        if other is not None:
+            self.release_claim(other)
+            other.unique = None
+        return self._make(queue, job_id, data, options, 1)
+
+    def _move(self, job: Job, queue: str, data: str, options: Options) -> int:
         self.depart(job)
         job.queue = queue
         self._apply(job, data, options)
@@ -67,8 +84,9 @@ class Work(Moves):
         self.join(job, queue, self.happen("put", job), options.get("delay", 0))
         return answer
 
-    def _replace(self, job: Job, data: str, options: Options) -> None:
+    def _replace(self, job: Job, data: str, options: Options) -> int:
         self._apply(job, data, options)
+        self.take_claim(job)
         self.happen("put", job)
         if "delay" in options:
             job.since = job.moment = self.now + options["delay"]
@@ -79,11 +97,15 @@ class Work(Moves):
         else:
             job.state = "waiting"
         self.woken[job.queue] += job.state == "waiting"
+        return 4
 
     def _apply(self, job: Job, data: str, options: Options) -> None:
         job.data = data
         job.priority = options.get("priority", job.priority)
-        job.tags = tuple(options.get("tags", job.tags))
+        self.set_tags(job, options.get("tags", job.tags))
+        if "unique" in options:
+            self.release_claim(job)
+            job.unique = options["unique"]
         if "retries" in options:
             job.retries = None if options["retries"] is False else options["retries"]
         job.result_ttl = options.get("result_ttl", job.result_ttl)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from headrace import Client, Job, Lease, Queue
+from headrace.testing import Clock
 
 
 class Named(Protocol):
@@ -49,3 +50,8 @@ def serve(queue: Queue, worker: str = "w1") -> list[str]:
         for lease in leases:
             lease.complete()
     return served
+
+
+def wait(clock: Clock, seconds: float) -> object:
+    """Lets time pass, as one of several things in a row."""
+    return clock.tick(seconds)  # type: ignore[func-returns-value]

@@ -25,6 +25,8 @@ kinds = st.sampled_from(["io", "bug"])
 texts = st.sampled_from(["small", "large"])
 maybe_text = st.sampled_from(["", "small", "large"])
 policies = st.sampled_from(["", "move", "replace", "reject", "duplicate"])
+values = st.sampled_from(["u", "v"])
+tags = st.lists(st.sampled_from(["vip", "a", "b"]), min_size=1, max_size=2, unique=True)
 some_options: SearchStrategy[dict[str, Any]] = st.just({}) | st.fixed_dictionaries(
     {},
     optional={
@@ -34,6 +36,7 @@ some_options: SearchStrategy[dict[str, Any]] = st.just({}) | st.fixed_dictionari
         "retries": st.sampled_from([1, 0, False]),
         "start_within": st.sampled_from([2000, 60_000, 1]),
         "result_ttl": st.sampled_from([5000, 0]),
+        "unique": values,
     },
 )
 
@@ -86,6 +89,21 @@ _weighted = (
     + step(2, "requeue", which=chosen, queue=st.none() | queues, delay=delays)
     + step(1, "prioritise", which=chosen, priority=priorities)
     + step(1, "result", which=st.integers(0, 4), take=st.booleans())
+    # what jobs are tied to
+    + step(
+        2,
+        "put_unique",
+        queue=queues,
+        value=values,
+        policy=policies | st.just("replace"),
+        delay=st.none() | delays,
+        tags=st.none() | tags,
+        times=st.integers(1, 2),
+    )
+    + step(1, "tag", which=chosen, names=tags, most=st.sampled_from([32, 2]))
+    + step(1, "untag", which=chosen, names=tags)
+    + step(1, "track", which=chosen, most=st.sampled_from([10_000, 2]))
+    + step(1, "untrack", which=chosen)
     # sessions
     + step(
         2, "start_session", worker=workers, ttl=st.sampled_from([3000, -1]), serving=st.booleans()
@@ -110,6 +128,18 @@ _weighted = (
     + step(4, "tick_to_a_border", which=st.integers(0, 3), beside=st.sampled_from([0, 0, 0, -1, 1]))
 )
 
-steps: SearchStrategy[Step] = st.sampled_from(_weighted).flatmap(
-    lambda name: st.tuples(st.just(name), _arguments[name])
+
+def one_of(names: list[str]) -> SearchStrategy[Step]:
+    return st.sampled_from(names).flatmap(lambda name: st.tuples(st.just(name), _arguments[name]))
+
+
+steps = one_of(_weighted)
+
+# For those who look at ties: more of them, and of the ends that undo them.
+tied_steps = one_of(
+    ["put_unique"] * 8
+    + ["put", "pop", "complete"] * 3
+    + ["complete_to", "fail", "retry", "requeue", "tag", "untag", "track", "untrack"] * 2
+    + ["fail_by_id", "finish", "release", "cancel", "result", "sweep", "keep_little"]
+    + ["delete_queue", "tick", "tick_to_a_border"]
 )

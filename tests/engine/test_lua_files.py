@@ -24,14 +24,16 @@ TESTED_IN = {
     "audit_jobs": "test_audit.py",
     "audit_links": "test_audit.py",
     "audit_members": "test_audit.py",
+    "audit_tag": "test_audit.py",
     "config_get": "ops/test_config.py",
     "config_set": "ops/test_config.py",
     "failed": "ops/test_failures.py",
-    "get_schedules": "ops/test_schedule.py",
     "feed_info": "ops/test_feed_make.py",
     "feed_items": "ops/test_feed_page.py",
     "feed_numbers": "ops/test_feed_insert.py",
     "feeds": "ops/test_feed_make.py",
+    "get_schedules": "ops/test_schedule.py",
+    "newest_event": "ops/test_track.py",
     "pending": "links/test_groups.py",
     "progress": "ops/test_log.py",
     "queue_settings": "ops/test_configure.py",
@@ -39,6 +41,10 @@ TESTED_IN = {
     "throttle_delete": "limits/test_throttles.py",
     "throttle_set": "limits/test_throttles.py",
     "throttles": "limits/test_throttles.py",
+    "top_tags": "ops/test_tagged.py",
+    "tracked": "ops/test_track.py",
+    "untag": "ops/test_tag.py",
+    "untrack": "ops/test_track.py",
     "why": "limits/test_throttles.py",
 }
 
@@ -103,7 +109,7 @@ def test_keys_are_of_the_type_that_is_documented(hr: Client, clock: Clock) -> No
         found[role + colon] = kind
 
     stored = {key.partition("<")[0]: kind for key, kind in documented().items()}
-    for absent in ("clock", "queue:", "worker:", "ended:", "changes:"):
+    for absent in ("clock", "queue:", "worker:", "ended:", "changes:", "tracked:"):
         del stored[absent]
     assert found == stored
 
@@ -118,7 +124,7 @@ def live(hr: Client, clock: Clock) -> None:
     hands.put("x" * 2000, id="large")
     hands.pop("ada")[0].complete("done")
     mail = hr.queue("mail")
-    mail.put("noted")
+    mail.put("noted", unique=True)
     mail.schedule("daily", "news", cron="@daily", delay=86400)
     [noted, *_] = mail.pop("bob")
     noted.log("line")

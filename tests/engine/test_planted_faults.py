@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 from redis.exceptions import ResponseError
 
@@ -9,17 +11,21 @@ from headrace import HeadraceError
 from tests.engine.breakage import BREAKAGES, unnoticed
 from tests.engine.faults import FAULTS, Fault
 from tests.engine.matches import matching_in_steps
-from tests.engine.tour import walk
+from tests.engine.tie_faults import TIES
+from tests.engine.tie_walks import TIE_WALKS
+from tests.engine.tour import Tour, walk
 from tests.engine.twin import opened
 from tests.engine.walks import WALKS
+
+Way = Callable[[Tour], None]
 
 # What the walks do not come to: each raises if the scripts with these swaps go wrong.
 CHECKS = [matching_in_steps]
 
 
-def complaint(url: str, swaps: dict[str, str]) -> str:
+def complaint(url: str, swaps: dict[str, str], ways: Sequence[Way] = WALKS) -> str:
     """What the checks of test_walks and test_audit find; empty if nothing."""
-    for way in WALKS:
+    for way in ways:
         try:
             walk(url, way, swaps)
         except (AssertionError, HeadraceError, ResponseError) as found:
@@ -45,3 +51,9 @@ def test_without_a_fault_there_is_no_complaint(valkey_url: str) -> None:
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_a_planted_fault_is_caught(valkey_url: str, fault: Fault) -> None:
     assert complaint(valkey_url, fault.swaps()) != ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", TIES, ids=str)
+def test_a_planted_fault_in_ties_is_caught(valkey_url: str, fault: Fault) -> None:
+    assert complaint(valkey_url, fault.swaps(), TIE_WALKS) != ""

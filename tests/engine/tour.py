@@ -36,6 +36,19 @@ class Tour:
         rows: list[Any] = [(name, "", '""', {}) for name in names]
         self.do("put", rows, queue=queue, on_exists="", options={})
 
+    def put_unique(
+        self,
+        queue: str,
+        value: str,
+        *names: str,
+        policy: str = "",
+        data: str = '""',
+        **options: Any,
+    ) -> None:
+        """As a client puts jobs that are unique, but under names that can be told apart."""
+        rows: list[Any] = [(name, "", data, {"unique": value}) for name in names]
+        self.do("put", rows, queue=queue, on_exists=policy, options=options)
+
     def push(self, queue: str, *pushed: str) -> None:
         self.twin.push(queue, *pushed)
 

@@ -31,6 +31,7 @@ LONG_WAY = {"fast": "local FAST = false\n"}
 
 REPEATABLE = {
     *("put", "complete", "fail", "release", "cancel", "timeout", "retry", "requeue", "prioritise"),
+    *("tag", "untag", "track", "untrack"),
     *("heartbeat", "session_start", "session_end", "delete_queue", "cancel_matching"),
 }
 
@@ -154,6 +155,7 @@ class Twin:
         """Without queues and sessions nothing is left but the log and what made the namespace."""
         for worker in list(self.model.sessions):
             self.both("session_end", worker=worker, token="")
+        self.both("untrack", [(job_id,) for job_id in self.model.tracked_since])
         for queue in list(self.model.queues):
             self.both("delete_queue", queue=queue, at_most=500)
         self.view.check()

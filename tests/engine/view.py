@@ -14,6 +14,7 @@ from headrace import Job as SeenJob
 from headrace.client.talk import drive
 from headrace.client.talks import upkeep
 from headrace.engine.check import EPOCH as FIRST_DAY
+from headrace.engine.events import read_told
 from headrace.engine.moments import EPOCH
 from headrace.engine.record import decode_record
 from headrace.engine.statistics import Series
@@ -31,11 +32,13 @@ class View:
         self.model = model
         self.ever: dict[str, None] = {}
         self.seen: dict[int, str] = {}
+        self.tags: dict[str, None] = {}
         self.numbered = 0
         self.expected: list[tuple[str, ...]] = []
         channels = [hr.core.channel(0, "queue", name) for name in queues]
         channels += [hr.core.channel(0, "worker", name) for name in workers]
-        self.ear = hr.core.wire.listen([*channels, hr.core.channel(0, "ended", "")])
+        channels += [hr.core.channel(0, role, "") for role in ("ended", "tracked")]
+        self.ear = hr.core.wire.listen(channels)
 
     def expect_notices(self) -> None:
         """The last call of the model said these; they are read with the next check."""
@@ -44,6 +47,7 @@ class View:
     def check(self) -> None:
         self.check_jobs()
         self.check_queues()
+        self.check_ties()
         self.check_workers()
         self.check_events()
         audit = self.hr.audit()
@@ -68,6 +72,25 @@ class View:
                 self.check_stats(name, self.model.now // DAY)
         kinds = [job.failure[0] for job in self.model.jobs.values() if job.failure]
         assert self.hr.failures() == {kind: kinds.count(kind) for kind in kinds}
+
+    def check_ties(self) -> None:
+        """The claims of every queue, the index of tags and who is tracked are the model's."""
+        model, core = self.model, self.hr.core
+        self.tags |= dict.fromkeys(tag for tag, _ in model.tagged)
+        hashes = [(0, ("HGETALL", core.key(0, f"unique:{queue}"))) for queue in model.queues]
+        names = ["tags", "tracked", *(f"tag:{tag}" for tag in self.tags)]
+        sets = [(0, ("ZRANGE", core.key(0, name), 0, -1, "WITHSCORES")) for name in names]
+        replies = [paired(reply) for reply in core.wire.send([*hashes, *sets])]
+        claims, (counts, tracked, *tagged) = replies[: len(hashes)], replies[len(hashes) :]
+        assert claims == [model.claims_of(queue) for queue in model.queues]
+        assert scores(counts) == model.tag_counts()
+        assert scores(tracked) == model.tracked_since
+        found = {
+            (tag, job_id): since
+            for tag, times in zip(self.tags, tagged, strict=True)
+            for job_id, since in scores(times).items()
+        }
+        assert found == model.tagged
 
     def check_stats(self, queue: str, number: int) -> None:
         seen = self.hr.queue(queue).stats(
@@ -140,6 +163,7 @@ def seen_job(job: SeenJob) -> tuple[Any, ...]:
         (job.failure.type, job.failure.worker) if job.failure else None,
         [stage.outcome for stage in job.history if stage.outcome],
         (job.payload.decode(), job.has_result),
+        (job.unique, job.tracked),
     )
 
 
@@ -155,7 +179,18 @@ def modelled_job(job: Job) -> tuple[Any, ...]:
         job.failure,
         job.past + (["completed"] if job.state == "complete" else []),
         (job.data, job.result is not None),
+        (job.unique, job.tracked),
     )
+
+
+def paired(reply: list[bytes]) -> dict[str, str]:
+    return {
+        one.decode(): other.decode() for one, other in zip(reply[::2], reply[1::2], strict=True)
+    }
+
+
+def scores(found: dict[str, str]) -> dict[str, int]:
+    return {name: int(score) for name, score in found.items()}
 
 
 def by_job(events: list[Event]) -> list[Event]:
@@ -177,6 +212,9 @@ def read_notice(channel: str, message: bytes) -> list[tuple[str, ...]]:
     name = channel.partition("}:")[2]
     if name.startswith("queue:"):
         return [(name, message.decode())]
+    if name == "tracked:":
+        event = read_told(0, message)
+        return [(name, event.kind, event.job_id, str(event.number))]
     words = msgspec.msgpack.decode(message)
     if name == "ended:":
         return [(name, job_id) for job_id in words]

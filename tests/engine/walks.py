@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.engine.tie_walks import TIE_WALKS
 from tests.engine.tour import LARGE, Tour
 
 
@@ -357,4 +358,5 @@ WALKS: list[Callable[[Tour], None]] = [
     although_answers_get_lost,
     by_what_is_to_be_done,
     from_outside,
+    *TIE_WALKS,
 ]

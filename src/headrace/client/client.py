@@ -17,7 +17,17 @@ from headrace.client.listening import AsyncListening, Listening
 from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
 from headrace.client.talk import drive, drive_async
-from headrace.client.talks import depending, ending, matching, scheduling, sessions, upkeep, why
+from headrace.client.talks import (
+    depending,
+    ending,
+    matching,
+    scheduling,
+    sessions,
+    tagging,
+    tracking,
+    upkeep,
+    why,
+)
 from headrace.client.talks import feeds as feed_talks
 from headrace.client.talks import jobs as job_talks
 from headrace.client.talks import queues as queue_talks
@@ -93,11 +103,18 @@ class Client:
     schedules = blocking(scheduling.schedules)
     set_throttle = blocking(throttle_talks.set_throttle)
     sweep = blocking(upkeep.sweep)
+    tag = blocking(tagging.tag)
+    tagged = blocking(tagging.tagged)
     throttle = blocking(throttle_talks.throttle)
     throttles = blocking(throttle_talks.throttles)
     timeout = blocking(job_talks.timeout)
+    top_tags = blocking(tagging.top_tags)
+    track = blocking(tracking.track)
+    tracked = blocking(tracking.tracked)
     undepend = blocking(depending.undepend)
     unschedule = blocking(scheduling.unschedule)
+    untag = blocking(tagging.untag)
+    untrack = blocking(tracking.untrack)
     why_waiting = blocking(why.why_waiting)
     workers = blocking(sessions.workers)
 
@@ -165,6 +182,14 @@ class Client:
             if not found:
                 drive(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
 
+    def listen_tracked(self, *, wait: Span | None = None) -> Listening[Event]:
+        """What happens to tracked jobs from now on, as it happens; iterate over it.
+
+        After a broken connection an event of kind "missed" says that something may have been
+        missed on its shard. It ends when nothing came for wait seconds, or when it is closed.
+        """
+        return Listening(drive(self.core.wire, tracking.listen_tracked(self, wait=wait)))
+
     def close(self) -> None:
         """Closes the connections, and ends the watches."""
         for watch in list(self._watches):
@@ -222,11 +247,18 @@ class AsyncClient:
     schedules = awaiting(scheduling.schedules)
     set_throttle = awaiting(throttle_talks.set_throttle)
     sweep = awaiting(upkeep.sweep)
+    tag = awaiting(tagging.tag)
+    tagged = awaiting(tagging.tagged)
     throttle = awaiting(throttle_talks.throttle)
     throttles = awaiting(throttle_talks.throttles)
     timeout = awaiting(job_talks.timeout)
+    top_tags = awaiting(tagging.top_tags)
+    track = awaiting(tracking.track)
+    tracked = awaiting(tracking.tracked)
     undepend = awaiting(depending.undepend)
     unschedule = awaiting(scheduling.unschedule)
+    untag = awaiting(tagging.untag)
+    untrack = awaiting(tracking.untrack)
     why_waiting = awaiting(why.why_waiting)
     workers = awaiting(sessions.workers)
 
@@ -293,6 +325,15 @@ class AsyncClient:
                 return
             if not found:
                 await drive_async(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
+
+    async def listen_tracked(self, *, wait: Span | None = None) -> AsyncListening[Event]:
+        """What happens to tracked jobs from now on, as it happens; iterate over it.
+
+        After a broken connection an event of kind "missed" says that something may have been
+        missed on its shard. It ends when nothing came for wait seconds, or when it is closed.
+        """
+        station = await drive_async(self.core.wire, tracking.listen_tracked(self, wait=wait))
+        return AsyncListening(station)
 
     async def close(self) -> None:
         """Closes the connections, and ends the watches."""

@@ -69,6 +69,7 @@ class Job:
     queue: str | None
     priority: float
     tags: list[str]
+    unique: str | None
     worker: str
     expires: datetime | None
     due: datetime | None
@@ -91,6 +92,7 @@ class Job:
     depends_on: list[str]
     depends_on_groups: list[str]
     dependents: list[str]
+    tracked: bool
     _codec: Codec = field(repr=False, compare=False)
 
     @property
@@ -111,6 +113,7 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
         queue=None if record.state == "complete" else record.queue,
         priority=record.priority,
         tags=list(record.extras().tags),
+        unique=record.extras().unique,
         worker=record.worker if running else "",
         expires=moment_or_none(score) if running else None,
         due=moment_or_none(score) if record.state == "scheduled" else None,
@@ -133,6 +136,7 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
         depends_on=[name for name in depends if not name.startswith(GROUP_MARK)],
         depends_on_groups=[name[1:] for name in depends if name.startswith(GROUP_MARK)],
         dependents=dependents,
+        tracked=record.extras().tracked,
         _codec=codec,
     )
 
@@ -189,6 +193,14 @@ class Page:
 
     total: int
     jobs: list[Job]
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """The tracked jobs, and the ids of those that are gone but still listed."""
+
+    jobs: list[Job]
+    gone: list[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from headrace.errors import (
     QueueNotFound,
     SessionEnded,
     SessionRequired,
+    TooMany,
     WrongState,
 )
 
@@ -97,19 +98,23 @@ def _packed_bytes(value: bytes | None) -> bytes:
     return _ABSENT if value is None else b"\xdb" + len(value).to_bytes(4, "big") + value
 
 
+# What refusals that are about a job mean: errors, made of its id and the words after the code.
+_REFUSALS: dict[str, Callable[[str, str, str], HeadraceError]] = {
+    "DEPENDENCY_REFUSED": lambda job_id, why, _: DependencyRefused(job_id, why),
+    "JOB_EXISTS": lambda job_id, state, _: JobExists(job_id, state),
+    "LEASE_LOST": LeaseLost,
+    "TOO_MANY": lambda job_id, what, limit: TooMany(job_id, what, int(limit)),
+    "UNIQUE_TAKEN": lambda _, state, other: JobExists(other, state, unique=True),
+    "WRONG_STATE": lambda job_id, state, _: WrongState(job_id, state),
+}
+
+
 def job_refusal(job_id: str, answer: bytes) -> HeadraceError:
     """The error behind a refusal that is about a job."""
     code, _, rest = answer.decode().partition(" ")
-    state, _, worker = rest.partition(" ")
-    if code == "LEASE_LOST":
-        return LeaseLost(job_id, state, worker)
-    if code == "WRONG_STATE":
-        return WrongState(job_id, state)
-    if code == "DEPENDENCY_REFUSED":
-        return DependencyRefused(job_id, state)
-    if code == "JOB_EXISTS":
-        return JobExists(job_id, state)
-    return JobNotFound(job_id)
+    first, _, others = rest.partition(" ")
+    refusal = _REFUSALS.get(code)
+    return JobNotFound(job_id) if refusal is None else refusal(job_id, first, others)
 
 
 def is_refusal(answer: Any) -> bool:

@@ -7,7 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
+
 from headrace.engine.moments import moment
+from headrace.engine.record import is_text, text_bytes
 
 VERSION = 1
 
@@ -24,6 +27,7 @@ KINDS = (
     "lost",
     "unfailed",
     "prioritised",
+    "tagged",
     "cancelled",
     "expired",
     "published",
@@ -36,6 +40,10 @@ KINDS = (
 )
 
 WITH_DATA = ("put", "published", "edited")
+
+
+unpack = msgspec.msgpack.decode
+_unpack_told = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +113,15 @@ def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
         instance=_text(fields, b"instance") or None,
         entry_id=entry_id.decode(),
     )
+
+
+def read_told(shard: int, message: bytes) -> Event:
+    """An event as it is told of a tracked job: the id of its entry, then what the entry holds."""
+    entry_id, *pairs = [
+        text_bytes(value) if is_text(value) else str(unpack(value)).encode()
+        for value in _unpack_told(message)
+    ]
+    return read_event(shard, entry_id, pairs)
 
 
 def _whole(fields: dict[bytes, bytes], name: bytes) -> int | None:

@@ -7,6 +7,20 @@ from typing import Any
 import msgspec
 
 _HEADER_SIZES = {0xD9: 2, 0xDA: 3, 0xDB: 5}
+_SHORT_TEXTS = range(0xA0, 0xC0)
+_FALSE = 0xC2
+
+
+def text_bytes(packed: msgspec.Raw) -> bytes:
+    """The bytes of a packed text: Lua has no type of its own for what is no text."""
+    raw = bytes(packed)
+    return raw[_HEADER_SIZES.get(raw[0], 1) :]
+
+
+def is_text(packed: msgspec.Raw) -> bool:
+    """Whether a packed value is a text."""
+    first = bytes(packed)[0]
+    return first in _HEADER_SIZES or first in _SHORT_TEXTS
 
 
 class Extra(msgspec.Struct, frozen=True, gc=False):
@@ -24,6 +38,8 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
     awaited: bool = False
     if_fails: str = "wait"
     group: str = ""
+    unique: str | None = None
+    tracked: bool = False
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -51,11 +67,7 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     def inline_data(self) -> bytes | None:
         """The payload, or None if it lies apart because it is large."""
-        raw = bytes(self.data)
-        first = raw[0]
-        if first == 0xC2:
-            return None
-        return raw[_HEADER_SIZES.get(first, 1) :]
+        return None if bytes(self.data)[0] == _FALSE else text_bytes(self.data)
 
 
 # The id follows the packed fields while a script works on a job.

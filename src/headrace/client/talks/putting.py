@@ -70,10 +70,11 @@ def put(
     beside the other as a duplicate, as on_exists says (default: the queue's own, which is move).
     A job not started within start_within expires; retries=None is without limit.
 
-    Of equal `unique` (a text, or True for the data itself) the queue has one at a time. Jobs of
-    one `key` share its limits and turns, jobs of a throttle its limits. A job with depends_on is
-    blocked until those are complete, and if_dependency_fails says what becomes of it otherwise;
-    `group` makes it a member of a group.
+    Of equal `unique` (a text, or True for the data itself) the queue has one at a time: another is
+    refused with JobExists, or with on_exists="replace" changes the one that waits and returns its
+    id. Jobs of one `key` share its limits and turns, jobs of a throttle its limits. A job with
+    depends_on is blocked until those are complete, and if_dependency_fails says what becomes of it
+    otherwise; `group` makes it a member of a group.
     """
     given = {
         "priority": priority,
@@ -107,12 +108,10 @@ def put_given(
     job_id = settled_id(core, given_id, options)
     if job_id in options.get("depends_on", ()):
         raise InvalidArgument(f"job {job_id!r} would depend on itself and never run")
-    if given_id is None:
-        item: Item = (job_id, payload)
-        nonce = ""
-    else:
+    item: Item = (job_id, payload)
+    if given_id is not None:
         item = (job_id, payload, spare_id(core, job_id), None)
-        nonce = new_nonce()
+    nonce = "" if given_id is None and "unique" not in options else new_nonce()
     call = put_call(queue.name, [item], packed(ready(options)), on_exists, nonce)
     [[answer]] = yield from ask(core, [(core.shard_of(job_id), call)])
     if isinstance(answer, HeadraceError):
@@ -191,7 +190,7 @@ def _rows(
             continue
         put_item = item if isinstance(item, Put) else Put(item)
         row = row_of(core, put_item, job_id, shared, unique=unique)
-        named = named or put_item.id is not None
+        named = named or put_item.id is not None or bool(put_item.unique or unique)
         rows.append(row)
     return rows, named
 
@@ -274,4 +273,6 @@ def put_call(
 def _made(item: Item, answer: Any) -> str | HeadraceError:
     if is_refusal(answer):
         return job_refusal(item[0], answer)
+    if isinstance(answer, bytes):
+        return answer[1:].decode()
     return item[2] if answer == 2 and len(item) == 4 else item[0]

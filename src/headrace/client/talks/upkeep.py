@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from headrace.client.core import Core
 from headrace.client.talk import Talk, ask, ask_one, raw
+from headrace.client.talks.auditing import audit_tags, fault
 from headrace.client.talks.faces import ClientFace
 from headrace.client.talks.queues import LISTED, queue_names, text_map
 from headrace.client.values import Audit
@@ -57,27 +57,33 @@ def audit(client: ClientFace) -> Talk[Audit]:
             seen, found = yield from _audit_queue(core, shard, name)
             jobs += seen
             problems += found
+        problems += yield from audit_tags(core, shard)
     return Audit(len(names), jobs, problems)
 
 
 def _audit_queue(core: Core, shard: int, queue: str) -> Talk[tuple[int, list[str]]]:
-    books, there = yield from ask_one(core, shard, build("audit", _books_and_sets, queue=queue))
+    call = build("audit", _books_and_sets, queue=queue)
+    books, there, claims = yield from ask_one(core, shard, call)
     problems: list[str] = []
-    seen = 0
+    seen = claimed = 0
     for state in STATES:
-        looked_at, faults = yield from _audit_state(core, shard, queue, state)
+        looked_at, have_claims, faults = yield from _audit_state(core, shard, queue, state)
         seen += looked_at
+        claimed += have_claims
         problems += faults
     imbalances = _imbalances(queue, books, there)
+    if claims != claimed:
+        imbalances.append(f"queue {queue!r}: {claims} unique values are claimed, by {claimed} jobs")
     if imbalances and not problems:
         problems += yield from _suspects(core, shard, queue)
     return seen, problems + imbalances
 
 
-def _books_and_sets(reply: list[Any]) -> tuple[dict[str, int], dict[str, int]]:
+def _books_and_sets(reply: list[Any]) -> tuple[dict[str, int], dict[str, int], int]:
     books = {name: int(value) for name, value in text_map(reply[0]).items()}
     states, sizes = reply[1][::2], reply[1][1::2]
-    return books, {state.decode(): size for state, size in zip(states, sizes, strict=True)}
+    there = {state.decode(): size for state, size in zip(states, sizes, strict=True)}
+    return books, there, reply[2]
 
 
 def _imbalances(queue: str, books: dict[str, int], there: dict[str, int]) -> list[str]:
@@ -96,17 +102,20 @@ def _imbalances(queue: str, books: dict[str, int], there: dict[str, int]) -> lis
     return found
 
 
-def _audit_state(core: Core, shard: int, queue: str, state: str) -> Talk[tuple[int, list[str]]]:
-    seen = 0
+def _audit_state(
+    core: Core, shard: int, queue: str, state: str
+) -> Talk[tuple[int, int, list[str]]]:
+    seen = claimed = 0
     problems: list[str] = []
     while True:
         call = build("audit_members", list, queue=queue, state=state, offset=seen, count=PAGE)
-        looked_at, linked, *faults = yield from ask_one(core, shard, call)
+        looked_at, have_claims, linked, *faults = yield from ask_one(core, shard, call)
         seen += looked_at
-        problems += [_fault(row) for row in faults]
+        claimed += have_claims
+        problems += [fault(row) for row in faults]
         problems += yield from _audit_links(core, shard, linked)
         if looked_at < PAGE:
-            return seen, problems
+            return seen, claimed, problems
 
 
 def _audit_links(core: Core, shard: int, ids: list[bytes]) -> Talk[list[str]]:
@@ -118,12 +127,8 @@ def _audit_links(core: Core, shard: int, ids: list[bytes]) -> Talk[list[str]]:
             call = build("audit_links", list, rows, offset=offset, count=LINKS_A_PAGE)
             more, *faults = yield from ask_one(core, shard, call)
             offset += LINKS_A_PAGE
-            problems |= dict.fromkeys(_fault(row) for row in faults)
+            problems |= dict.fromkeys(fault(row) for row in faults)
     return list(problems)
-
-
-def _fault(row: Sequence[bytes]) -> str:
-    return f"job {row[0].decode()!r} {row[1].decode()}"
 
 
 def _suspects(core: Core, shard: int, queue: str) -> Talk[list[str]]:
@@ -136,7 +141,7 @@ def _suspects(core: Core, shard: int, queue: str) -> Talk[list[str]]:
             call = build("audit_jobs", list, [(job_id,) for job_id in sorted(ids)])
             faults = yield from ask_one(core, shard, call)
             if faults:
-                return [_fault(row) for row in faults]
+                return [fault(row) for row in faults]
         if len(found) < PAGE:
             return []
         after = f"({found[-1].entry_id}"

@@ -1,7 +1,7 @@
 -- commit: makes everything the operation decided real, at its end and once. A call in which
 -- nothing happened does no housekeeping either: a refused operation changes nothing at all.
 --
--- uses   keys jobs places books emit notices ends tidy grown finishers
+-- uses   keys jobs places books tags emit notices ends tidy grown finishers
 -- later  follow_up
 
 local function follow_ends()
@@ -22,6 +22,7 @@ local function commit(reply)
   settle()
   write_jobs()
   write_books()
+  write_tags()
   if number then
     redis.call('HSET', LOG, 'number', number, 'stamp', stamp)
   end

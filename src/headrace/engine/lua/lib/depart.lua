@@ -2,7 +2,7 @@
 -- held it has lost it, and what it came to before is no longer its result. A complete job that was
 -- not kept is no longer in the books: nothing leaves.
 --
--- uses   keys move books notices history failure_list results
+-- uses   keys move books notices history failure_list results claims
 
 local function depart(job)
   local state = job.state
@@ -10,6 +10,7 @@ local function depart(job)
     tell_worker(job, 'lost')
   end
   job.token = ''
+  release_claim(job)
   if state == 'complete' then
     remember(job, 'completed')
     drop_result(job)

@@ -1,9 +1,11 @@
 -- emit: one event for each thing that happens to a job or a feed, numbered without holes. The id of the
 -- stream entry is <milliseconds>-<number>; a clock that was set back does not break the order,
 -- the time then stands in the field `at`. All events share their first fields, which a stream
--- stores once.
+-- stores once. Those of a tracked job are told as well, as they are stored.
 --
--- uses   keys now settings
+-- uses   keys now settings jobs notices
+
+local NOTHING_MORE = {}
 
 local number, first_number, stamp, entry_prefix, changes
 
@@ -30,20 +32,21 @@ local function next_entry(more)
     more[#more + 1] = 'at'
     more[#more + 1] = now
   end
-  return entry_prefix .. number, more
+  return entry_prefix .. number, more or NOTHING_MORE
+end
+
+local function event_entry(entry, kind, job, wait, run, data, more)
+  return entry, 'kind', kind, 'id', job.id, 'queue', job.queue, 'attempt', job.attempt,
+    'worker', job.worker, 'priority', job.priority, 'wait', wait or '', 'run', run or '',
+    'data', data or '', unpack(more)
 end
 
 local function emit(kind, job, wait, run, data, more)
   local entry
   entry, more = next_entry(more)
-  if more then
-    redis.call('XADD', EVENTS, entry, 'kind', kind, 'id', job.id,
-      'queue', job.queue, 'attempt', job.attempt, 'worker', job.worker, 'priority', job.priority,
-      'wait', wait or '', 'run', run or '', 'data', data or '', unpack(more))
-  else
-    redis.call('XADD', EVENTS, entry, 'kind', kind, 'id', job.id,
-      'queue', job.queue, 'attempt', job.attempt, 'worker', job.worker, 'priority', job.priority,
-      'wait', wait or '', 'run', run or '', 'data', data or '')
+  redis.call('XADD', EVENTS, event_entry(entry, kind, job, wait, run, data, more))
+  if extra(job, 'tracked') then
+    tell_trackers({ event_entry(entry, kind, job, wait, run, data, more) })
   end
   return number
 end

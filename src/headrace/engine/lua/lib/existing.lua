@@ -1,7 +1,7 @@
 -- existing: a put of an id that exists: the job is moved here, replaced where it waits, refused or
 -- duplicated under its spare id, as the policy says.
 --
--- uses   jobs make replace join depart
+-- uses   jobs make replace join depart claims
 
 local function move_here(job, into, data, given)
   local from, was = job.queue, job.state
@@ -23,18 +23,22 @@ local function made_before(job)
 end
 
 return function(job, into, spare, data, given)
-  local policy = policy_of(into)
+  local policy, value = policy_of(into), given and given.unique
   if made_before(job) and not (policy == 'reject' and answered[job.id]) then
     answered[job.id] = true
     return 0
   elseif policy == 'duplicate' then
-    return refused_links(nil, spare, given, given and given.depends_on)
+    return claim_refusal(into, value, spare)
+      or refused_links(nil, spare, given, given and given.depends_on)
       or make(into, spare, data, given, nonce) and 2
   elseif policy == 'reject' or policy == 'replace' and job.state == 'running' then
     return 'JOB_EXISTS ' .. job.state
   elseif policy == 'replace' and can_be_replaced(job) then
-    return refused_links(job, job.id, given, kept_parents(job, given)) or replace(job, data, given)
+    return claim_refusal(job.queue, value, job.id)
+      or refused_links(job, job.id, given, kept_parents(job, given))
+      or replace(job, data, given)
   end
-  return refused_links(job, job.id, given, given and given.depends_on)
+  return claim_refusal(into, value or extra(job, 'unique'), job.id)
+    or refused_links(job, job.id, given, given and given.depends_on)
     or move_here(job, into, data, given)
 end

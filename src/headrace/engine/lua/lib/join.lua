@@ -1,6 +1,6 @@
 -- join: a job comes into a queue, as new as any other there: at the back, its retries renewed.
 --
--- uses   now jobs books open_queue line_up
+-- uses   now jobs books open_queue claims line_up
 -- later  hold_back
 
 local function join(job, queue, seq, delay, parents)
@@ -13,6 +13,7 @@ local function join(job, queue, seq, delay, parents)
   if job.extra then
     set_extra(job, 'releases', nil)
   end
+  take_claim(job)
   book(queue, 'put', 1)
   if not (parents and hold_back(job, parents, delay)) then
     line_up(job, delay)

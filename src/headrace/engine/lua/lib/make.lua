@@ -1,12 +1,11 @@
 -- make: a job comes into being, with what it was given: its options.
 --
--- uses   keys now settings jobs emit join places ends
+-- uses   keys now settings jobs emit join places ends claims tags
 
 local function apply_options(job, given)
   job.priority = given.priority or job.priority
-  local tags = given.tags
-  if tags then
-    set_extra(job, 'tags', #tags > 0 and tags or nil)
+  if given.tags then
+    set_tags(job, given.tags)
   end
   if given.retries ~= nil then
     job.retries = given.retries
@@ -24,6 +23,10 @@ local function apply_options(job, given)
   if given.group then
     leave_group(job, 'completed')
     set_extra(job, 'group', given.group)
+  end
+  if given.unique then
+    release_claim(job)
+    set_extra(job, 'unique', given.unique)
   end
   if given.result_ttl then
     set_extra(job, 'result_ttl', given.result_ttl)

@@ -1,6 +1,6 @@
 -- move: the one place where a job leaves a state and enters another, with its books.
 --
--- uses   keys now settings jobs places books in_session notices lanes member
+-- uses   keys now settings jobs places books in_session notices lanes member tags
 -- later  unlink
 
 local function leave(job, known_member)
@@ -47,6 +47,9 @@ end
 local function forget(job)
   if extra(job, 'start_by') then
     lift(AGENDA, 'start:' .. job.id)
+  end
+  if extra(job, 'tags') then
+    set_tags(job, {})
   end
   erase(job.id)
 end

@@ -1,11 +1,12 @@
 -- move_on: a job that is done in its queue goes to the next one, in the same step.
 --
--- uses   emit history move books join
+-- uses   emit history move books join claims
 
 return function(job, run, next_queue, delay, parents)
   local event = emit('completed', job, nil, run, nil, { 'next', next_queue, 'delay', delay })
   remember(job, 'completed')
   leave(job)
+  release_claim(job)
   book(job.queue, 'moved', 1)
   join(job, next_queue, event, delay, parents)
   return job.state

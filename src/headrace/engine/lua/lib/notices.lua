@@ -21,6 +21,10 @@ local function tell_ended(id)
   ended[#ended + 1] = id
 end
 
+local function tell_trackers(entry)
+  told[#told + 1] = { key('tracked', ''), cmsgpack.pack(entry) }
+end
+
 local function send_notices()
   for queue, jobs in pairs(woken) do
     if jobs > 0 then

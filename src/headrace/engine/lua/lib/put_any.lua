@@ -1,6 +1,6 @@
 -- put_any: a put in its general form: jobs with options, with given ids, of a new queue, repeated.
 --
--- uses   jobs make commit
+-- uses   jobs make claims commit
 -- later  circle
 
 -- What a job is given: the options of the call, and its own before them.
@@ -31,9 +31,13 @@ local function refused_links(job, id, given, parents)
   return parents and circle(id, given and given.group or job and extra(job, 'group'), parents)
 end
 
--- later  existing
+-- later  existing collide
 
 local function put_new(into, id, data, given)
+  local other_job = given and rival(into, given.unique, id)
+  if other_job then
+    return collide(other_job, into, id, data, given)
+  end
   return refused_links(nil, id, given, given and given.depends_on)
     or make(into, id, data, given, nonce) and 1
 end

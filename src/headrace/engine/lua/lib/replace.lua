@@ -1,7 +1,7 @@
 -- replace: a job that is still to be done gets new data and options in its place; a delay begins anew
 -- if one is given. What it depends on stays unless it is given anew.
 --
--- uses   keys now settings make move places notices
+-- uses   keys now settings make move places claims notices
 -- later  hold_back
 
 local function policy_of(into)
@@ -25,6 +25,7 @@ local function replace(job, data, given)
   local parents, was = kept_parents(job, given), job.state
   leave(job)
   apply(job, data, given, nonce)
+  take_claim(job)
   local event = put_event(job, data, { 'from', job.queue, 'was', 'replaced', 'delay', delay or 0 })
   if delay then
     job.since = now + delay

@@ -1,19 +1,21 @@
 -- retain: completed jobs are kept up to a number and an age; the oldest go first. One whose result
 -- is still kept goes with it.
 --
--- uses   keys now settings places books jobs
+-- uses   keys now settings places books jobs erase_all
 
 local RETAIN_AT_MOST = 600
 
 local function drop_oldest(queue, ids)
+  local leaving = {}
   for _, id in ipairs(ids) do
     lift(key('complete', queue), id)
     if redis.call('EXISTS', key('result', id)) == 1 then
       place(key('results', queue), id, now)
     else
-      erase(id)
+      leaving[#leaving + 1] = id
     end
   end
+  erase_all(leaving)
   book(queue, 'pruned', #ids)
   settle()
 end

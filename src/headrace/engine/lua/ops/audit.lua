@@ -1,12 +1,12 @@
--- audit: the books of a queue beside what its sorted sets hold.
+-- audit: the books of a queue beside what its sorted sets hold, and how many claims there are.
 --
 -- args   queue
 -- uses   keys
--- reply  {{counter, value, ...}, {state, members, ...}}
+-- reply  {{counter, value, ...}, {state, members, ...}, claims}
 
 local held_now = {}
 for _, state in ipairs({ 'waiting', 'scheduled', 'blocked', 'running', 'failed', 'complete' }) do
   held_now[#held_now + 1] = state
   held_now[#held_now + 1] = redis.call('ZCARD', key(state, queue))
 end
-return { redis.call('HGETALL', key('books', queue)), held_now }
+return { redis.call('HGETALL', key('books', queue)), held_now, redis.call('HLEN', key('unique', queue)) }

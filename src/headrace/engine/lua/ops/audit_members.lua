@@ -1,12 +1,13 @@
 -- audit_members: checks a page of the members of one state of a queue against their jobs.
 --
 -- args   queue state offset:int count:int
--- uses   keys settings jobs member gates
--- reply  {how many were looked at, {id of a job with links, ...}, {id, what is wrong}, ...}
+-- uses   keys settings jobs member gates tie_faults
+-- reply  {how many were looked at, how many of them have a claim, {id of a job with links, ...},
+--        {id, what is wrong}, ...}
 
 local found = redis.call('ZRANGE', key(state, queue), offset, offset + count - 1, 'WITHSCORES')
 local linked = {}
-local reply = { #found / 2, linked }
+local reply = { #found / 2, 0, linked }
 
 local function is_in_its_group(job)
   local group = extra(job, 'group')
@@ -58,15 +59,19 @@ local function fault(name, score)
   elseif state == 'failed' and not redis.call('ZSCORE', key('failures', extra(job, 'failure')[1]), id) then
     return id, 'is failed but not listed under its type'
   end
+  return id, tie_fault(job)
 end
 
 for i = 1, #found, 2 do
   local id, problem = fault(found[i], found[i + 1])
-  local job = known[state == 'waiting' and string.sub(found[i], 17) or found[i]]
-  if id then
+  local job = read_job(id)
+  if problem then
     reply[#reply + 1] = { id, problem }
   elseif state == 'blocked' or extra(job, 'awaited') then
     linked[#linked + 1] = job.id
+  end
+  if job and has_claim(job) then
+    reply[2] = reply[2] + 1
   end
 end
 return reply

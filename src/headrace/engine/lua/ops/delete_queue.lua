@@ -3,7 +3,8 @@
 --
 -- args   queue at_most:int
 -- flags  allow-oom
--- uses   keys now settings jobs places cancel_job notices move books chunks results schedules commit
+-- uses   keys now settings jobs places cancel_job notices move books chunks results schedules erase_all
+-- uses   commit
 -- reply  1 when it is gone, 0 when there is more, or why not
 -- error  QUEUE_NOT_FOUND
 
@@ -41,18 +42,20 @@ for _, state in ipairs({ 'running', 'waiting', 'scheduled', 'blocked', 'failed' 
     end
   end
 end
-for _, id in ipairs(first_entries('complete')) do
+local complete = first_entries('complete')
+for _, id in ipairs(complete) do
   lift(key('complete', queue), id)
   lift(AGENDA, 'result:' .. id)
   book(queue, 'pruned', 1)
-  erase(id)
 end
-for _, id in ipairs(first_entries('results')) do
+erase_all(complete)
+local alone = first_entries('results')
+for _, id in ipairs(alone) do
   redis.call('DEL', key('result', id))
   lift(AGENDA, 'result:' .. id)
   lift(key('results', queue), id)
-  erase(id)
 end
+erase_all(alone)
 if left == 0 then
   return commit(0)
 end
@@ -63,10 +66,10 @@ lift(AGENDA, 'lanes:' .. queue)
 local days = redis.call('ZRANGE', key('days', queue), 0, -1)
 tell_queue(queue, 'deleted')
 commit(1)
-local names = {
-  key('settings', queue), key('books', queue), key('days', queue), key('ingress', queue),
-  key('rates', queue),
-}
+local names = {}
+for i, role in ipairs({ 'settings', 'books', 'days', 'ingress', 'rates', 'unique' }) do
+  names[i] = key(role, queue)
+end
 for _, day in ipairs(days) do
   for _, role in ipairs({ 'stats', 'histogram' }) do
     local name = day .. ':' .. queue

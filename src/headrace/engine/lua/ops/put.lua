@@ -6,8 +6,8 @@
 -- each   id data
 -- uses   keys now defaults setting inline fast short_way
 -- reply  how many if all were made, else for each: 1 made, 2 made under its spare id, 3 moved, 4
---        replaced, 0 already made, or why not
--- error  JOB_EXISTS DEPENDENCY_REFUSED
+--        replaced, 0 already made, '=' and an id: that job was replaced in its stead, or why not
+-- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN
 
 -- later  put_any
 

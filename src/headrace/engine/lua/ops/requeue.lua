@@ -3,9 +3,21 @@
 --
 -- args   queue delay:int nonce
 -- each   id
--- uses   settings jobs emit join depart commit
+-- uses   settings jobs emit join depart claims commit
 -- reply  for each, its new state or why not
--- error  NOT_FOUND
+-- error  NOT_FOUND UNIQUE_TAKEN
+
+local function put_again(job, into)
+  local from, was = job.queue, job.state
+  depart(job)
+  job.worker = ''
+  set_extra(job, 'by', nonce)
+  job.queue = into
+  local event = emit('put', job, nil, nil, nil,
+    { 'from', from, 'was', was, 'delay', delay, 'left_out', #payload(job) })
+  join(job, into, event, delay)
+  return job.state
+end
 
 local answers = {}
 for id in each() do
@@ -15,15 +27,8 @@ for id in each() do
   elseif again and extra(job, 'by') == nonce then
     answers[#answers + 1] = job.state
   else
-    local from, was = job.queue, job.state
-    depart(job)
-    job.worker = ''
-    set_extra(job, 'by', nonce)
-    job.queue = queue ~= '' and queue or from
-    local event = emit('put', job, nil, nil, nil,
-      { 'from', from, 'was', was, 'delay', delay, 'left_out', #payload(job) })
-    join(job, job.queue, event, delay)
-    answers[#answers + 1] = job.state
+    local into = queue ~= '' and queue or job.queue
+    answers[#answers + 1] = claim_refusal(into, extra(job, 'unique'), id) or put_again(job, into)
   end
 end
 return commit(answers)

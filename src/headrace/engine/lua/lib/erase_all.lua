@@ -1,0 +1,18 @@
+-- erase_all: jobs go that nobody has read. Only if there are tags at all they are read, for theirs.
+--
+-- uses   keys jobs tags
+
+local function erase_all(ids)
+  if #ids > 0 and redis.call('EXISTS', TAGS) == 1 then
+    read_jobs(ids)
+    for _, id in ipairs(ids) do
+      local job = read_job(id)
+      if job then
+        set_tags(job, {})
+      end
+    end
+  end
+  for _, id in ipairs(ids) do
+    erase(id)
+  end
+end

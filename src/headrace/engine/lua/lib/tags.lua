@@ -1,0 +1,48 @@
+-- tags: jobs are listed by their tags, by when they got them, and tags are counted. What a job has
+-- already it does not get again, so a tag keeps its time.
+--
+-- uses   keys now jobs places
+
+local tag_counts = {}
+
+local function list_tag(job, tag, by)
+  tag_counts[tag] = (tag_counts[tag] or 0) + by
+  if by > 0 then
+    place(key('tag', tag), job.id, now)
+  else
+    lift(key('tag', tag), job.id)
+  end
+end
+
+local function has_tag(job, tag)
+  for _, one in ipairs(extra(job, 'tags') or {}) do
+    if one == tag then
+      return true
+    end
+  end
+  return false
+end
+
+local function set_tags(job, wanted)
+  local stays = {}
+  for _, tag in ipairs(wanted) do
+    stays[tag] = true
+    if not has_tag(job, tag) then
+      list_tag(job, tag, 1)
+    end
+  end
+  for _, tag in ipairs(extra(job, 'tags') or {}) do
+    if not stays[tag] then
+      list_tag(job, tag, -1)
+    end
+  end
+  set_extra(job, 'tags', #wanted > 0 and wanted or nil)
+end
+
+local function write_tags()
+  for tag, by in pairs(tag_counts) do
+    if by ~= 0 and tonumber(redis.call('ZINCRBY', TAGS, by, tag)) <= 0 then
+      redis.call('ZREM', TAGS, tag)
+    end
+  end
+end

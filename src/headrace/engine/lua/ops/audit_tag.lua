@@ -1,0 +1,19 @@
+-- audit_tag: checks a page of the jobs that are listed under a tag, and whether it counts them all.
+--
+-- args   tag offset:int count:int
+-- uses   keys jobs tags
+-- reply  {how many were looked at, how many the tag counts, how many there are, {id, what is wrong}, ...}
+
+local where = key('tag', tag)
+local ids = redis.call('ZRANGE', where, offset, offset + count - 1)
+local reply = { #ids, tonumber(redis.call('ZSCORE', TAGS, tag) or 0), redis.call('ZCARD', where) }
+read_jobs(ids)
+for _, id in ipairs(ids) do
+  local job = read_job(id)
+  if not job then
+    reply[#reply + 1] = { id, 'is listed under tag ' .. tag .. ' but has no record' }
+  elseif not has_tag(job, tag) then
+    reply[#reply + 1] = { id, 'is listed under tag ' .. tag .. ' but does not have it' }
+  end
+end
+return reply

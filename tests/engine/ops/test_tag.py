@@ -1,0 +1,124 @@
+"""tag and untag: jobs in any state get tags and lose them, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace import Client, InvalidArgument, JobNotFound, Limits, Queue, TooMany
+from headrace.testing import Clock, open_with_clock
+from tests.dump import dump
+from tests.engine.shortcuts import found, pop_one
+from tests.proof import proves
+
+BRING: dict[str, Callable[[Queue], object]] = {
+    "waiting": lambda queue: queue.put(1, id="x", tags=["a"]),
+    "scheduled": lambda queue: queue.put(1, id="x", tags=["a"], delay=60),
+    "running": lambda queue: (BRING["waiting"](queue), pop_one(queue)),
+    "failed": lambda queue: (BRING["waiting"](queue), pop_one(queue).fail("io")),
+    "complete": lambda queue: (BRING["waiting"](queue), pop_one(queue).complete()),
+}
+
+
+@proves("QL-15")
+@pytest.mark.parametrize("state", BRING)
+def test_a_job_in_any_state_gets_tags_and_loses_them(hr: Client, queue: Queue, state: str) -> None:
+    BRING[state](queue)
+
+    assert hr.tag("x", "b", "c") == ["a", "b", "c"]
+    assert (found(hr, "x").tags, found(hr, "x").state) == (["a", "b", "c"], state)
+    assert hr.untag("x", "a", "c") == ["b"]
+
+    assert found(hr, "x").tags == ["b"]
+    assert hr.top_tags(least=1) == {"b": 1}
+    assert hr.audit().problems == []
+
+
+@proves("QL-15")
+def test_a_tag_that_is_given_again_changes_nothing(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.put(1, id="x", tags=["a"])
+    clock.tick(5)
+    before = dump(hr)
+
+    assert hr.tag("x", "a", "a") == ["a"]
+    assert hr.tag("x") == ["a"]
+
+    assert dump(hr) == before
+    assert hr.top_tags(least=1) == {"a": 1}
+
+
+@proves("QL-15")
+def test_a_tag_that_is_not_there_is_taken_away_without_a_trace(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x", tags=["a"])
+    before = dump(hr)
+
+    assert hr.untag("x", "b") == ["a"]
+    assert hr.untag("x") == ["a"]
+
+    assert dump(hr) == before
+
+
+@proves("QL-15")
+def test_the_last_job_of_a_tag_takes_it_along(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x", tags=["a"])
+
+    assert hr.untag("x", "a") == []
+
+    assert hr.top_tags(least=1) == {}
+    assert not [key for key in dump(hr) if ":tag:" in key or key.endswith(":tags")]
+
+
+@proves("QL-15")
+def test_tags_that_change_are_an_event(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x")
+    hr.tag("x", "ä", "b")
+    hr.tag("x", "b")
+    hr.untag("x", "b", "ä")
+
+    told = [(event.kind, event.job_id, event.tags) for event in hr.events()]
+
+    assert told[1:] == [("tagged", "x", '["ä","b"]'), ("tagged", "x", "[]")]
+
+
+@pytest.mark.parametrize("call", ["tag", "untag"])
+def test_an_unknown_job_has_no_tags(hr: Client, queue: Queue, call: str) -> None:
+    queue.put(1, id="x", tags=["a"])
+    before = dump(hr)
+
+    with pytest.raises(JobNotFound):
+        getattr(hr, call)("nobody", "a")
+
+    assert dump(hr) == before
+
+
+@proves("QL-15")
+def test_a_job_has_no_more_tags_than_the_limit_says(url: str) -> None:
+    hr, _ = open_with_clock(url, limits=Limits(tags=2))
+    with hr:
+        hr.queue("mail").put(1, id="x", tags=["a"])
+        before = dump(hr)
+
+        with pytest.raises(TooMany, match="may have 2 tags and would have more") as refused:
+            hr.tag("x", "b", "c")
+
+        assert (refused.value.job_id, refused.value.limit) == ("x", 2)
+        assert dump(hr) == before
+        assert hr.tag("x", "a", "b") == ["a", "b"]
+
+
+def test_who_has_more_than_the_limit_of_another_client_keeps_them(hr: Client, url: str) -> None:
+    hr.queue("mail").put(1, id="x", tags=["a", "b", "c"])
+    strict, _ = open_with_clock(url, limits=Limits(tags=2), namespace=hr.core.namespace)
+    with strict:
+        assert strict.tag("x", "a") == ["a", "b", "c"]
+        assert strict.untag("x", "b") == ["a", "c"]
+
+
+@pytest.mark.parametrize("tags", [[""], [7], ["a\nb"], ["x" * 251], [f"{n}" for n in range(33)]])
+@pytest.mark.parametrize("call", ["tag", "untag"])
+def test_a_wrong_tag_is_refused(hr: Client, queue: Queue, call: str, tags: list[Any]) -> None:
+    queue.put(1, id="x")
+    with pytest.raises(InvalidArgument):
+        getattr(hr, call)("x", *tags)

@@ -1,0 +1,377 @@
+"""unique: of equal values a queue has one job at a time, until it ends, however it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from headrace import Client, InvalidArgument, JobExists, Put, Queue
+from headrace.testing import Clock
+from tests.dump import dump
+from tests.engine.shortcuts import drain, found, ids, pop_one, wait
+from tests.proof import proves
+
+BRING: dict[str, Callable[[Queue], object]] = {
+    "waiting": lambda _queue: None,
+    "scheduled": lambda queue: pop_one(queue).release(delay=60),
+    "running": pop_one,
+}
+
+
+@proves("C-08", "WL-01")
+@pytest.mark.parametrize("state", BRING)
+@pytest.mark.parametrize("policy", [None, "move", "reject", "duplicate"])
+def test_a_second_one_is_refused_and_changes_nothing(
+    hr: Client, queue: Queue, state: str, policy: str | None
+) -> None:
+    first = queue.put({"to": "ada"}, unique=True)
+    BRING[state](queue)
+    before = dump(hr)
+
+    with pytest.raises(JobExists, match="has this unique value") as refused:
+        queue.put({"to": "ada"}, unique=True, on_exists=policy)
+
+    assert (refused.value.job_id, refused.value.state) == (first, state)
+    assert dump(hr) == before
+
+
+@proves("C-08", "WL-01")
+def test_equal_is_what_is_the_same_data_or_the_same_key(hr: Client, queue: Queue) -> None:
+    queue.put("x", unique=True)
+    queue.put("y", unique=True)
+    key = queue.put("x", unique="ada")
+    queue.put("x")
+    queue.put("x")
+
+    assert found(hr, key).unique == "ada"
+    for data, unique in (("x", True), ("other", "ada")):
+        with pytest.raises(JobExists):
+            queue.put(data, unique=unique)
+    assert queue.counts().waiting == 5
+
+
+@proves("C-08", "WL-01")
+def test_every_queue_has_values_of_its_own(hr: Client, queue: Queue) -> None:
+    queue.put("x", unique=True)
+    hr.queue("other").put("x", unique=True)
+    assert hr.audit().problems == []
+
+
+@proves("WL-01")
+def test_the_end_of_one_that_is_not_unique_frees_nothing(hr: Client, queue: Queue) -> None:
+    queue.put("x", unique=True, priority=1)
+    queue.put("x")
+    pop_one(queue).complete()
+    assert hr.queue("mail").counts().waiting == 1
+
+    with pytest.raises(JobExists):
+        queue.put("x", unique=True)
+
+
+ENDS: dict[str, Callable[[Client, Queue, Clock], object]] = {
+    "complete": lambda _hr, queue, _clock: pop_one(queue).complete(),
+    "complete with a result": lambda _hr, queue, _clock: pop_one(queue).complete(1),
+    "complete and not kept": lambda _hr, queue, _clock: (
+        queue.configure(keep_count=0),
+        pop_one(queue).complete(),
+    ),
+    "complete with a next queue": lambda _hr, queue, _clock: pop_one(queue).complete(next="on"),
+    "finished by an operator": lambda hr, queue, _clock: (pop_one(queue), hr.finish("x")),
+    "popped for good": lambda _hr, queue, _clock: (queue.configure("fifo"), queue.pop("w")),
+    "failed": lambda _hr, queue, _clock: pop_one(queue).fail("io"),
+    "failed by an operator": lambda hr, _queue, _clock: hr.fail("x", "io"),
+    "out of retries": lambda _hr, queue, clock: (
+        queue.pop("w", lease=1),
+        wait(clock, 1),
+        queue.pop("w"),
+    ),
+    "cancelled": lambda hr, _queue, _clock: hr.cancel("x"),
+    "cancelled by its data": lambda hr, _queue, _clock: hr.cancel_matching("mail", "data"),
+    "cancelled while it runs": lambda hr, queue, _clock: (pop_one(queue), hr.cancel("x")),
+    "expired": lambda hr, _queue, clock: (wait(clock, 60), hr.sweep()),
+    "too late at a pop": lambda _hr, queue, clock: (wait(clock, 60), queue.pop("w")),
+    "deleted with its queue": lambda _hr, queue, _clock: queue.delete(),
+    "moved": lambda hr, _queue, _clock: hr.queue("on").put(1, id="x"),
+    "requeued elsewhere": lambda hr, _queue, _clock: hr.requeue("x", "on"),
+    "given another value": lambda _hr, queue, _clock: queue.put(
+        1, id="x", unique="v", on_exists="replace"
+    ),
+}
+
+
+@proves("C-08", "WL-01")
+@pytest.mark.parametrize("end", ENDS)
+def test_every_end_frees_the_value(hr: Client, queue: Queue, clock: Clock, end: str) -> None:
+    queue.put("data", id="x", unique="u", start_within=60, retries=0)
+
+    ENDS[end](hr, queue, clock)
+
+    second = queue.put("new", unique="u")
+    assert found(hr, second).unique == "u"
+    assert hr.audit().problems == []
+    with pytest.raises(JobExists):
+        queue.put("newer", unique="u")
+
+
+@proves("C-08")
+@pytest.mark.parametrize(
+    "return_it",
+    [
+        lambda _hr, lease: lease.release(),
+        lambda _hr, lease: lease.fail("io", retry_in=5),
+        lambda hr, lease: hr.timeout(lease.id),
+        lambda hr, lease: hr.requeue(lease.id),
+    ],
+    ids=["released", "retried", "timed out", "requeued"],
+)
+def test_what_comes_back_to_its_queue_keeps_its_value(
+    hr: Client, queue: Queue, return_it: Callable[..., object]
+) -> None:
+    first = queue.put(1, unique="u")
+    return_it(hr, pop_one(queue))
+
+    with pytest.raises(JobExists) as refused:
+        queue.put(1, unique="u")
+    assert refused.value.job_id == first
+
+
+@proves("C-08")
+def test_a_claim_whose_job_was_lost_keeps_nobody_out(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x", unique="u")
+    hr.core.wire.send([(0, ("DEL", hr.core.key(0, "job:x")))])
+
+    second = queue.put(2, unique="u")
+
+    with pytest.raises(JobExists) as refused:
+        queue.put(3, unique="u")
+    assert refused.value.job_id == second
+
+
+def test_a_claim_left_behind_goes_with_its_queue(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x", unique="u")
+    hr.core.wire.send([(0, ("DEL", hr.core.key(0, "job:x")))])
+
+    queue.delete()
+
+    assert not [key for key in dump(hr) if ":unique:" in key]
+
+
+# replace
+
+
+@proves("C-08")
+@pytest.mark.parametrize("state", ["waiting", "scheduled"])
+def test_replace_changes_the_one_that_is_there(hr: Client, queue: Queue, state: str) -> None:
+    first = queue.put("old", unique="u", delay=60 if state == "scheduled" else 0)
+    other = queue.put("other")
+
+    assert queue.put("new", unique="u", on_exists="replace", tags=["vip"], priority=1) == first
+
+    job = found(hr, first)
+    assert (job.data, job.tags, job.priority, job.state) == ("new", ["vip"], 1, state)
+    assert queue.counts().length == 2
+    assert found(hr, other).data == "other"
+
+
+@proves("C-08")
+def test_a_debounced_job_waits_until_nothing_comes_any_more(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    for number in range(5):
+        first = queue.put(number, unique="u", delay=10, on_exists="replace")
+        assert found(hr, first).due == clock.now + timedelta(seconds=10)
+        clock.tick(6)
+    assert queue.pop("w") == []
+    clock.tick(4)
+
+    assert [lease.data for lease in queue.pop("w", count=9)] == [4]
+
+
+@proves("C-08")
+def test_without_a_delay_the_old_time_holds(hr: Client, queue: Queue, clock: Clock) -> None:
+    first = queue.put(1, unique="u", delay=10)
+    due = found(hr, first).due
+    clock.tick(5)
+
+    queue.put(2, unique="u", on_exists="replace")
+    assert (found(hr, first).due, found(hr, first).data) == (due, 2)
+
+    queue.put(3, unique="u", on_exists="replace", delay=0)
+    assert pop_one(queue).data == 3
+
+
+@proves("C-08")
+def test_while_one_runs_the_next_is_made_and_replaced(hr: Client, queue: Queue) -> None:
+    first = queue.put(1, unique="u")
+    lease = pop_one(queue)
+
+    second = queue.put(2, unique="u", on_exists="replace")
+    assert second != first
+    assert queue.put(3, unique="u", on_exists="replace") == second
+
+    assert (found(hr, first).unique, found(hr, second).unique) == (None, "u")
+    lease.complete()
+    with pytest.raises(JobExists):
+        queue.put(4, unique="u")
+    assert pop_one(queue).data == 3
+    assert hr.audit().problems == []
+
+
+@proves("C-08")
+def test_the_policy_of_the_queue_counts_too(queue: Queue) -> None:
+    queue.configure(on_exists="replace")
+    first = queue.put(1, unique="u")
+    assert queue.put(2, unique="u") == first
+
+
+# with ids
+
+
+@proves("C-08")
+def test_an_id_and_a_value_are_two_matters(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x", unique="u")
+
+    with pytest.raises(JobExists) as refused:
+        queue.put(2, id="y", unique="u")
+    assert refused.value.job_id == "x"
+    with pytest.raises(JobExists, match="already exists"):
+        queue.put(2, id="x", unique="v", on_exists="reject")
+    with pytest.raises(JobExists, match="has this unique value"):
+        queue.put(2, id="x", unique="u", on_exists="duplicate")
+    assert queue.put(2, id="y", unique="u", on_exists="replace") == "x"
+    assert queue.put(3, id="x", unique="u") == "x"
+
+    assert (found(hr, "x").data, hr.job("y")) == (3, None)
+
+
+@proves("C-08")
+@pytest.mark.parametrize("policy", ["move", "replace"])
+def test_a_job_that_is_put_again_may_not_take_the_value_of_another(
+    hr: Client, queue: Queue, policy: str
+) -> None:
+    queue.put(1, id="x", unique="u")
+    queue.put(1, id="y", unique="v")
+    before = dump(hr)
+
+    with pytest.raises(JobExists) as refused:
+        queue.put(2, id="y", unique="u", on_exists=policy)
+
+    assert (refused.value.job_id, dump(hr)) == ("x", before)
+
+
+@proves("C-08")
+def test_a_job_is_not_moved_to_where_its_value_is_taken(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x", unique="u")
+    hr.queue("other").put(1, id="y", unique="u")
+    before = dump(hr)
+
+    moves: list[Callable[[], object]] = [
+        lambda: hr.queue("other").put(2, id="x"),
+        lambda: hr.requeue("x", "other"),
+    ]
+    for move in moves:
+        with pytest.raises(JobExists) as refused:
+            move()
+        assert refused.value.job_id == "y"
+
+    assert dump(hr) == before
+
+
+@proves("C-08")
+def test_a_completion_is_never_refused(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x", unique="u")
+    queue.put(1, id="y", unique="v")
+    hr.queue("other").put(1, id="z", unique="u")
+
+    for lease in queue.pop("w", count=2):
+        assert lease.complete(next="other") == "waiting"
+
+    assert [found(hr, name).unique for name in "xyz"] == [None, "v", "u"]
+    assert drain(hr.queue("other")) == ["z", "x", "y"]
+
+
+@proves("C-08")
+@pytest.mark.parametrize("again", ["retry", "requeue"])
+def test_a_failed_job_comes_back_when_its_value_is_free(
+    hr: Client, queue: Queue, again: str
+) -> None:
+    queue.put(1, id="x", unique="u")
+    hr.fail("x", "io")
+    queue.put(2, id="y", unique="u")
+    before = dump(hr)
+
+    if again == "retry":
+        [refused] = hr.retry("x")
+    else:
+        with pytest.raises(JobExists) as raised:
+            hr.requeue("x")
+        refused = raised.value
+    assert isinstance(refused, JobExists)
+    assert (refused.job_id, refused.state, dump(hr)) == ("y", "waiting", before)
+
+    hr.cancel("y")
+    getattr(hr, again)("x")
+    with pytest.raises(JobExists) as raised:
+        queue.put(3, unique="u")
+    assert raised.value.job_id == "x"
+
+
+@proves("C-08")
+def test_of_two_failed_ones_the_first_comes_back(hr: Client, queue: Queue) -> None:
+    for name in ("x", "y"):
+        queue.put(1, id=name, unique="u")
+        hr.fail(name, "io")
+
+    first, second = hr.retry(failure="io")
+
+    assert first == "waiting"
+    assert isinstance(second, JobExists)
+    assert second.job_id == "x"
+
+
+# many
+
+
+@proves("C-08", "WL-01")
+def test_of_equal_ones_in_a_call_the_first_is_made(queue: Queue) -> None:
+    with pytest.raises(JobExists):
+        queue.put_many(
+            ["a", "b", "a", Put("c", unique="k"), Put("d", unique="k"), "e"], unique=True
+        )
+
+    assert [job.data for job in queue.peek(9)] == ["a", "b", "c", "e"]
+
+
+@proves("C-08")
+def test_of_equal_ones_in_a_call_the_last_counts_where_they_replace(queue: Queue) -> None:
+    items = [Put(1, unique="u"), Put(2, unique="v"), Put(3, unique="u")]
+
+    made = queue.put_many(items, on_exists="replace")
+
+    assert made[0] == made[2] != made[1]
+    assert {job.id: job.data for job in queue.peek(9)} == {made[0]: 3, made[1]: 2}
+
+
+def test_many_jobs_do_not_share_a_value(queue: Queue) -> None:
+    with pytest.raises(InvalidArgument, match="many jobs do not share"):
+        queue.put_many([1, 2], unique="u")
+
+
+@pytest.mark.parametrize("unique", ["", 7, "a\nb", "x" * 251])
+def test_a_wrong_value_is_refused(queue: Queue, unique: str) -> None:
+    with pytest.raises(InvalidArgument):
+        queue.put(1, unique=unique)
+
+
+@proves("C-08")
+def test_the_value_is_that_of_the_put_whatever_becomes_of_the_data(
+    hr: Client, queue: Queue
+) -> None:
+    queue.put("old", id="x", unique=True)
+    queue.put("new", id="x")
+
+    with pytest.raises(JobExists):
+        queue.put("old", unique=True)
+    assert ids([found(hr, queue.put("new", unique=True))])
