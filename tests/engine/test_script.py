@@ -147,7 +147,7 @@ def test_a_script_also_loads_with_parts_swapped(url: str, op: str) -> None:
 @pytest.mark.parametrize(
     ("name", "anchor"),
     [
-        ("ops/pop", "local earliest = math.huge"),
+        ("ops/pop", "local deadline = span and now + span or 'inf'"),
         ("lib/settings", "  found = defaults()"),
         ("lib/pop_any", "  local ready = reclaim() and promote(queue)"),
     ],

@@ -79,9 +79,14 @@ FAULTS = [
         "return left < 0 and",
     ),
     Fault("a rate is not used", "lib/lanes", "use_rate(gate, rate)", "rate_place(gate)"),
-    Fault("a queue's rate is not used", "lib/grant", "if limits.rate then", "if false then"),
+    Fault("a queue's rate is not used", "lib/lanes", "if limits.rate then", "if false then"),
     Fault("a queue lets one more run", "lib/room", "local free = share", "local free = 1 + share"),
-    Fault("a freed gate is not looked at", "lib/lanes", "freed[gate] = true", ""),
+    Fault(
+        "a freed gate is not looked at",
+        "lib/lanes",
+        "    lift(key('gate', gate), job.id)\n    freed[gate] = true",
+        "",
+    ),
     Fault(
         "one lane is let go, the next never",
         "lib/lanes",
@@ -101,24 +106,31 @@ FAULTS = [
         "look_again(queue, '')",
     ),
     Fault("turns are not fair", "lib/lanes", "settings(queue).fair == 1", "false"),
-    Fault("a heartbeat leaves the gates behind", "ops/heartbeat", "renew_gates(job, deadline)", ""),
-    Fault("who is over still counts", "lib/move", "leave_gates(job)\n", ""),
+    Fault(
+        "a heartbeat leaves the gates behind",
+        "ops/heartbeat",
+        "lanes('renew_gates', job, deadline)",
+        "lanes('refresh')",
+    ),
+    Fault(
+        "who is over still counts", "lib/move", "lanes('leave_gates', job)\n", "lanes('refresh')\n"
+    ),
     Fault(
         "a new priority leaves the lane as it was",
         "lib/move",
-        "  if is_in_lane(job) then\n    step_in(job, member(job))\n  end\nend",
+        "  if is_in_lane(job) then\n    lanes('step_in', job, member(job))\n  end\nend",
         "end",
     ),
     Fault("raised limits free nothing", "lib/limit_queue", "'WEIGHTS', 0", "'WEIGHTS', 1"),
-    Fault("a new throttle frees nothing", "ops/throttle_set", "freed['t' .. name] = true", ""),
-    Fault("a throttle that ends frees nothing", "lib/throttles", "freed['t' .. name] = true", ""),
+    Fault("a new throttle frees nothing", "ops/throttle_set", "lanes('free', 't' .. name)", ""),
+    Fault("a throttle that ends frees nothing", "lib/throttles", "lanes('free', 't' .. name)", ""),
     Fault(
         "who waited before there were lanes waits for ever", "lib/govern", "== 1 then", "== 2 then"
     ),
     Fault(
         "a late job knows no limits",
         "lib/take_late",
-        "and not closed_gate(queue, lane_of(job))",
+        "and not (is_in_lane(job) and lanes('closed_gate', job))",
         "",
     ),
     Fault(

@@ -1,6 +1,6 @@
 -- duties: what the agenda can ask for, by the first word of its entry.
 --
--- uses   keys now settings jobs places move expire_job retain results walk lanes notices throttles ends
+-- uses   keys now settings jobs places move expire_job retain results walk in_lanes notices throttles ends
 
 local TRIM_AT_MOST = 10000
 local LINE_UP_AT_MOST = 500
@@ -64,7 +64,7 @@ function duties.lanes(queue)
   for i, id in ipairs(ids) do
     local job = read_job(id)
     if job then
-      step_in(job, found[2 * i - 1])
+      lanes('step_in', job, found[2 * i - 1])
     end
   end
   if next_cursor then

@@ -1,6 +1,6 @@
 -- grant: a job goes to a worker under a new lease, or for good where popping removes it.
 --
--- uses   keys now settings emit move jobs observe books places over lanes gates share
+-- uses   keys now settings emit move jobs observe books places over in_lanes
 
 local function start_in_time(job)
   lift(AGENDA, 'start:' .. job.id)
@@ -20,11 +20,8 @@ local function grant(job, known_member, worker, secret, deadline, waited)
   job.since = now
   emit('popped', job, waited)
   local limits = settings(job.queue)
-  if limits.rate then
-    use_rate('q' .. job.queue, share(limits.rate, limits.shards))
-  end
-  if is_in_lane(job) then
-    pass_gates(job, limits.removes ~= 1 and deadline)
+  if limits.limited or is_in_lane(job) then
+    lanes('pass_gates', job, limits.removes ~= 1 and deadline)
   end
   if limits.removes == 1 then
     emit('completed', job, nil, 0)

@@ -9,17 +9,9 @@
 --   stops:<throttle>         queues with lanes parked at a throttle
 --   lanes:<queue>            of each lane, whether it has a turn or is parked, and which and where
 --
--- uses   keys now settings jobs places emit notices finishers gates govern
+-- uses   keys now settings jobs places emit notices finishers gates lane_key govern share
 
 local changed, freed = {}, {}
-
-local function is_in_lane(job)
-  return settings(job.queue).governed or extra(job, 'key') or extra(job, 'throttles')
-end
-
-local function lane_key(queue, lane)
-  return key('lane', queue .. '\0' .. lane)
-end
 
 local function change_lane(queue, lane, served)
   local lanes = changed[queue]
@@ -182,6 +174,10 @@ end
 -- A job begins to run: it is behind its gates until its lease ends.
 local function pass_gates(job, deadline)
   local queue, lane = job.queue, lane_of(job)
+  local limits = settings(queue)
+  if limits.rate then
+    use_rate('q' .. queue, share(limits.rate, limits.shards))
+  end
   for _, gate in ipairs(gates_of(queue, lane)) do
     local _, rate = limits_of(gate)
     if deadline then
@@ -191,7 +187,9 @@ local function pass_gates(job, deadline)
       use_rate(gate, rate)
     end
   end
-  change_lane(queue, lane, number)
+  if lane ~= '' or limits.governed then
+    change_lane(queue, lane, number)
+  end
 end
 
 local function renew_gates(job, deadline)
@@ -226,4 +224,26 @@ finishers[#finishers + 1] = function()
   for gate in pairs(freed) do
     tell_queues_at(gate)
   end
+end
+
+local steps = {
+  step_in = step_in,
+  step_out = step_out,
+  change = change_lane,
+  refresh = refresh_lanes,
+  park = park,
+  open_gates = open_gates,
+  pass_gates = pass_gates,
+  renew_gates = renew_gates,
+  leave_gates = leave_gates,
+  closed_gate = function(job)
+    return closed_gate(job.queue, lane_of(job))
+  end,
+  free = function(gate)
+    freed[gate] = true
+  end,
+}
+
+return function(step, ...)
+  return steps[step](...)
 end

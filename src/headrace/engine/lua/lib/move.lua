@@ -1,6 +1,6 @@
 -- move: the one place where a job leaves a state and enters another, with its books.
 --
--- uses   keys now settings jobs places books in_session notices lanes member tags
+-- uses   keys now settings jobs places books in_session notices in_lanes member tags
 -- later  unlink
 
 local function leave(job, known_member)
@@ -8,10 +8,12 @@ local function leave(job, known_member)
   lift(key(state, queue), known_member or member(job))
   book(queue, state, -1)
   if state == 'waiting' and is_in_lane(job) then
-    step_out(job, known_member or member(job))
+    lanes('step_out', job, known_member or member(job))
   elseif state == 'running' then
     lift(key('held', job.worker), held_member(job))
-    leave_gates(job)
+    if extra(job, 'key') or extra(job, 'throttles') then
+      lanes('leave_gates', job)
+    end
     if settings(queue).concurrency then
       wake(queue, 1)
     end
@@ -26,7 +28,7 @@ local function enter(job, state, score)
   place(key(state, queue), member(job), score)
   book(queue, state, 1)
   if state == 'waiting' and is_in_lane(job) then
-    step_in(job, member(job))
+    lanes('step_in', job, member(job))
   elseif state == 'running' and in_session(job.worker) then
     place(key('held', job.worker), held_member(job), 0)
   end
@@ -40,7 +42,7 @@ end
 local function line_up_anew(job)
   place(key('waiting', job.queue), member(job), job.priority)
   if is_in_lane(job) then
-    step_in(job, member(job))
+    lanes('step_in', job, member(job))
   end
 end
 

@@ -1,7 +1,7 @@
 -- peek_lanes: the next jobs of a queue with lanes: of those that have a turn, one after the other where
 -- turns are fair, else by priority and age; of each lane no more than its gates let through.
 --
--- uses   keys now settings jobs places gates lanes
+-- uses   keys now settings jobs gates lane_key in_lanes
 
 local LANES_AT_MOST = 100
 
@@ -38,8 +38,8 @@ local function candidates(lane, most, into)
 end
 
 return function(ids)
-  refresh_lanes()
-  open_gates(queue, LANES_AT_MOST)
+  lanes('refresh')
+  lanes('open_gates', queue, LANES_AT_MOST)
   local fair = settings(queue).fair == 1
   local wanted = count - #ids
   local found = {}

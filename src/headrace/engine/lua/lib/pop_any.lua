@@ -3,7 +3,7 @@
 -- again at once (due is 0), so that every job that may come first has been considered.
 --
 -- uses   keys now settings jobs places move reclaim promote spawn ingress grant notices due_in tidy
--- uses   commit room
+-- uses   commit
 
 local ROUNDS = 4
 
@@ -16,7 +16,7 @@ local function hand_out(job, known_member, waited)
   granted[#granted + 1] = job
 end
 
--- later  resume take_late expire_late
+-- later  resume take_late expire_late room
 
 -- Hands out the job that waits under this name, unless it is too late for it or it is gone.
 local function hand_out_waiting(id, name)
@@ -77,7 +77,10 @@ return function()
   if again then
     resume()
   end
-  local free, room_at = room(queue)
+  local free, room_at = count, now
+  if limits.limited then
+    free, room_at = room(queue)
+  end
   local wanted = math.min(count, free)
   local take = limits.governed and take_from_lanes or take_waiting
   local due = 0

@@ -3,7 +3,7 @@
 --
 -- uses   keys now settings places gates share
 
-local function room(queue)
+return function(queue)
   local limits = settings(queue)
   if limits.concurrency then
     settle()

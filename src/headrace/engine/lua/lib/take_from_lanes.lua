@@ -2,7 +2,7 @@
 -- whose turn it is. A lane that meets a closed gate is parked there and not looked at again before the gate
 -- may be open.
 --
--- uses   keys now jobs places gates lanes
+-- uses   keys places gates lane_key in_lanes
 
 local PARK_AT_MOST = 256
 
@@ -10,8 +10,8 @@ return function(most)
   local lost_turns = 0
   local first_granted = #granted
   while #granted - first_granted < most and lost_turns < PARK_AT_MOST do
-    refresh_lanes()
-    lost_turns = lost_turns + open_gates(queue, PARK_AT_MOST - lost_turns)
+    lanes('refresh')
+    lost_turns = lost_turns + lanes('open_gates', queue, PARK_AT_MOST - lost_turns)
     local first = redis.call('ZRANGE', key('turns', queue), 0, 0, 'WITHSCORES')
     if not first[1] then
       return false
@@ -19,15 +19,15 @@ return function(most)
     local lane = string.sub(first[1], 17)
     local gate, moment = closed_gate(queue, lane)
     if gate then
-      park(queue, lane, first[2], gate, moment)
+      lanes('park', queue, lane, first[2], gate, moment)
     else
       local name = redis.call('ZRANGE', lane_key(queue, lane), 0, 0)[1]
       if not hand_out_waiting(string.sub(name, 17), name) then
         lift(lane_key(queue, lane), name)
-        change_lane(queue, lane, false)
+        lanes('change', queue, lane, false)
       end
     end
   end
-  refresh_lanes()
+  lanes('refresh')
   return true
 end

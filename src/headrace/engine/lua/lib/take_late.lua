@@ -1,6 +1,6 @@
 -- take_late: jobs whose lease ran out are handed out before all others, earliest end first.
 --
--- uses   late_jobs lose gates
+-- uses   late_jobs lose in_lanes
 
 return function(most)
   local taken = 0
@@ -10,7 +10,7 @@ return function(most)
     if taken < most and job.token ~= job.attempt .. '.' .. secret then
       taken = taken + 1
       lose(job, 'lease expired')
-      if job.state == 'waiting' and not closed_gate(queue, lane_of(job)) then
+      if job.state == 'waiting' and not (is_in_lane(job) and lanes('closed_gate', job)) then
         hand_out(job, nil, now - deadline_before)
       end
     end

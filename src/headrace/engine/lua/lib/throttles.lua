@@ -1,11 +1,11 @@
 -- throttles: named limits that jobs of several queues share. One that nobody has set, or that is over,
 -- lets everything through.
 --
--- uses   keys lanes
+-- uses   keys in_lanes
 
 local function end_throttle(name)
   redis.call('DEL', key('throttle', name))
   redis.call('ZREM', THROTTLES, name)
   redis.call('ZREM', key('rates', ''), name)
-  freed['t' .. name] = true
+  lanes('free', 't' .. name)
 end

@@ -1,7 +1,7 @@
 -- audit_members: checks a page of the members of one state of a queue against their jobs.
 --
 -- args   queue state offset:int count:int
--- uses   keys settings jobs member gates tie_faults
+-- uses   keys settings jobs member gates lane_key tie_faults
 -- reply  {how many were looked at, how many of them have a claim, {id of a job with links, ...},
 --        {id, what is wrong}, ...}
 
@@ -21,7 +21,7 @@ local function stands_in_lane(job, name)
   if lane == '' and (not limits.governed or limits.building) then
     return true
   end
-  return redis.call('ZSCORE', key('lane', queue .. '\0' .. lane), name)
+  return redis.call('ZSCORE', lane_key(queue, lane), name)
     and redis.call('HEXISTS', key('lanes', queue), lane) == 1
 end
 

@@ -4,7 +4,7 @@
 -- args   lease:int
 -- each   id token data:optional
 -- flags  allow-oom
--- uses   keys now settings jobs places held lanes commit
+-- uses   keys now settings jobs places held in_lanes commit
 -- reply  for each, the new deadline ('inf' for none) or why not
 -- error  NOT_FOUND LEASE_LOST
 
@@ -23,7 +23,9 @@ for id, token, data in each() do
     end
     local deadline = span and now + span or 'inf'
     place(key('running', job.queue), id, deadline)
-    renew_gates(job, deadline)
+    if is_in_lane(job) then
+      lanes('renew_gates', job, deadline)
+    end
     if data then
       set_data(job, data)
       touch(job)

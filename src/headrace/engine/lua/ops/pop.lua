@@ -26,14 +26,17 @@ local deadline = span and now + span or 'inf'
 
 -- later  pop_any
 
+if not FAST or own[6] or again or last_stamp > now then
+  return pop_any()
+end
+
 local earliest = math.huge
 for _, where in ipairs({
   SESSIONS, key('scheduled', queue), key('schedules', queue), key('running', queue),
 }) do
   earliest = math.min(earliest, tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or earliest))
 end
-if not FAST or last_stamp > now or earliest <= now
-  or again or own[6] or setting(own[3], shared[3], default_paused) == 1
+if earliest <= now or setting(own[3], shared[3], default_paused) == 1
   or setting(own[4], shared[4], default_removes) == 1
   or redis.call('EXISTS', key('ingress', queue)) == 1 then
   return pop_any()

@@ -4,7 +4,7 @@
 -- args   shards:int
 -- each   name concurrency rate ttl:int
 -- flags  allow-oom
--- uses   keys now places lanes commit
+-- uses   keys now places in_lanes commit
 -- reply  1
 
 for name, concurrency, rate, ttl in each() do
@@ -14,6 +14,6 @@ for name, concurrency, rate, ttl in each() do
   if ttl >= 0 then
     place(AGENDA, 'throttle:' .. name, now + ttl)
   end
-  freed['t' .. name] = true
+  lanes('free', 't' .. name)
 end
 return commit(1)

@@ -2,7 +2,8 @@
 -- many milliseconds it may be open by itself, and is likely to be}; what there is none of is ''.
 --
 -- args   id
--- uses   keys now settings jobs member places gates room share expected
+-- uses   keys now settings jobs member places gates lane_key share expected
+-- later  room
 -- reply  {state, queue, paused, moment or '', worker, how many wait before it, {gate, ...}, {dependency, ...}}
 -- error  NOT_FOUND
 
@@ -17,7 +18,7 @@ local limits = settings(queue)
 local lane = lane_of(job)
 
 local function before()
-  local where = limits.governed and key('lane', queue .. '\0' .. lane) or key('waiting', queue)
+  local where = limits.governed and lane_key(queue, lane) or key('waiting', queue)
   return redis.call('ZRANK', where, member(job)) or 0
 end
 
