@@ -38,6 +38,7 @@ class Schedule:
     next: datetime
     last: datetime | None
     made: int
+    skipped: int
     counter: int
     options: dict[str, Any]
     payload: bytes
@@ -66,6 +67,7 @@ def read_schedule(codec: Codec, schedule_id: str, fields: Fields) -> Schedule:
         next=moment(int(fields["next"])),
         last=moment(int(fields["last"])) if fields["last"] else None,
         made=int(fields["made"]),
+        skipped=int(fields["skipped"]),
         counter=int(fields["counter"]),
         options={name: _as_given(name, value) for name, value in options_in(fields).items()},
         payload=fields["data"],

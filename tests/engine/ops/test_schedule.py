@@ -187,6 +187,8 @@ def test_a_change_leaves_the_rest_as_it_was(hr: Client, queue: Queue, clock: Clo
     assert changed.options == {"tags": ["b"], "retries": None, "start_within": 50.0}
     assert (changed.next, changed.made, first.made) == (after(60), 1, 0)
     assert hr.reschedule("tick", backlog=None).backlog is None
+    assert hr.reschedule("tick", unique=True).options["unique"] == "tick"
+    assert "unique" not in hr.reschedule("tick", unique=False).options
     assert hr.reschedule("tick") == hr.schedule("tick")
     clock.tick(60)
     [job] = queue.pop("w")

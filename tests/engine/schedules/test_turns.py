@@ -170,3 +170,50 @@ def test_a_waiting_pop_learns_of_a_new_schedule(live: Client) -> None:
 
             assert popped.result(timeout=30) == ["tick-1"]
             assert time.monotonic() - started < popping.SAFETY_POLL / 2
+
+
+# with what else a queue may have
+
+
+@proves("QL-12")
+def test_a_schedule_that_is_unique_skips_turns_while_its_job_is_not_over(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.schedule("tick", "x", every=60, unique=True)
+    assert ids(queue.peek(9)) == ["tick-1"]
+    clock.tick(60)
+    assert ids(queue.peek(9)) == ["tick-1"]
+    assert serve(queue) == ["tick-1"]
+    clock.tick(60)
+
+    assert serve(queue) == ["tick-2"]
+
+    found_one = hr.schedule("tick")
+    assert found_one is not None
+    assert (found_one.made, found_one.skipped, found_one.counter) == (2, 1, 2)
+
+
+def test_a_schedule_shares_what_is_unique_with_others(queue: Queue, clock: Clock) -> None:
+    queue.put("x", id="by hand", unique="report")
+    queue.schedule("tick", "x", every=60, unique="report")
+    queue.schedule("tock", "x", every=60, unique="report")
+
+    assert serve(queue) == ["by hand"]
+    clock.tick(60)
+    assert serve(queue) == ["tick-1"]
+
+
+def test_the_jobs_of_a_schedule_keep_to_the_limits_of_their_key(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.configure(key_concurrency=1, fair=True)
+    queue.schedule("tick", "x", every=60, key="acme", backlog=2)
+    clock.tick(120)
+
+    [first] = queue.pop("w", count=9, lease=600)
+
+    assert (first.id, queue.pop("w", count=9)) == ("tick-1", [])
+    first.complete()
+    assert ids(queue.pop("w", count=9)) == ["tick-2"]
+    assert queue.stats().wait.mean == (120 + 60) / 2
+    assert hr.audit().problems == []

@@ -130,6 +130,23 @@ def what_its_jobs_are_like(pair: Pair) -> None:
     assert hr.audit().problems == []
 
 
+def one_at_a_time(pair: Pair) -> None:
+    queue = pair.hr.queue("mail")
+    queue.schedule("a", "x", every=60, backlog=1, unique=True)
+    for number in (1, 2):
+        pair.tick(2 * MINUTE)
+        [lease] = queue.pop("w", count=5, lease=600)
+        assert lease.id == f"a-{number}"
+        pair.tick(MINUTE)
+        assert queue.pop("w", count=5) == []
+        lease.complete()
+        queue.schedule("a", "y", every=60, backlog=1, unique=True)
+    found = pair.hr.schedule("a")
+    assert found is not None
+    assert (found.made, found.skipped, found.counter) == (2, 4, 2)
+    assert pair.hr.audit().problems == []
+
+
 def with_its_queue(pair: Pair) -> None:
     for plan_id, queue in (("a", "mail"), ("b", "mail"), ("c", "post")):
         pair.schedule(plan_id, Rule(every=HOUR), queue=queue)
@@ -151,5 +168,6 @@ WALKS: list[tuple[str, Callable[[Pair], None]]] = [
     ("2026-01-01T00:10", what_is_changed),
     ("2026-01-01T00:00", although_answers_get_lost),
     ("2026-01-01T00:00", what_its_jobs_are_like),
+    ("2026-01-01T00:00", one_at_a_time),
     ("2026-01-01T00:00", with_its_queue),
 ]

@@ -48,6 +48,7 @@ def schedule_queue(
     retries: int | Unset | None = UNSET,
     start_within: Span | None = None,
     result_ttl: Span | None = None,
+    unique: bool | str = False,
     key: str | None = None,
     throttles: Iterable[str] | None = None,
 ) -> Talk[Schedule]:
@@ -56,7 +57,8 @@ def schedule_queue(
     By `every`, at once or after a delay, and then in that interval; or by `cron`, in a time zone.
     A schedule of the same rule goes on as it was unless a delay is given, so programs may say this
     whenever they start. Of turns that nobody was there for, the newest is made up for, and as many
-    more as the backlog says (None: all). The other options are those of put.
+    more as the backlog says (None: all). With `unique` (a text, or True for the schedule itself) a
+    turn is skipped while there is such a job. The other options are those of put.
     """
     core = queue.core
     given = options_of(
@@ -67,6 +69,7 @@ def schedule_queue(
         retries=retries,
         start_within=start_within,
         result_ttl=result_ttl,
+        unique=_unique(id, value=unique),
         key=key,
         throttles=throttles,
     )
@@ -99,13 +102,14 @@ def reschedule(
     retries: int | Unset | None = UNSET,
     start_within: Span | Unset | None = UNSET,
     result_ttl: Span | Unset | None = UNSET,
+    unique: bool | str | Unset = UNSET,
     key: str | Unset | None = UNSET,
     throttles: Iterable[str] | Unset | None = UNSET,
 ) -> Talk[Schedule]:
     """Changes a schedule: what is given, and nothing else; ScheduleNotFound if there is none.
 
     With a new interval the next turn comes one interval after the last. An option that is None is
-    taken away, but for retries, where it is without limit.
+    taken away, but for retries, where it is without limit; unique=False takes that away.
     """
     core = client.core
     changes: dict[str, Any] = {
@@ -114,6 +118,7 @@ def reschedule(
         "retries": retries,
         "start_within": start_within,
         "result_ttl": result_ttl,
+        "unique": _unique(id, value=unique),
         "key": key,
         "throttles": throttles,
     }
@@ -214,6 +219,11 @@ def _write(
 
 def _fields(pairs: list[bytes]) -> Fields:
     return {name.decode(): value for name, value in zip(pairs[::2], pairs[1::2], strict=True)}
+
+
+def _unique(schedule_id: str, *, value: bool | str | Unset) -> bool | str | Unset:
+    """Of a schedule that is unique by itself there is one job at a time."""
+    return schedule_id if value is True else value
 
 
 def _check_id(core: Core, schedule_id: str, options: dict[str, Any]) -> None:

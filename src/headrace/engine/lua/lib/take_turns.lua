@@ -1,7 +1,8 @@
 -- take_turns: schedules that are due make their jobs, one for each turn. A job counts as put when
--- its turn came. True when nothing is left over for another call.
+-- its turn came. A turn is skipped if its job would be unique and there is one. True when nothing is
+-- left over for another call.
 --
--- uses   keys now jobs make schedules turns
+-- uses   keys now jobs make claims schedules turns
 
 local TURNS_AT_MOST = 100
 
@@ -20,6 +21,11 @@ local function next_id(schedule)
 end
 
 local function take_turn(schedule, given, at)
+  if rival(schedule.queue, given.unique, '') then
+    left = left - 1
+    schedule.skipped = schedule.skipped + 1
+    return true
+  end
   local id = next_id(schedule)
   if not id then
     return false
@@ -46,7 +52,8 @@ local function go_on(schedule)
     schedule.last = at
   end
   redis.call('HSET', key('schedule', schedule.id), 'next', upcoming, 'counter', schedule.counter,
-    'made', schedule.made, 'after', schedule.after, 'last', schedule.last or '')
+    'made', schedule.made, 'skipped', schedule.skipped, 'after', schedule.after,
+    'last', schedule.last or '')
   list_schedule(schedule.id, schedule.queue, upcoming)
 end
 

@@ -21,7 +21,7 @@ elseif seen and not (old and old.by == seen) then
 end
 old = old or {}
 
-local new = { queue = queue, by = nonce, made = 0, counter = 0, last = '' }
+local new = { queue = queue, by = nonce, made = 0, skipped = 0, counter = 0, last = '' }
 for name, value in each() do
   new[name] = value
 end
@@ -35,7 +35,7 @@ elseif goes_on then
 elseif seen then
   new.next = tonumber(old.last) and old.last + new.every or old.next
 end
-for _, kept in ipairs({ 'made', 'counter', 'last' }) do
+for _, kept in ipairs({ 'made', 'skipped', 'counter', 'last' }) do
   new[kept] = old[kept] or new[kept]
 end
 
