@@ -5,7 +5,7 @@ from __future__ import annotations
 STATES = ("waiting", "scheduled", "blocked", "running", "failed", "complete")
 
 MOVES: tuple[tuple[str, str, str], ...] = (
-    ("", "waiting", "put"),
+    ("", "waiting", "put, or the turn of a schedule"),
     ("", "scheduled", "put with a delay"),
     ("", "blocked", "put with depends_on, or after a group"),
     ("scheduled", "waiting", "due"),
