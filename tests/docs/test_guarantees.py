@@ -9,6 +9,7 @@ import pytest
 
 import headrace
 from headrace import Client, Limits, NoResult
+from headrace.client.given import MOST_LINKS
 from headrace.client.talks.ending import LOG_LINES
 from headrace.client.talks.matching import MATCH_AT_MOST, MATCH_BYTES
 from headrace.client.talks.popping import SAFETY_POLL
@@ -48,6 +49,7 @@ def test_the_page_has_the_numbers_of_the_code() -> None:
         f"more than {in_lua('lib/end_session', 'AT_MOST')} jobs in a shard",
         f"`retract` of more than {limits.batch} items of a feed: one step for each {limits.batch}",
         f"leaves out more than {in_lua('lib/feed_evict', 'EVICT_AT_MOST'):,} items",
+        f"fewer if these are more than {MOST_LINKS:,}",
         f"on which more than {in_lua('lib/follow_up', 'FOLLOW_AT_MOST')} others depend",
         f"seconds after its last renewal ({TTL:g} by default)",
         f"as pop says, else the queue, else {default('lease'):g} seconds",

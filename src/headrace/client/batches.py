@@ -15,12 +15,14 @@ Row = tuple[Arg, ...]
 R = TypeVar("R", bound=tuple[Any, ...])
 
 
-def turns(core: Core, rows: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[int, list[int]]]]:
+def turns(
+    core: Core, rows: Sequence[tuple[Any, ...]], most: int | None = None
+) -> Iterator[list[tuple[int, list[int]]]]:
     """The positions of rows by shard; the first value of a row is the id of its job."""
     by_shard: dict[int, list[int]] = {}
     for position, row in enumerate(rows):
         by_shard.setdefault(core.shard_of(str(row[0])), []).append(position)
-    size = core.limits.batch
+    size = most or core.limits.batch
     longest = max((len(positions) for positions in by_shard.values()), default=0)
     for start in range(0, longest, size):
         yield [
@@ -31,13 +33,16 @@ def turns(core: Core, rows: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[in
 
 
 def in_batches(
-    core: Core, rows: Sequence[R], make: Callable[[Sequence[R]], Call[list[T]]]
+    core: Core,
+    rows: Sequence[R],
+    make: Callable[[Sequence[R]], Call[list[T]]],
+    most: int | None = None,
 ) -> Talk[list[T]]:
-    """Makes a call for the rows of every shard; one answer a row, in the given order."""
-    if core.shards == 1 and 0 < len(rows) <= core.limits.batch:
+    """Makes a call for the rows of every shard, at most so many; one answer a row, in order."""
+    if core.shards == 1 and 0 < len(rows) <= (most or core.limits.batch):
         return (yield from ask_one(core, 0, make(rows)))
     answers: dict[int, T] = {}
-    for turn in turns(core, rows):
+    for turn in turns(core, rows, most):
         calls = [(shard, make([rows[i] for i in positions])) for shard, positions in turn]
         try:
             replies = yield from ask(core, calls)

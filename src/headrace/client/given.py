@@ -25,6 +25,8 @@ ID_BYTES = 12
 DIGEST_BYTES = 16
 MOST_RETRIES = 1_000_000
 MOST_DEPENDENCIES = 1000
+# How many links are made in one step.
+MOST_LINKS = 10_000
 MOST_THROTTLES = 8
 # How scripts tell a group that is waited for from a job: no id contains it.
 GROUP_MARK = "\0"
@@ -148,6 +150,11 @@ def parents_of(core: Core, ids: Sequence[str], depends_on: Any) -> list[str]:
         jobs = [(f"job {job_id!r}", job_id) for job_id in ids]
         check_together(core, jobs + [(f"dependency {parent!r}", parent) for parent in parents])
     return parents
+
+
+def batch_of(core: Core, links: int) -> int:
+    """How many jobs are seen to in one step, if each has so many dependencies."""
+    return min(core.limits.batch, MOST_LINKS // max(1, links))
 
 
 def ready(options: dict[str, Any]) -> dict[str, Any]:

@@ -101,7 +101,10 @@ ENDS = [
         "if true then",
     ),
     Fault(
-        "old links count", "lib/follow_up", "job and redis.call('ZSCORE'", "job or redis.call('GET'"
+        "old links count",
+        "lib/follow_up",
+        "not job or redis.call('ZSCORE'",
+        "not job or nil and redis.call('ZSCORE'",
     ),
     Fault(
         "what is left over is forgotten",

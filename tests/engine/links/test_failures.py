@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from headrace import Client, HasDependents, Put, Queue
+from headrace import Client, HasDependents, InvalidArgument, Put, Queue
 from headrace.testing import Clock
 from tests.dump import dump
+from tests.engine.hearing import commands
 from tests.engine.links.test_put import states
 from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
@@ -271,3 +272,36 @@ def test_what_ends_twice_before_the_first_time_was_seen_to_is_seen_to_both_times
 
     assert (queue.counts().waiting, queue.counts().blocked) == (801, 0)
     assert hr.audit().problems == []
+
+
+@proves("QL-11")
+def test_links_are_made_and_undone_in_bounded_steps(hr: Client, queue: Queue, url: str) -> None:
+    names = queue.put_many(range(1000))
+    with commands(url) as sent:
+        queue.put_many([0] * 25, depends_on=names)
+    assert len(sent) == 3
+
+    hr.cancel(names[0], cascade=True)
+
+    assert 0 < queue.counts().blocked < 25
+    hr.sweep()
+    assert (queue.counts().blocked, queue.counts().waiting) == (0, 999)
+    assert not [key for key in dump(hr) if "unlock" in key or "depend" in key]
+
+
+@proves("QL-11")
+def test_many_that_move_on_are_blocked_in_bounded_steps(hr: Client, queue: Queue, url: str) -> None:
+    names = hr.queue("other").put_many(range(1000))
+    queue.put_many(range(25))
+    leases = queue.pop("w", count=25)
+
+    with commands(url) as sent:
+        assert hr.complete_many(leases, next="later", depends_on=names) == ["blocked"] * 25
+
+    assert len(sent) == 3
+
+
+def test_a_chain_has_no_more_links_than_a_step(hr: Client) -> None:
+    many = [f"job {number}" for number in range(1000)]
+    with pytest.raises(InvalidArgument, match="a chain may have 10000 dependencies"):
+        hr.chain([("mail", Put(0, depends_on=many))] * 11)

@@ -12,6 +12,7 @@ from headrace.client.given import (
     CHECKS,
     ID_BYTES,
     IF_FAILS,
+    MOST_LINKS,
     check_together,
     new_nonce,
     parents_of,
@@ -24,6 +25,7 @@ from headrace.client.talks.jobs import checked_rows
 from headrace.client.talks.putting import (
     Item,
     check_order,
+    parents_of_row,
     put,
     put_call,
     put_given,
@@ -150,6 +152,10 @@ def chain(
     if if_dependency_fails is not None:
         shared["if_fails"] = choice("if_dependency_fails", if_dependency_fails, IF_FAILS)
     rows = _chained(core, every, shared)
+    if sum(len(parents_of_row(row, {})) for row in rows) > MOST_LINKS:
+        raise InvalidArgument(
+            f"a chain may have {MOST_LINKS} dependencies; let steps wait for a group"
+        )
     call = put_call(every[0][0], rows, pack(shared) if shared else b"", "move", new_nonce())
     answers = yield from ask_one(core, core.shard_of(rows[0][0]), call)
     for answer in answers:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from headrace.client.batches import Row, in_batches
 from headrace.client.core import Core
-from headrace.client.given import new_nonce, parents_of
+from headrace.client.given import batch_of, new_nonce, parents_of
 from headrace.client.talk import Talk, ask_one
 from headrace.client.talks.faces import ClientFace
 from headrace.client.talks.holding import letting_go
@@ -105,7 +105,12 @@ def complete_many(
     core = client.core
     rows = completions(core, leases, results)
     parents = None if depends_on is None else listed("depends_on", depends_on, "str")
-    asking = in_batches(core, rows, lambda part: complete_call(core, part, next, delay, parents))
+    asking = in_batches(
+        core,
+        rows,
+        lambda part: complete_call(core, part, next, delay, parents),
+        batch_of(core, len(parents or ())),
+    )
     return (yield from letting_go(core, rows, asking))
 
 

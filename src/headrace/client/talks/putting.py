@@ -10,6 +10,7 @@ from headrace.client.core import Core
 from headrace.client.given import (
     UNSET,
     Unset,
+    batch_of,
     new_ids,
     new_nonce,
     options_of,
@@ -165,7 +166,10 @@ def put_many(
     nonce = new_nonce() if named else ""
     packed_options = packed(shared)
     answers = yield from in_batches(
-        core, rows, lambda part: put_call(queue.name, part, packed_options, on_exists, nonce)
+        core,
+        rows,
+        lambda part: put_call(queue.name, part, packed_options, on_exists, nonce),
+        batch_of(core, max(len(parents_of_row(row, shared)) for row in rows)) if rows else None,
     )
     for answer in answers:
         if isinstance(answer, HeadraceError):
@@ -220,14 +224,19 @@ def row_of(
     return job_id, payload, spare_id(core, job_id) if item.id is not None else "", own
 
 
+def parents_of_row(row: Item, shared: dict[str, Any]) -> Sequence[str]:
+    """What a job to be made depends on, by its own options or by those of the call."""
+    own = row[3] if len(row) == 4 else None
+    found: Sequence[str] = (own or {}).get("depends_on", shared.get("depends_on", ()))
+    return found
+
+
 def check_order(rows: Sequence[Item], shared: dict[str, Any]) -> None:
     """Raises if a job depends on one that comes later: what is not there yet counts as over."""
     to_come: set[str] = set()
     for row in reversed(rows):
         to_come.add(row[0])
-        own = row[3] if len(row) == 4 else None
-        parents = (own or {}).get("depends_on", shared.get("depends_on", ()))
-        if too_late := to_come.intersection(parents):
+        if too_late := to_come.intersection(parents_of_row(row, shared)):
             late = min(too_late)
             raise InvalidArgument(
                 f"job {row[0]!r} would depend on itself and never run"

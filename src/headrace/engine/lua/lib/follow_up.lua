@@ -6,6 +6,9 @@
 
 local FOLLOW_AT_MOST = 256
 
+-- To cancel or fail a job costs more if it depends on many.
+local LINKS_LIKE_A_JOB = 40
+
 -- What becomes of a dependent, by how the other ended and by its own policy.
 local DEEDS = {
   completed = { wait = 'satisfy', run = 'satisfy', cancel = 'satisfy', fail = 'satisfy' },
@@ -77,26 +80,35 @@ local function share_end(job, parent, ending, deed)
   end
 end
 
+local function see_to_one(id, linked_at, parent, ending, deed)
+  local job = read_job(id)
+  left = left - 1
+  if not job or redis.call('ZSCORE', key('depends', id), parent) ~= linked_at then
+    return
+  elseif deed == 'satisfy' then
+    satisfy(job, parent)
+  else
+    left = left - math.floor(redis.call('ZCARD', key('depends', id)) / LINKS_LIKE_A_JOB)
+    share_end(job, parent, ending, deed)
+  end
+end
+
+-- True when all of a list are seen to.
 local function see_to(name)
   local ending, policy, parent = string.match(name, '^(%l+):(%l+):(.*)$')
   local where, deed = key('unlocking', name), DEEDS[ending][policy]
   local found = redis.call('ZRANGE', where, 0, left - 1, 'WITHSCORES')
-  redis.call('ZREMRANGEBYRANK', where, 0, left - 1)
   local ids = {}
   for i = 1, #found, 2 do
     ids[#ids + 1] = found[i]
   end
-  left = left - #ids
   read_jobs(ids)
-  for i, id in ipairs(ids) do
-    local job = read_job(id)
-    local linked = job and redis.call('ZSCORE', key('depends', id), parent) == found[2 * i]
-    if linked and deed == 'satisfy' then
-      satisfy(job, parent)
-    elseif linked then
-      share_end(job, parent, ending, deed)
-    end
+  local seen_to = 0
+  while left > 0 and seen_to < #ids do
+    seen_to = seen_to + 1
+    see_to_one(ids[seen_to], found[2 * seen_to], parent, ending, deed)
   end
+  redis.call('ZREMRANGEBYRANK', where, 0, seen_to - 1)
   return redis.call('EXISTS', where) == 0
 end
 
@@ -113,7 +125,7 @@ return function()
     end
     unlocking = {}
     for _, name in ipairs(names) do
-      if left == 0 or not see_to(name) then
+      if left <= 0 or not see_to(name) then
         place(AGENDA, 'unlock:' .. name, now)
       end
     end

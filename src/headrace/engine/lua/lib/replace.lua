@@ -36,7 +36,8 @@ local function replace(job, data, given)
     job.seq = event
     job.since = math.max(now, job.since)
   end
-  if delay and delay > 0 or not delay and was ~= 'waiting' and job.since > now then
+  local to_come = was == 'scheduled' or was == 'blocked' and job.since > now
+  if delay and delay > 0 or not delay and to_come then
     enter(job, 'scheduled', job.since)
   else
     enter(job, 'waiting', job.priority)
