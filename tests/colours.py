@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,6 +24,13 @@ async def listed(values: Any) -> list[Any]:
     if hasattr(values, "__aiter__"):
         return [value async for value in values]
     return list(values)
+
+
+async def next_of(values: Any) -> Any:
+    """The next of what an iterator of either client yields; None at its end."""
+    if hasattr(values, "__aiter__"):
+        return await anext(values, None)
+    return await asyncio.to_thread(next, values, None)
 
 
 @asynccontextmanager

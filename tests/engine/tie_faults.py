@@ -29,8 +29,8 @@ TIES = [
     Fault(
         "a duplicate is a second of a kind",
         "lib/existing",
-        "claim_refusal(into, value, spare) or",
-        "",
+        "claim_refusal(into, value, spare)",
+        "nil",
     ),
     Fault(
         "a move makes a second of a kind", "lib/existing", "value or extra(job, 'unique')", "value"
@@ -38,8 +38,8 @@ TIES = [
     Fault(
         "a replaced job takes a value that is taken",
         "lib/existing",
-        "claim_refusal(job.queue, value, job.id) or",
-        "",
+        "claim_refusal(job.queue, value, job.id)",
+        "nil",
     ),
     Fault("a replaced job has no claim to its new value", "lib/replace", "take_claim(job)", ""),
     Fault("what runs is replaced", "lib/collide", "== 'running'", "== 'walking'"),

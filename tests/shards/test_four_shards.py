@@ -10,6 +10,7 @@ from tests.shards.jobs import Jobs
 from tests.shards.limits import Limits
 from tests.shards.links import Links
 from tests.shards.schedules import Schedules
+from tests.shards.ties import Ties
 from tests.shards.views import Views
 from tests.shards.workers import Workers
 
@@ -37,6 +38,10 @@ class TestSchedules(Schedules):
 
 class TestLinks(Links):
     """Jobs that wait for jobs."""
+
+
+class TestTies(Ties):
+    """Unique values, tags, tracked jobs."""
 
 
 class TestViews(Views):

@@ -1,0 +1,132 @@
+"""Whoever listens hears what happens to tracked jobs, and is told if something may be missing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import redis
+
+from headrace import Client
+from headrace.testing import Clock, open_with_clock
+from tests.colours import COLOURS, got, next_of, opened
+from tests.proof import proves
+from tests.servers import until
+
+
+@pytest.fixture
+def admin(valkey_url: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(valkey_url) as server:
+        yield server
+
+
+@pytest.fixture
+def calm(valkey_url: str) -> Iterator[Client]:
+    client, _ = open_with_clock(valkey_url, namespace=f"tracked-{uuid4().hex}")
+    with client:
+        yield client
+
+
+@pytest.fixture
+def clock(calm: Client) -> Clock:
+    return Clock(calm)
+
+
+@pytest.fixture(params=COLOURS)
+async def hr(request: pytest.FixtureRequest, valkey_url: str, calm: Client) -> AsyncIterator[Any]:
+    async with opened(request.param, valkey_url, namespace=calm.core.namespace) as client:
+        yield client
+
+
+async def kinds(listening: Any, count: int) -> list[str | None]:
+    heard = [await next_of(listening) for _ in range(count)]
+    return [event and event.kind for event in heard]
+
+
+async def interrupt(admin: redis.Redis, calm: Client) -> None:
+    for client in admin.client_list():
+        if int(client["ssub"]) > 0:
+            admin.client_kill_filter(_id=client["id"])
+    await heard_by(0, admin, calm)
+
+
+async def heard_by(listeners: int, admin: redis.Redis, calm: Client) -> None:
+    _, name = calm.core.channel(0, "tracked", "")
+    await asyncio.to_thread(
+        until,
+        lambda: admin.pubsub_shardnumsub(name)[0][1] == listeners,
+        f"{listeners} listen",
+    )
+
+
+@proves("QL-13")
+async def test_it_hears_of_tracked_jobs_from_the_moment_it_is_made(hr: Any, calm: Client) -> None:
+    mail = calm.queue("mail")
+    mail.put_many(["x"])
+    mine = mail.put("mine", priority=-1, tags=["ä"])
+    calm.track(mine)
+    listening = await got(hr.listen_tracked(wait=20))
+    mail.put("other")
+    mail.put("new", id=mine)
+    [lease] = mail.pop("w")
+    lease.complete()
+
+    heard = [await next_of(listening) for _ in range(3)]
+
+    assert heard == [event for event in calm.events() if event.job_id == mine][1:]
+    assert (heard[0].data, heard[0].tags) == (b'"new"', '["ä"]')
+    await got(listening.close())
+    assert await next_of(listening) is None
+
+
+@proves("QL-13")
+async def test_it_ends_when_nothing_comes(hr: Any, calm: Client) -> None:
+    listening = await got(hr.listen_tracked(wait=0.01))
+    calm.queue("mail").put("not tracked")
+    assert await kinds(listening, 2) == [None, None]
+    await got(listening.close())
+
+
+@proves("QL-13")
+async def test_after_a_broken_connection_it_says_that_something_may_be_missing(
+    hr: Any, calm: Client, clock: Clock, admin: redis.Redis
+) -> None:
+    mail = calm.queue("mail")
+    mail.put("x", id="x")
+    calm.track("x")
+    listening = await got(hr.listen_tracked(wait=20))
+    mail.pop("w")
+    assert await kinds(listening, 1) == ["popped"]
+
+    await interrupt(admin, calm)
+    clock.tick(5)
+    calm.timeout("x")
+    missed = await next_of(listening)
+
+    assert (missed.kind, missed.shard, missed.number, missed.at) == ("missed", 0, 3, clock.now)
+    assert (missed.job_id, missed.queue, missed.data) == ("", "", None)
+    calm.cancel("x")
+    assert await kinds(listening, 1) == ["cancelled"]
+    await got(listening.close())
+
+
+@proves("QL-13")
+async def test_where_nothing_happened_meanwhile_nothing_is_missing(
+    hr: Any, calm: Client, admin: redis.Redis
+) -> None:
+    mail = calm.queue("mail")
+    mail.put("x", id="x")
+    calm.track("x")
+    listening = await got(hr.listen_tracked(wait=20))
+    for number in range(3):
+        mail.put(number, id="x")
+        assert await kinds(listening, 1) == ["put"]
+        await interrupt(admin, calm)
+        waiting = asyncio.ensure_future(next_of(listening))
+        await heard_by(1, admin, calm)
+        mail.put("y", id="x")
+        assert (await waiting).kind == "put"
+    await got(listening.close())
