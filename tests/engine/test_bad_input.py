@@ -322,7 +322,31 @@ FEEDS: list[Row] = [
     ("Feed.retract", lambda w, bad: w.news.retract("x", bad), bad.NOT_IDS),
 ]
 
-TABLE = NAMES + SPANS + COUNTS + OTHERS + SCHEDULES + FEEDS
+TIES: list[Row] = [
+    ("Client.listen_tracked", lambda w, bad: w.hr.listen_tracked(wait=bad), bad.NOT_A_SPAN),
+    ("Client.tag", lambda w, bad: w.hr.tag(bad, "vip"), bad.NOT_A_NAME),
+    ("Client.tag with", lambda w, bad: w.hr.tag("waits", "vip", bad), bad.NOT_A_NAME),
+    ("Client.tag much", lambda w, bad: w.hr.tag("waits", *bad), [list(map(str, range(33)))]),
+    ("Client.tagged", lambda w, bad: w.hr.tagged(bad), bad.NOT_A_NAME),
+    ("Client.tagged page", lambda w, bad: w.hr.tagged("vip", count=bad), bad.NOT_A_COUNT),
+    ("Client.tagged from", lambda w, bad: w.hr.tagged("vip", offset=bad), bad.NOT_AN_OFFSET),
+    ("Client.top_tags", lambda w, bad: w.hr.top_tags(count=bad), bad.NOT_A_COUNT),
+    ("Client.top_tags from", lambda w, bad: w.hr.top_tags(offset=bad), bad.NOT_AN_OFFSET),
+    ("Client.top_tags least", lambda w, bad: w.hr.top_tags(least=bad), bad.NOT_A_COUNT),
+    ("Client.track", lambda w, bad: w.hr.track(bad), bad.NOT_A_NAME),
+    ("Client.untag", lambda w, bad: w.hr.untag(bad, "vip"), bad.NOT_A_NAME),
+    ("Client.untag from", lambda w, bad: w.hr.untag("waits", bad), bad.NOT_A_NAME),
+    ("Client.untrack", lambda w, bad: w.hr.untrack(bad), bad.NOT_A_NAME),
+    ("Queue.put unique", lambda w, bad: w.queue.put("x", unique=bad), bad.NOT_A_NAME),
+    ("Queue.put_many unique", lambda w, bad: w.queue.put_many(["x"], unique=bad), ["u", ""]),
+    (
+        "Queue.put_many values",
+        lambda w, bad: w.queue.put_many([Put(1, unique=bad)]),
+        bad.NOT_A_NAME[1:4],
+    ),
+]
+
+TABLE = NAMES + SPANS + COUNTS + OTHERS + SCHEDULES + FEEDS + TIES
 
 
 @pytest.mark.parametrize(

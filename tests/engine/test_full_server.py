@@ -18,7 +18,7 @@ def full() -> Iterator[Client]:
         client = headrace.connect(url)
         queue = client.queue("mail")
         queue.configure(keep_count=0)
-        queue.put_many(range(20))
+        queue.put_many(range(20), tags=["full"])
         client.create_feed("news").publish_many({"a": 1, "b": 2, "c": 3})
         client.create_feed("line", sorted=True).publish_many({"a": 1, "b": 2})
         redis.Redis.from_url(url).config_set("maxmemory", "1mb")
@@ -30,6 +30,10 @@ def test_put_is_refused_and_changes_nothing(full: Client) -> None:
     with pytest.raises(headrace.ServerUnavailable, match="maxmemory"):
         full.queue("mail").put("one more")
     assert full.queue("mail").counts().waiting == 20
+    [job] = full.queue("mail").peek(1)
+    for call in (lambda: full.tag(job.id, "more"), lambda: full.track(job.id)):
+        with pytest.raises(headrace.ServerUnavailable, match="maxmemory"):
+            call()
 
 
 def test_jobs_can_be_worked_off(full: Client) -> None:
@@ -42,6 +46,8 @@ def test_jobs_can_be_worked_off(full: Client) -> None:
     third.complete("result")
     full.complete_many(others)
     full.retry(first.id)
+    full.untag(first.id, "full")
+    full.untrack(first.id)
     full.cancel(first.id, second.id)
     full.sweep()
     assert queue.counts().length == 0

@@ -50,6 +50,9 @@ retry               GONE    WRONG     WRONG      WRONG      WRONG      waiting  
 timeout             GONE    WRONG     WRONG      waiting    waiting    WRONG     WRONG     WRONG
 depend              GONE    blocked   blocked    WRONG      WRONG      WRONG     WRONG     blocked
 undepend            GONE    WRONG     WRONG      WRONG      WRONG      WRONG     WRONG     waiting
+tag                 GONE    waiting   scheduled  running    running    failed    complete  blocked
+track               GONE    waiting   scheduled  running    running    failed    complete  blocked
+untag               GONE    waiting   scheduled  running    running    failed    complete  blocked
 """
 
 ERRORS: dict[str, type[JobError]] = {"GONE": JobNotFound, "LOST": LeaseLost, "WRONG": WrongState}
@@ -91,6 +94,9 @@ OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
     "requeue": lambda hr, _lease: hr.requeue("x"),
     "retry": lambda hr, _lease: hr.retry("x"),
     "timeout": lambda hr, _lease: hr.timeout("x"),
+    "tag": lambda hr, _lease: hr.tag("x", "vip"),
+    "track": lambda hr, _lease: hr.track("x"),
+    "untag": lambda hr, _lease: hr.untag("x", "vip"),
     "undepend": lambda hr, _lease: hr.undepend("x"),
 }
 

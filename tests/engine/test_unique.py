@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from headrace import Client, InvalidArgument, JobExists, Put, Queue
+from headrace import Client, DependencyRefused, InvalidArgument, JobExists, Put, Queue
 from headrace.testing import Clock
 from tests.dump import dump
 from tests.engine.shortcuts import drain, found, ids, pop_one, wait
@@ -226,6 +226,51 @@ def test_the_policy_of_the_queue_counts_too(queue: Queue) -> None:
     assert queue.put(2, unique="u") == first
 
 
+@proves("C-08")
+def test_a_blocked_one_is_replaced_and_stays_blocked(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="a", priority=-1)
+    queue.put(2, id="x", unique="u", depends_on=["a"])
+
+    with pytest.raises(JobExists) as refused:
+        queue.put(3, unique="u")
+    assert (refused.value.job_id, refused.value.state) == ("x", "blocked")
+    assert queue.put(4, unique="u", on_exists="replace") == "x"
+    assert (found(hr, "x").state, found(hr, "x").depends_on) == ("blocked", ["a"])
+
+    pop_one(queue).complete()
+    assert pop_one(queue).data == 4
+    assert hr.audit().problems == []
+
+
+@proves("C-08")
+def test_a_replacement_that_would_wait_for_itself_is_refused(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x", unique="u")
+    before = dump(hr)
+
+    with pytest.raises(DependencyRefused):
+        queue.put(2, unique="u", on_exists="replace", depends_on=["x"])
+    assert dump(hr) == before
+
+    pop_one(queue)
+    second = queue.put(2, unique="u", on_exists="replace", depends_on=["x"])
+    assert (found(hr, second).state, found(hr, second).unique) == ("blocked", "u")
+
+
+@proves("WL-01")
+@pytest.mark.parametrize("policy", ["cancel", "fail"])
+def test_an_end_that_follows_from_another_frees_the_value(
+    hr: Client, queue: Queue, policy: str
+) -> None:
+    queue.put(1, id="a")
+    queue.put(2, id="x", unique="u", tags=["t"], depends_on=["a"], if_dependency_fails=policy)
+
+    hr.fail("a", "io")
+
+    queue.put(3, unique="u")
+    assert hr.tagged("t").total == (0 if policy == "cancel" else 1)
+    assert hr.audit().problems == []
+
+
 # with ids
 
 
@@ -357,12 +402,6 @@ def test_of_equal_ones_in_a_call_the_last_counts_where_they_replace(queue: Queue
 def test_many_jobs_do_not_share_a_value(queue: Queue) -> None:
     with pytest.raises(InvalidArgument, match="many jobs do not share"):
         queue.put_many([1, 2], unique="u")
-
-
-@pytest.mark.parametrize("unique", ["", 7, "a\nb", "x" * 251])
-def test_a_wrong_value_is_refused(queue: Queue, unique: str) -> None:
-    with pytest.raises(InvalidArgument):
-        queue.put(1, unique=unique)
 
 
 @proves("C-08")

@@ -65,6 +65,24 @@ async def test_a_replaced_one_that_runs_already_is_not_replaced_again(
     assert [job.data for job in calm.jobs([first])] == ["new"]
 
 
+async def test_a_replacement_is_a_new_job_if_the_replaced_one_has_ended_meanwhile(
+    hr: Any, calm: Client, way: Way
+) -> None:
+    mail = calm.queue("mail")
+    first = mail.put("old", unique="u")
+    way.lose(
+        sha(calm, "put"),
+        "before the answer",
+        meanwhile=lambda: print(mail.pop("w")[0].complete()),
+    )
+
+    second = await got(hr.queue("mail").put("new", unique="u", on_exists="replace"))
+
+    assert second != first
+    assert happened(calm) == ["put", "put", "popped", "completed", "put"]
+    assert [job.data for job in calm.jobs([first, second])] == ["new", "new"]
+
+
 async def test_one_made_beside_a_running_one_is_made_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:

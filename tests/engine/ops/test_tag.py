@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from headrace import Client, InvalidArgument, JobNotFound, Limits, Queue, TooMany
+from headrace import Client, JobNotFound, Limits, Queue, TooMany
 from headrace.testing import Clock, open_with_clock
 from tests.dump import dump
 from tests.engine.shortcuts import found, pop_one
@@ -114,11 +113,3 @@ def test_who_has_more_than_the_limit_of_another_client_keeps_them(hr: Client, ur
     with strict:
         assert strict.tag("x", "a") == ["a", "b", "c"]
         assert strict.untag("x", "b") == ["a", "c"]
-
-
-@pytest.mark.parametrize("tags", [[""], [7], ["a\nb"], ["x" * 251], [f"{n}" for n in range(33)]])
-@pytest.mark.parametrize("call", ["tag", "untag"])
-def test_a_wrong_tag_is_refused(hr: Client, queue: Queue, call: str, tags: list[Any]) -> None:
-    queue.put(1, id="x")
-    with pytest.raises(InvalidArgument):
-        getattr(hr, call)("x", *tags)

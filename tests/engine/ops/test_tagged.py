@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headrace import Client, InvalidArgument, Put, Queue
+from headrace import Client, Put, Queue
 from headrace.testing import Clock
 from tests.dump import dump
 from tests.engine.shortcuts import ids, pop_one, wait
@@ -143,21 +143,3 @@ def test_many_jobs_of_many_tags_are_audited_in_pages(hr: Client, queue: Queue) -
         "job 'ghost' is listed under tag all but has no record",
         "tag 'all': it counts 1100 jobs, there are 1101",
     ]
-
-
-@pytest.mark.parametrize(
-    "options", [{"offset": -1}, {"count": 0}, {"count": 1001}, {"offset": "0"}], ids=repr
-)
-def test_a_wrong_page_is_refused(hr: Client, options: dict[str, int]) -> None:
-    with pytest.raises(InvalidArgument):
-        hr.tagged("a", **options)
-    with pytest.raises(InvalidArgument):
-        hr.top_tags(**options)
-
-
-def test_a_wrong_tag_or_least_number_is_refused(hr: Client) -> None:
-    with pytest.raises(InvalidArgument):
-        hr.tagged("")
-    for least in (0, -1, 1.5):
-        with pytest.raises(InvalidArgument):
-            hr.top_tags(least=least)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from headrace import Client, InvalidArgument, JobNotFound, Put, Queue, TooMany
+from headrace import Client, JobNotFound, Put, Queue, TooMany
 from headrace.client.talk import ask_one, drive
 from headrace.client.talks import tracking
 from headrace.client.talks.upkeep import events
@@ -205,13 +205,6 @@ def test_more_than_a_page_of_tracked_jobs_is_listed(hr: Client, queue: Queue) ->
 
     assert sorted(ids(hr.tracked().jobs)) == sorted(names[5:])
     assert sorted(hr.tracked().gone) == sorted(names[:5])
-
-
-@pytest.mark.parametrize("job_id", ["", 7, None, "a\0b"])
-@pytest.mark.parametrize("call", ["track", "untrack"])
-def test_a_wrong_id_is_refused(hr: Client, call: str, job_id: str) -> None:
-    with pytest.raises(InvalidArgument):
-        getattr(hr, call)(job_id)
 
 
 def test_the_newest_event_is_known_by_number_and_time(
