@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from headrace import Client, InvalidArgument, Put, Queue
+from headrace.client.talk import ask_one, drive
+from headrace.engine.call import Call, build
 from headrace.testing import Clock
 from tests.proof import proves
 
@@ -195,3 +198,49 @@ def test_peek_shows_what_pop_would_hand_out(queue: Queue) -> None:
     seen = [job.data for job in queue.peek(10)]
     assert seen == ["a0", "b0", "a1", "b1", "x", "y"]
     assert data(queue) == seen
+
+
+def pop_once(hr: Client, queue: Queue, count: int) -> list[Any]:
+    """One call, where a client would go on."""
+    call: Call[list[Any]] = build(
+        "pop", list, queue=queue.name, worker="ada", secret=queue.name, count=count, lease=-1
+    )
+    return drive(hr.core.wire, ask_one(hr.core, 0, call))
+
+
+def parked(hr: Client, queue: Queue) -> int:
+    [found] = hr.core.wire.send([(0, ("ZCARD", hr.core.key(0, f"gated:{queue.name}")))])
+    return int(found)
+
+
+def test_a_call_looks_at_a_bounded_number_of_keys_that_may_not_start(
+    hr: Client, queue: Queue
+) -> None:
+    queue.configure(key_concurrency=1)
+    queue.put_many([Put(n, key=str(n)) for n in range(1000)])
+    held = [lease for _ in range(2) for lease in queue.pop("ada", count=500)]
+    queue.put_many([Put(n, key=str(n)) for n in range(1000)])
+
+    assert pop_once(hr, queue, 500) == [0, []]
+    assert 0 < parked(hr, queue) <= 256
+    assert queue.pop("ada", count=500) == []
+    assert parked(hr, queue) == 1000
+
+    queue.configure(key_concurrency=2)
+    assert pop_once(hr, queue, 500) == [0, []]
+    assert 0 < parked(hr, queue) < 1000
+    assert len(queue.pop("ada", count=500)) == 500
+    assert len(held) == 1000
+
+
+def test_a_sweep_forgets_rates_that_are_no_longer_used(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.configure(key_rate="1/s")
+    queue.put_many([Put(n, key=str(n)) for n in range(600)])
+    queue.pop("ada", count=500)
+    clock.tick(2)
+
+    hr.sweep()
+    [left] = hr.core.wire.send([(0, ("EXISTS", hr.core.key(0, "rates:mail")))])
+    assert left == 0

@@ -3,7 +3,7 @@
 -- uses   keys now settings jobs places move expire_job retain results walk in_lanes notices throttles ends
 
 local TRIM_AT_MOST = 10000
-local LINE_UP_AT_MOST = 500
+local LINE_UP_AT_MOST = 200
 
 local duties = {}
 

@@ -1,31 +1,40 @@
 -- take_from_lanes: in a queue with lanes, jobs are handed out lane by lane: the first job of the lane
--- whose turn it is. A lane that meets a closed gate is parked there and not looked at again before the gate
--- may be open.
+-- whose turn it is. A lane that meets a closed gate is parked there and not looked at again before
+-- the gate may be open. A bounded number of looks that hand out nothing; and nothing is handed out
+-- before every gate that may be open has been looked at, so that the order holds.
 --
 -- uses   keys places gates lane_key in_lanes
 
-local PARK_AT_MOST = 256
+local LOOK_AT_MOST = 64
+
+local function serve(lane, priority)
+  local gate, moment = closed_gate(queue, lane)
+  if gate then
+    return lanes('park', queue, lane, priority, gate, moment)
+  end
+  local name = redis.call('ZRANGE', lane_key(queue, lane), 0, 0)[1]
+  if not hand_out_waiting(string.sub(name, 17), name) then
+    lift(lane_key(queue, lane), name)
+    lanes('change', queue, lane, false)
+  end
+end
 
 return function(most)
-  local lost_turns = 0
-  local first_granted = #granted
-  while #granted - first_granted < most and lost_turns < PARK_AT_MOST do
+  local looked, last = 0, #granted + most
+  while #granted < last do
     lanes('refresh')
-    lost_turns = lost_turns + lanes('open_gates', queue, PARK_AT_MOST - lost_turns)
+    looked = looked + lanes('open_gates', queue, LOOK_AT_MOST - looked)
+    if looked >= LOOK_AT_MOST then
+      return true
+    end
     local first = redis.call('ZRANGE', key('turns', queue), 0, 0, 'WITHSCORES')
     if not first[1] then
       return false
     end
-    local lane = string.sub(first[1], 17)
-    local gate, moment = closed_gate(queue, lane)
-    if gate then
-      lanes('park', queue, lane, first[2], gate, moment)
-    else
-      local name = redis.call('ZRANGE', lane_key(queue, lane), 0, 0)[1]
-      if not hand_out_waiting(string.sub(name, 17), name) then
-        lift(lane_key(queue, lane), name)
-        lanes('change', queue, lane, false)
-      end
+    local granted_before = #granted
+    serve(string.sub(first[1], 17), first[2])
+    if #granted == granted_before then
+      looked = looked + 1
     end
   end
   lanes('refresh')

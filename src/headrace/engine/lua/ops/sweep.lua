@@ -8,6 +8,7 @@
 -- reply  1 when nothing is left to do, else 0
 
 local QUEUES_PRUNED_AT_MOST = 4
+local RATES_PRUNED_AT_MOST = 500
 local pruned = 0
 
 local done = reclaim()
@@ -25,6 +26,12 @@ for queue in each() do
     pruned = pruned + 1
   end
   done = done and not keeps_too_much(queue)
+  local unused = redis.call('ZRANGE', key('rates', queue), '-inf', string.format('%.0f', 1000 * now),
+    'BYSCORE', 'LIMIT', 0, RATES_PRUNED_AT_MOST)
+  if #unused > 0 then
+    redis.call('ZREM', key('rates', queue), unpack(unused))
+  end
+  done = done and #unused < RATES_PRUNED_AT_MOST
 end
 done = tidy() and done and not unlocking[1]
 return commit(done and 1 or 0)
