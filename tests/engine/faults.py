@@ -205,7 +205,7 @@ INGRESS = [
     Fault("a plain pop sees no list", "ops/pop", "key('ingress', queue)) == 1", "queue) == 1"),
     Fault("peek sees no list", "ops/peek", "\ningress(queue)", ""),
     Fault("a sweep sees no list", "ops/sweep", "ingress(queue) and done", "done"),
-    Fault("a list outlives its queue", "ops/delete_queue", "'ingress', ", ""),
+    Fault("a list outlives its queue", "ops/delete_queue", "'days', 'ingress', ", "'days', "),
 ]
 
 FAULTS = [

@@ -148,9 +148,13 @@ class Machine(RuleBasedStateMachine):
         if jobs:
             job = jobs[number % len(jobs)]
             self.hr.requeue(job.id, queue)
-            self.model.leave(job, "gone")
-            job.queue = queue
-            self.model.wait(job, anew=True)
+            if job.state == "waiting" and job.queue == queue:
+                # It goes to the back of its lane, which keeps its turn.
+                job.seq = self.model.tick()
+            else:
+                self.model.leave(job, "gone")
+                job.queue = queue
+                self.model.wait(job, anew=True)
 
     @rule(number=which, priority=priorities)
     def prioritise(self, number: int, priority: int) -> None:
