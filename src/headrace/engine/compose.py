@@ -78,6 +78,18 @@ class Composer:
             found |= {name} | self._closure(self._source(f"lib/{name}").uses)
         return found
 
+    def _beneath(self, later: Iterable[str], seen: set[str] | None = None) -> set[str]:
+        """What later functions use, and the later functions of what they use, however deep."""
+        seen = set() if seen is None else seen
+        found: set[str] = set()
+        for name in set(later) - seen:
+            seen.add(name)
+            file = self._source(f"lib/{name}")
+            used = self._closure(file.uses)
+            deeper = {one for each in used for one in self._source(f"lib/{each}").later}
+            found |= used | self._beneath(deeper | set(file.later), seen)
+        return found
+
     def _place(self, names: Iterable[str]) -> list[Item]:
         """Every file once, what is used before what uses it."""
         items: list[Item] = []
@@ -92,7 +104,7 @@ class Composer:
 
     def _before_later(self, file: Source) -> list[Item]:
         # What the whole script shares must not be made a second time inside a later function.
-        shared = self._closure(name for name in file.later) & self._shared
+        shared = self._beneath(file.later) & self._shared
         return self._place(sorted(shared))
 
     def _items(self, file: Source, *, runs_state: bool = False) -> list[Item]:

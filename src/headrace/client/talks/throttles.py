@@ -46,7 +46,7 @@ def delete_throttle(client: ClientFace, name: str) -> Talk[bool]:
 
 
 def throttle(client: ClientFace, name: str, *, count: int = 25) -> Talk[Throttle]:
-    """The limits of a throttle, and up to count of the jobs that run and of those held up there."""
+    """The limits of a throttle, up to count of its running jobs, and queues with jobs held up."""
     core = client.core
     text("throttle", name, core.limits.name)
     whole("count", count, 1, PAGE)
