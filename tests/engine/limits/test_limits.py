@@ -244,3 +244,43 @@ def test_a_sweep_forgets_rates_that_are_no_longer_used(
     hr.sweep()
     [left] = hr.core.wire.send([(0, ("EXISTS", hr.core.key(0, "rates:mail")))])
     assert left == 0
+
+
+def test_a_higher_rate_holds_at_once(queue: Queue, clock: Clock) -> None:
+    queue.configure(rate="1/h", key_rate="1/h", lease=None)
+    queue.put_many(range(3), key="a")
+    assert data(queue) == [0]
+    queue.configure(rate="100/s", key_rate="100/s")
+    clock.tick(0.01)
+    assert data(queue) == [1]
+
+
+def test_late_jobs_that_may_not_start_go_back_to_wait(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.configure(lease=1)
+    queue.put_many(range(450), throttles=["t"])
+    queue.pop("ada", count=450)
+    hr.set_throttle("t", concurrency=0)
+    clock.tick(2)
+
+    assert pop_once(hr, queue, 1)[1:] == [[]]
+    assert queue.counts().waiting == 450
+    assert queue.pop("bob") == []
+
+
+def test_the_end_of_a_throttle_is_foreseen(hr: Client, queue: Queue) -> None:
+    hr.set_throttle("t", concurrency=0, ttl=7)
+    queue.put(1, throttles=["t"])
+    assert pop_once(hr, queue, 1) == [7000, []]
+
+
+def test_a_lease_that_is_made_shorter_is_foreseen(hr: Client) -> None:
+    hr.set_throttle("t", concurrency=1)
+    one, two = hr.queue("one"), hr.queue("two")
+    one.put(1, throttles=["t"])
+    two.put(2, throttles=["t"])
+    [lease] = one.pop("ada", lease=60)
+    assert pop_once(hr, two, 1) == [60_000, []]
+    lease.heartbeat(lease_for=1)
+    assert pop_once(hr, two, 1) == [1000, []]

@@ -130,8 +130,8 @@ FAULTS = [
     Fault(
         "a late job knows no limits",
         "lib/take_late",
-        "and not (is_in_lane(job) and lanes('closed_gate', job))",
-        "",
+        "and lanes('closed_gate', job) then",
+        "and false then",
     ),
     Fault(
         "an empty lane stays parked",

@@ -5,6 +5,9 @@
 
 local SEARCH_AT_MOST = 10000
 
+-- Of all jobs of a call together.
+local searched = 0
+
 return function(id, group, parents)
   local wanted, seen, line = {}, {}, {}
   for _, parent in ipairs(parents) do
@@ -14,6 +17,7 @@ return function(id, group, parents)
   local function meet(name)
     if not seen[name] then
       seen[name] = true
+      searched = searched + 1
       line[#line + 1] = name
     end
   end
@@ -43,7 +47,7 @@ return function(id, group, parents)
     local job = read_job(line[at])
     if wanted[line[at]] then
       return 'DEPENDENCY_REFUSED circle'
-    elseif #line > SEARCH_AT_MOST then
+    elseif searched > SEARCH_AT_MOST then
       return 'DEPENDENCY_REFUSED reach'
     elseif group_of(line[at]) or job and extra(job, 'awaited') then
       meet_dependents(line[at])

@@ -53,9 +53,11 @@ local function rate_place(gate)
   return key('rates', string.match(gate, '^.(%Z*)')), gate
 end
 
--- In whole microseconds, so that no fraction gets lost.
-local function used_until(gate)
-  return math.max(1000 * now, tonumber(redis.call('ZSCORE', rate_place(gate)) or 0))
+-- In whole microseconds, so that no fraction gets lost; no more than all of the rate as it is now, so
+-- that a higher one holds at once.
+local function used_until(gate, starts, step)
+  local used = math.max(1000 * now, tonumber(redis.call('ZSCORE', rate_place(gate)) or 0))
+  return math.min(used, 1000 * now + starts * step)
 end
 
 -- How many may start at once after a rest, and in how many microseconds one more may.
@@ -70,15 +72,15 @@ local function starts_left(gate, rate)
   if starts == 0 then
     return 0, math.huge
   end
-  local used = used_until(gate)
+  local used = used_until(gate, starts, step)
   return math.floor((1000 * now + starts * step - used) / step),
     math.max(now, math.ceil((used + step - starts * step) / 1000))
 end
 
 local function use_rate(gate, rate)
-  local _, step = pace(rate)
+  local starts, step = pace(rate)
   local where, name = rate_place(gate)
-  local free_at = used_until(gate) + step
+  local free_at = used_until(gate, starts, step) + step
   local over = redis.call('ZRANGE', where, '-inf', string.format('%.0f', 1000 * now), 'BYSCORE', 'LIMIT', 0, 2)
   if #over > 0 then
     redis.call('ZREM', where, unpack(over))
@@ -90,6 +92,14 @@ local function running_at(gate)
   return redis.call('ZCOUNT', key('gate', gate), '(' .. now, '+inf')
 end
 
+-- When a gate is no more: a throttle may have been set for a time.
+local function ends_at(gate)
+  if string.sub(gate, 1, 1) == 't' then
+    return tonumber(redis.call('ZSCORE', THROTTLES, string.sub(gate, 2)) or math.huge)
+  end
+  return math.huge
+end
+
 -- Nothing if the gate is open, else the moment at which it may be by itself.
 local function closed_until(gate)
   local concurrency, rate = limits_of(gate)
@@ -98,12 +108,12 @@ local function closed_until(gate)
     if running_at(gate) >= concurrency then
       local first = redis.call('ZRANGE', key('gate', gate), '(' .. now, '+inf', 'BYSCORE',
         'LIMIT', 0, 1, 'WITHSCORES')
-      return tonumber(first[2] or math.huge)
+      return math.min(tonumber(first[2] or math.huge), ends_at(gate))
     end
   end
   if rate then
     local left, moment = starts_left(gate, rate)
-    return left <= 0 and moment or nil
+    return left <= 0 and math.min(moment, ends_at(gate)) or nil
   end
 end
 

@@ -192,8 +192,13 @@ local function pass_gates(job, deadline)
   end
 end
 
+-- Whoever waits for a lease to run out hears that it does so sooner.
 local function renew_gates(job, deadline)
   for _, gate in ipairs(gates_of(job.queue, lane_of(job))) do
+    local before = redis.call('ZSCORE', key('gate', gate), job.id)
+    if before and tonumber(before) > tonumber(deadline) then
+      freed[gate] = true
+    end
     place(key('gate', gate), job.id, deadline)
   end
 end

@@ -1,19 +1,26 @@
--- take_late: jobs whose lease ran out are handed out before all others, earliest end first.
+-- take_late: jobs whose lease ran out are handed out before all others, earliest end first. One that
+-- may not start by its limits goes back to wait; a bounded number of those.
 --
 -- uses   late_jobs lose in_lanes
 
+local HELD_UP_AT_MOST = 200
+
 return function(most)
-  local taken = 0
+  local taken, held_up = 0, 0
   for _, late in ipairs(late_jobs(queue)) do
     local job, deadline_before = late[1], late[2]
     -- Under a lease of no time, what this call has handed out is late at once.
-    if taken < most and job.token ~= job.attempt .. '.' .. secret then
-      taken = taken + 1
+    if taken < most and held_up < HELD_UP_AT_MOST and job.token ~= job.attempt .. '.' .. secret then
       lose(job, 'lease expired')
-      if job.state == 'waiting' and not (is_in_lane(job) and lanes('closed_gate', job)) then
-        hand_out(job, nil, now - deadline_before)
+      if job.state == 'waiting' and is_in_lane(job) and lanes('closed_gate', job) then
+        held_up = held_up + 1
+      else
+        taken = taken + 1
+        if job.state == 'waiting' then
+          hand_out(job, nil, now - deadline_before)
+        end
       end
     end
   end
-  return taken > 0
+  return taken + held_up > 0
 end
