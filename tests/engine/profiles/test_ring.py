@@ -132,7 +132,7 @@ def test_a_pop_waits_as_long_as_it_is_told_to(hr: Client, ring: Queue) -> None:
     assert 0.2 <= time.monotonic() - started < 2
 
     with meanwhile(lambda: ids(ring.pop("w", wait=30))) as popped:
-        until_listened_to(hr, "queue:round")
+        until_listened_to(hr, "queue:round", listeners=2)
         job_id = ring.put("x")
     assert popped.result() == [job_id]
 
