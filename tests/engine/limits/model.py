@@ -42,18 +42,12 @@ class Limit:
         if starts == 0:
             return math.inf
         step = 1000 * span // starts
-        return math.ceil((self.used(now) + step - starts * step) / 1000)
-
-    def used(self, now: int) -> int:
-        """The moment at which all is free again, by the rate as it is now."""
-        starts, span = self.rate or (0, 1)
-        all_used = 1000 * now + starts * (1000 * span // starts)
-        return min(max(1000 * now, self.used_until), all_used)
+        return math.ceil((max(1000 * now, self.used_until) + step - starts * step) / 1000)
 
     def use(self, now: int) -> None:
         if self.rate:
             starts, span = self.rate
-            self.used_until = self.used(now) + 1000 * span // starts
+            self.used_until = max(1000 * now, self.used_until) + 1000 * span // starts
 
 
 @dataclass

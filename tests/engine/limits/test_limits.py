@@ -246,15 +246,6 @@ def test_a_sweep_forgets_rates_that_are_no_longer_used(
     assert left == 0
 
 
-def test_a_higher_rate_holds_at_once(queue: Queue, clock: Clock) -> None:
-    queue.configure(rate="1/h", key_rate="1/h", lease=None)
-    queue.put_many(range(3), key="a")
-    assert data(queue) == [0]
-    queue.configure(rate="100/s", key_rate="100/s")
-    clock.tick(0.01)
-    assert data(queue) == [1]
-
-
 def test_late_jobs_that_may_not_start_go_back_to_wait(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:

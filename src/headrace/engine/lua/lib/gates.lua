@@ -53,11 +53,9 @@ local function rate_place(gate)
   return key('rates', string.match(gate, '^.(%Z*)')), gate
 end
 
--- In whole microseconds, so that no fraction gets lost; no more than all of the rate as it is now, so
--- that a higher one holds at once.
-local function used_until(gate, starts, step)
-  local used = math.max(1000 * now, tonumber(redis.call('ZSCORE', rate_place(gate)) or 0))
-  return math.min(used, 1000 * now + starts * step)
+-- In whole microseconds, so that no fraction gets lost.
+local function used_until(gate)
+  return math.max(1000 * now, tonumber(redis.call('ZSCORE', rate_place(gate)) or 0))
 end
 
 -- How many may start at once after a rest, and in how many microseconds one more may.
@@ -72,15 +70,15 @@ local function starts_left(gate, rate)
   if starts == 0 then
     return 0, math.huge
   end
-  local used = used_until(gate, starts, step)
+  local used = used_until(gate)
   return math.floor((1000 * now + starts * step - used) / step),
     math.max(now, math.ceil((used + step - starts * step) / 1000))
 end
 
 local function use_rate(gate, rate)
-  local starts, step = pace(rate)
+  local _, step = pace(rate)
   local where, name = rate_place(gate)
-  local free_at = used_until(gate, starts, step) + step
+  local free_at = used_until(gate) + step
   local over = redis.call('ZRANGE', where, '-inf', string.format('%.0f', 1000 * now), 'BYSCORE', 'LIMIT', 0, 2)
   if #over > 0 then
     redis.call('ZREM', where, unpack(over))
