@@ -33,7 +33,8 @@ not. Every call raises `InvalidArgument` for bad input, before anything is sent,
 
 ABOUT_CODECS = """\
 By name: `json` (the default), `msgpack`, `raw` (bytes as they are); or any object with `encode` and
-`decode`."""
+`decode`. `Encrypted(keys, codec="json", *, current=None)` encrypts what another codec writes.
+[Codecs](codecs.md) says more."""
 
 STATES = {
     "waiting": "it can be popped now; by priority, then in the order of arrival",

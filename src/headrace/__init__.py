@@ -18,6 +18,7 @@ from headrace.errors import (
     JobExists,
     JobNotFound,
     LeaseLost,
+    MissingExtra,
     NamespaceMismatch,
     NoResult,
     QueueNotFound,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from headrace.client.client import AsyncClient, Client
     from headrace.client.codec import Codec
+    from headrace.client.encryption import Encrypted
     from headrace.client.feed import AsyncFeed, Feed
     from headrace.client.feed_values import FeedCounts, FeedEvent, FeedSettings
     from headrace.client.group import AsyncGroup, Group
@@ -80,6 +82,7 @@ _LATER = {
     "Client": "headrace.client.client",
     "Codec": "headrace.client.codec",
     "Counts": "headrace.client.values",
+    "Encrypted": "headrace.client.encryption",
     "Event": "headrace.engine.events",
     "Failure": "headrace.client.values",
     "Feed": "headrace.client.feed",
@@ -121,6 +124,7 @@ __all__ = [
     "Counts",
     "DependencyRefused",
     "EmbeddedServerError",
+    "Encrypted",
     "Event",
     "Failure",
     "Feed",
@@ -143,6 +147,7 @@ __all__ = [
     "LeaseLost",
     "Limits",
     "Listening",
+    "MissingExtra",
     "NamespaceMismatch",
     "NoResult",
     "Page",

@@ -20,8 +20,9 @@ HeadraceError
 │   ├── FeedNotFound        no such feed, or no longer
 │   └── ItemNotFound        the feed has no such item; .item_id
 ├── NoResult                the job has no result (yet); .state
-├── Unreadable              data or a result was written by another codec; .payload
+├── Unreadable              data or a result was written by another codec or key; .payload
 ├── NamespaceMismatch       the namespace was made with other settings than the ones asked for
+├── MissingExtra            a package of an extra is not installed; also an ImportError
 ├── EmbeddedServerError     the embedded server cannot be started or stopped
 ├── ServerUnavailable       the server did not answer, also after retries, or refused; .maybe_done
 └── ScriptError             a fault in Headrace itself: .op and .where
@@ -241,16 +242,24 @@ class NoResult(HeadraceError):
 class Unreadable(HeadraceError):
     """Data or a result cannot be read by the codec of this client."""
 
-    def __init__(self, codec: str, payload: bytes, why: str) -> None:
-        super().__init__(
-            f"this cannot be read as {codec} ({why}): it was written by another codec; "
+    def __init__(self, codec: str, payload: bytes, why: str, advice: str = "") -> None:
+        advice = advice or (
+            "it was written by another codec; "
             "connect with that one, or with codec='raw' to get the bytes"
         )
+        super().__init__(f"this cannot be read as {codec} ({why}): {advice}")
         self.payload = payload
 
 
 class NamespaceMismatch(HeadraceError):
     """The namespace on the server was made with other settings."""
+
+
+class MissingExtra(HeadraceError, ImportError):
+    """What was asked for needs a package that comes with an extra."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs the package {package}: pip install 'headrace[{extra}]'")
 
 
 class EmbeddedServerError(HeadraceError):

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from hashlib import blake2b
 from typing import Any, Protocol
 
 import msgspec
 
 from headrace.errors import InvalidArgument, Unreadable
 
+DIGEST_BYTES = 16
+
 
 class Codec(Protocol):
-    """How job data and results become bytes, and come back."""
+    """How job data and results become bytes, and come back.
+
+    A codec that makes other bytes of the same value every time has a third method, digest(value):
+    a short text that equal values have in common, for unique=True.
+    """
 
     def encode(self, value: Any) -> bytes: ...
 
@@ -92,6 +99,19 @@ class Msgpack:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Msgpack, ()
+
+
+def digest_of(codec: Codec, value: Any, payload: bytes) -> str:
+    """What equal values have in common; for most codecs that is their bytes."""
+    own = getattr(codec, "digest", None)
+    if own is None:
+        return blake2b(payload, digest_size=DIGEST_BYTES).hexdigest()
+    return str(own(value))
+
+
+def same_bytes(codec: Codec) -> bool:
+    """Whether equal values become equal bytes."""
+    return not hasattr(codec, "digest")
 
 
 _NAMED: dict[str, type[Raw | Json | Msgpack]] = {"raw": Raw, "json": Json, "msgpack": Msgpack}

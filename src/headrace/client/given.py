@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from hashlib import blake2b
 from typing import Any
 
+from headrace.client.codec import digest_of
 from headrace.client.core import Core
 from headrace.engine.check import (
     Limits,
@@ -22,7 +22,6 @@ from headrace.engine.shard import beside
 from headrace.errors import InvalidArgument
 
 ID_BYTES = 12
-DIGEST_BYTES = 16
 MOST_RETRIES = 1_000_000
 MOST_DEPENDENCIES = 1000
 # How many links are made in one step.
@@ -32,7 +31,7 @@ MOST_THROTTLES = 8
 GROUP_MARK = "\0"
 IF_FAILS = ("wait", "run", "cancel", "fail")
 
-Check = Callable[[Any, Limits, bytes | None], Any]
+Check = Callable[[Any, Limits], Any]
 
 
 class Unset:
@@ -57,25 +56,25 @@ def new_nonce() -> str:
     return os.urandom(6).hex()
 
 
-def options_of(limits: Limits, payload: bytes | None, /, **given: Any) -> dict[str, Any]:
+def options_of(limits: Limits, /, **given: Any) -> dict[str, Any]:
     """The options of a put as the script reads them; those that were not given are left out."""
     options: dict[str, Any] = {}
     for name, value in given.items():
         if value is not NOT_GIVEN.get(name):
-            options[WIRE_NAMES.get(name, name)] = CHECKS[name](value, limits, payload)
+            options[WIRE_NAMES.get(name, name)] = CHECKS[name](value, limits)
     return options
 
 
 def _span(name: str) -> Check:
-    return lambda value, _limits, _payload: milliseconds(name, value)
+    return lambda value, _limits: milliseconds(name, value)
 
 
 def _name(name: str) -> Check:
-    return lambda value, limits, _payload: text(name, value, limits.name)
+    return lambda value, limits: text(name, value, limits.name)
 
 
 def _names(name: str, one: str, most: int) -> Check:
-    def check(value: Any, limits: Limits, _payload: bytes | None) -> list[str]:
+    def check(value: Any, limits: Limits) -> list[str]:
         found = sorted({text(one, each, limits.name) for each in listed(name, value, "str")})
         if len(found) > most:
             raise InvalidArgument(f"{name} may name {most}, not {len(found)}")
@@ -84,33 +83,30 @@ def _names(name: str, one: str, most: int) -> Check:
     return check
 
 
-def _retries(value: Any, _limits: Limits, _payload: bytes | None) -> int | bool:
+def _retries(value: Any, _limits: Limits) -> int | bool:
     return False if value is None else whole("retries", value, 0, MOST_RETRIES)
 
 
-def _unique(value: Any, limits: Limits, payload: bytes | None) -> str:
-    if value is True:
-        return blake2b(payload or b"", digest_size=DIGEST_BYTES).hexdigest()
-    return text("unique", value, limits.name)
+def unique_of(core: Core, data: Any, payload: bytes, unique: Any) -> Any:
+    """What `unique` stands for: True means the data themselves."""
+    return digest_of(core.codec, data, payload) if unique is True else unique
 
 
 # What stands for "not given", where it is not None.
 NOT_GIVEN: dict[str, Any] = {"retries": UNSET, "unique": False}
 WIRE_NAMES = {"if_dependency_fails": "if_fails"}
 CHECKS: dict[str, Check] = {
-    "priority": lambda value, _limits, _payload: number("priority", value),
-    "tags": lambda value, limits, _payload: tags(value, limits),
+    "priority": lambda value, _limits: number("priority", value),
+    "tags": tags,
     "delay": _span("delay"),
     "retries": _retries,
     "start_within": _span("start_within"),
     "result_ttl": _span("result_ttl"),
-    "unique": _unique,
+    "unique": _name("unique"),
     "key": _name("key"),
     "throttles": _names("throttles", "a throttle", MOST_THROTTLES),
     "depends_on": _names("depends_on", "an id", MOST_DEPENDENCIES),
-    "if_dependency_fails": lambda value, _limits, _payload: choice(
-        "if_dependency_fails", value, IF_FAILS
-    ),
+    "if_dependency_fails": lambda value, _limits: choice("if_dependency_fails", value, IF_FAILS),
     "group": _name("group"),
     "after": _name("group"),
 }
@@ -145,7 +141,7 @@ def _anchors(options: dict[str, Any]) -> list[tuple[str, str]]:
 
 def parents_of(core: Core, ids: Sequence[str], depends_on: Any) -> list[str]:
     """What jobs that exist are to depend on, checked: all must live on one shard."""
-    parents: list[str] = CHECKS["depends_on"](depends_on, core.limits, None)
+    parents: list[str] = CHECKS["depends_on"](depends_on, core.limits)
     if core.shards > 1:
         jobs = [(f"job {job_id!r}", job_id) for job_id in ids]
         check_together(core, jobs + [(f"dependency {parent!r}", parent) for parent in parents])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.client.codec import same_bytes
 from headrace.client.talk import Talk, ask_one
 from headrace.client.talks.faces import ClientFace
 from headrace.client.talks.putting import encoded
 from headrace.client.talks.queues import check_name
 from headrace.engine.call import Call, build
-from headrace.errors import ServerUnavailable
+from headrace.errors import InvalidArgument, ServerUnavailable
 
 MATCH_AT_MOST = 1000
 MATCH_BYTES = 64 << 20
@@ -37,6 +38,11 @@ def cancel_matching(client: ClientFace, queue: str, data: Any) -> Talk[list[str]
 def _in_steps(client: ClientFace, op: str, queue: str, data: Any) -> Talk[list[str]]:
     core = client.core
     check_name(core, queue)
+    if not same_bytes(core.codec):
+        raise InvalidArgument(
+            "jobs cannot be found by data with this codec: it makes other bytes of the same data "
+            "every time; find them by id or by tag, or put them with unique=True"
+        )
     payload = encoded(core, data)
     found: list[str] = []
     for shard in range(core.shards):

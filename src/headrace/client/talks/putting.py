@@ -17,6 +17,7 @@ from headrace.client.given import (
     ready,
     settled_id,
     spare_id,
+    unique_of,
 )
 from headrace.client.talk import Talk, ask
 from headrace.client.talks.faces import QueueFace
@@ -105,7 +106,8 @@ def put_given(
     core = queue.core
     _check_policy(on_exists)
     payload = encoded(core, data)
-    options = options_of(core.limits, payload, **given)
+    unique = unique_of(core, data, payload, given.get("unique", False))
+    options = options_of(core.limits, **{**given, "unique": unique})
     job_id = settled_id(core, given_id, options)
     if job_id in options.get("depends_on", ()):
         raise InvalidArgument(f"job {job_id!r} would depend on itself and never run")
@@ -147,7 +149,6 @@ def put_many(
     _check_policy(on_exists)
     shared = options_of(
         core.limits,
-        None,
         priority=priority,
         tags=tags,
         delay=delay,
@@ -206,14 +207,13 @@ def row_of(
     payload = encoded(core, item.data)
     own = options_of(
         core.limits,
-        payload,
         priority=item.priority,
         tags=item.tags,
         delay=item.delay,
         retries=item.retries,
         start_within=item.start_within,
         result_ttl=item.result_ttl,
-        unique=item.unique or unique,
+        unique=unique_of(core, item.data, payload, item.unique or unique),
         key=item.key,
         throttles=item.throttles,
         depends_on=item.depends_on,

@@ -63,7 +63,6 @@ def schedule_queue(
     core = queue.core
     given = options_of(
         core.limits,
-        None,
         priority=priority,
         tags=tags,
         retries=retries,
@@ -123,7 +122,7 @@ def reschedule(
         "throttles": throttles,
     }
     named = {name: value for name, value in changes.items() if value is not UNSET}
-    given = options_of(core.limits, None, **named)
+    given = options_of(core.limits, **named)
     _check_id(core, id, given)
     check_change(every, cron, zone)
     new: Fields = {} if data is UNSET else {"data": encoded(core, data)}

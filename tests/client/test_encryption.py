@@ -1,0 +1,218 @@
+"""The encrypting codec: the server cannot read data, and what was changed or is foreign says so."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import headrace
+from headrace import Client, Encrypted, InvalidArgument, Unreadable
+from headrace.client.codec import Codec, Raw, codec_of, digest_of
+from tests.colours import COLOURS, got, opened
+
+OLD, NEW = Encrypted.new_key(), Encrypted.new_key()
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@contextmanager
+def connected(url: str, codec: Codec) -> Iterator[Client]:
+    with headrace.connect(url, namespace=f"crypt-{uuid4().hex}", codec=codec) as hr:
+        yield hr
+
+
+@given(value=VALUES, name=st.sampled_from(["json", "msgpack"]))
+def test_what_was_encrypted_comes_back(value: Any, name: str) -> None:
+    codec = Encrypted({"a": NEW}, name)
+    assert codec.decode(codec.encode(value)) == value
+
+
+@given(data=st.binary())
+def test_bytes_of_every_length_come_back_and_are_not_shown(data: bytes) -> None:
+    codec = Encrypted({"a": NEW}, "raw")
+    payload = codec.encode(data)
+    assert codec.decode(payload) == data
+    assert len(payload) == len(data) + 31
+    assert len(data) < 4 or data not in payload
+
+
+@given(
+    at=st.integers(0, 10**6),
+    to=st.integers(1, 255),
+    size=st.integers(0, 300),
+    key_id=st.text("é", min_size=1, max_size=9),
+)
+def test_a_change_of_any_byte_is_found(at: int, to: int, size: int, key_id: str) -> None:
+    codec = Encrypted({key_id: NEW, key_id + "b": OLD}, "raw")
+    payload = bytearray(codec.encode(b"x" * size))
+    payload[at % len(payload)] ^= to
+    with pytest.raises(Unreadable):
+        codec.decode(bytes(payload))
+
+
+def test_a_part_of_it_and_more_than_it_are_found() -> None:
+    codec = Encrypted({"a": NEW})
+    payload = codec.encode({"to": "ada"})
+    for cut in range(len(payload)):
+        with pytest.raises(Unreadable):
+            codec.decode(payload[:cut])
+    with pytest.raises(Unreadable, match="does not fit"):
+        codec.decode(payload + b"x")
+
+
+def test_equal_data_are_never_equal_bytes() -> None:
+    codec = Encrypted({"a": NEW})
+    assert len({codec.encode("same") for _ in range(50)}) == 50
+
+
+def test_keys_take_turns() -> None:
+    before = Encrypted({"1": OLD})
+    between = Encrypted({"1": OLD, "2": NEW})
+    after = Encrypted({"1": OLD, "2": NEW}, current="2")
+    later = Encrypted({"2": NEW})
+
+    assert between.decode(before.encode("x")) == "x"
+    assert before.decode(between.encode("x")) == "x"
+    assert between.decode(after.encode("x")) == "x"
+    assert later.decode(after.encode("x")) == "x"
+    with pytest.raises(Unreadable, match=r"with key '1', and there are '2'\): add that key"):
+        later.decode(between.encode("x"))
+
+
+@pytest.mark.parametrize(
+    ("payload", "says"),
+    [
+        (b'{"to":"ada"}', "it is not encrypted"),
+        (b"", "it is not encrypted"),
+        (Encrypted({"b": NEW}).encode({"to": "ada"}), "with key 'b', and there are 'a'"),
+        (Encrypted({"a": OLD}).encode({"to": "ada"}), "key 'a' does not fit"),
+        (Encrypted({"a": NEW}).encode({"to": "ada"})[:20], "a part of it is missing"),
+        (Encrypted({"a": NEW}, "raw").encode(b'{"to":"ada'), "the codec inside cannot read it"),
+    ],
+    ids=["plain", "empty", "unknown key", "other key", "cut", "other codec"],
+)
+def test_an_error_says_what_is_wrong_and_shows_neither_data_nor_keys(
+    payload: bytes, says: str
+) -> None:
+    codec = Encrypted({"a": NEW})
+    with pytest.raises(Unreadable, match=says) as found:
+        codec.decode(payload)
+    error = found.value
+    assert "ada" not in str(error)
+    assert error.payload == payload
+    assert error.__context__ is None or "ada" not in str(vars(error.__context__))
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301 - our own
+
+
+def test_a_codec_goes_to_another_process_and_does_not_show_its_keys() -> None:
+    codec = Encrypted({"1": OLD, "2": NEW}, "msgpack", current="2")
+    other = pickle.loads(pickle.dumps(codec))  # noqa: S301 - our own
+    assert other.decode(codec.encode({"a": b"\0"})) == {"a": b"\0"}
+    assert repr(other) == "<Encrypted Msgpack, keys '1', '2', '2' encrypts>"
+    assert other.digest([1]) == codec.digest([1])
+
+
+@pytest.mark.parametrize(
+    ("keys", "options"),
+    [
+        ({}, {}),
+        (NEW, {}),
+        ([("a", NEW)], {}),
+        ({"a": NEW[:31]}, {}),
+        ({"a": NEW.hex()}, {}),
+        ({"": NEW}, {}),
+        ({"é" * 128: NEW}, {}),
+        ({1: NEW}, {}),
+        ({"a": NEW}, {"current": "b"}),
+        ({"a": NEW}, {"codec": "yaml"}),
+        ({"a": NEW}, {"codec": 5}),
+    ],
+    ids=range(11),
+)
+def test_keys_that_cannot_be_are_refused_and_not_shown(keys: Any, options: Any) -> None:
+    with pytest.raises(InvalidArgument) as found:
+        Encrypted(keys, **options)
+    assert NEW.hex() not in str(found.value)
+    assert repr(NEW)[2:-1] not in str(found.value)
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    with pytest.raises(headrace.MissingExtra, match=r"pip install 'headrace\[crypto\]'") as found:
+        Encrypted({"a": NEW})
+    assert isinstance(found.value, ImportError)
+
+
+def test_a_digest_needs_the_key_and_is_that_of_the_data() -> None:
+    codec = Encrypted({"a": NEW})
+    assert codec.digest({"to": "ada"}) == codec.digest({"to": "ada"})
+    others = [
+        codec.digest({"to": "bob"}),
+        Encrypted({"a": OLD}).digest({"to": "ada"}),
+        digest_of(codec_of("json"), None, codec_of("json").encode({"to": "ada"})),
+    ]
+    assert codec.digest({"to": "ada"}) not in others
+    twice = Encrypted({"b": OLD}, codec)
+    assert twice.digest("x") == twice.digest("x")
+    assert twice.decode(twice.encode("x")) == "x"
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_nothing_that_the_server_stores_or_tells_can_be_read(
+    valkey_url: str, colour: str
+) -> None:
+    namespace = f"crypt-{uuid4().hex}"
+    codec = Encrypted({"2026": NEW})
+    async with opened(colour, valkey_url, namespace=namespace, codec=codec) as hr:
+        mail = hr.queue("mail")
+        small, large = {"secret": "ada"}, {"secret": "ada" * 1000}
+        ids = await got(mail.put_many([small, large]))
+        leases = await got(mail.pop("w", count=2))
+        assert [lease.data for lease in leases] == [small, large]
+        await got(leases[0].heartbeat(data={"secret": "ada again"}))
+        await got(leases[0].complete({"secret": "ada done"}))
+        assert (await got(hr.result(ids[0]))).value == {"secret": "ada done"}
+        feed = await got(hr.feed("news"))
+        item = await got(feed.publish({"secret": "ada"}))
+        assert await got(feed.item(item)) == {"secret": "ada"}
+    with headrace.connect(valkey_url, namespace=namespace, codec=Raw()) as raw:
+        assert all(b"secret" not in (event.data or b"") for event in raw.events())
+        assert all(b"secret" not in job.payload for job in raw.jobs(ids))
+        assert b"secret" not in raw.result(ids[0]).value
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_unique_data_are_told_apart_by_what_they_mean(valkey_url: str, colour: str) -> None:
+    namespace = f"crypt-{uuid4().hex}"
+    codec = Encrypted({"2026": NEW})
+    async with opened(colour, valkey_url, namespace=namespace, codec=codec, shards=4) as hr:
+        mail = hr.queue("mail")
+        first = await got(mail.put({"to": "ada"}, unique=True))
+        with pytest.raises(headrace.JobExists) as refused:
+            await got(mail.put({"to": "ada"}, unique=True))
+        assert refused.value.job_id == first
+        await got(mail.put_many([{"to": "bob"}, headrace.Put({"to": "eve"})], unique=True))
+        with pytest.raises(headrace.JobExists):
+            await got(mail.put_many([headrace.Put({"to": "eve"}, unique=True)]))
+        replaced = await got(mail.put({"to": "ada"}, unique=True, on_exists="replace"))
+        assert replaced == first
+
+
+def test_jobs_are_not_found_by_data_that_are_encrypted(valkey_url: str) -> None:
+    with connected(valkey_url, Encrypted({"a": NEW})) as hr:
+        hr.queue("mail").put("x")
+        for refused in (hr.matching, hr.cancel_matching):
+            with pytest.raises(InvalidArgument, match="cannot be found by data with this codec"):
+                refused("mail", "x")
+        assert hr.queue("mail").counts().waiting == 1
