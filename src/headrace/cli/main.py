@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from headrace.cli import demo, server
+from headrace.cli.doctor.command import doctor
 from headrace.errors import HeadraceError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(server.up)
 app.command()(server.down)
 app.command()(demo.demo)
+app.command()(doctor)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001  Typer hands it over by position

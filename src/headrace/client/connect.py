@@ -112,6 +112,17 @@ def _instance(what: str, value: T | None, kind: type[T]) -> T | None:
 
 def connect(asked: Wanted) -> Client:
     """A client for code that blocks."""
+    core = reach(asked)
+    try:
+        drive(core.wire, _open(core, asked))
+    except BaseException:
+        core.wire.close()
+        raise
+    return Client(core)
+
+
+def reach(asked: Wanted) -> Core:
+    """The server, or the nodes of its Cluster, before a namespace on it is opened."""
     url = asked.url or embedded.start()
     core = _core(asked, Wire(_topology(asked, url)))
     try:
@@ -120,11 +131,10 @@ def connect(asked: Wanted) -> Client:
             core.wire.close()
             core.wire = Wire(_topology(asked, url, seeds))
             core.wire.refresh()
-        drive(core.wire, _open(core, asked))
     except BaseException:
         core.wire.close()
         raise
-    return Client(core)
+    return core
 
 
 async def connect_async(asked: Wanted) -> AsyncClient:

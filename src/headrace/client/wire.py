@@ -64,13 +64,28 @@ class Wire:
     def send(self, commands: Sequence[Command]) -> list[Any]:
         """Sends commands in order, those for one node in one go; a reply for each."""
         if self._topology.single is not None:
-            return self._exchange(self._topology.single, [words for _, words in commands])
+            return self.exchange(self._topology.single, [words for _, words in commands])
         replies: list[Any] = [None] * len(commands)
         for address, positions in _by_node(commands, self._topology.node_of).items():
             words = [commands[position][1] for position in positions]
-            for position, reply in zip(positions, self._exchange(address, words), strict=True):
+            for position, reply in zip(positions, self.exchange(address, words), strict=True):
                 replies[position] = reply
         return replies
+
+    def nodes(self) -> list[Address]:
+        """Every node that is known; one that has two names is listed by both."""
+        single = self._topology.single
+        return self._topology.addresses() if single is None else [single]
+
+    def exchange(self, address: Address, commands: list[Words]) -> list[Any]:
+        """Sends commands to one node, in one go; a reply for each."""
+        line = self._line(address)
+        try:
+            line.open()
+        except (*BROKEN, RedisError) as error:
+            line.close()
+            return [Unreachable(error)] * len(commands)
+        return line.exchange(_packed(commands), len(commands))
 
     def refresh(self) -> None:
         """Learns anew which node has which slots, or which server is the primary."""
@@ -78,7 +93,7 @@ class Wire:
             for line in self._mine()["lines"].values():
                 line.close()
         for address in self._topology.addresses():
-            reply = self._exchange(address, [("CLUSTER", "SLOTS")])[0]
+            reply = self.exchange(address, [("CLUSTER", "SLOTS")])[0]
             if not isinstance(reply, Exception):
                 self._topology.learn(address, reply)
                 return
@@ -134,15 +149,6 @@ class Wire:
             connection = cast(Connection, self._topology.pool(address).make_connection())
             line = lines[address] = Line(connection)
         return line
-
-    def _exchange(self, address: Address, commands: list[Words]) -> list[Any]:
-        line = self._line(address)
-        try:
-            line.open()
-        except (*BROKEN, RedisError) as error:
-            line.close()
-            return [Unreachable(error)] * len(commands)
-        return line.exchange(_packed(commands), len(commands))
 
 
 class AsyncWire:

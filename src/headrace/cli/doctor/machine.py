@@ -1,0 +1,133 @@
+"""The checks of this machine: versions, limits, and what the pipeline would need."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from headrace.cli.doctor.finding import Finding, not_applicable, ok, problem, warning
+
+FEWEST_FILES = 1024
+OLDEST_JAVA = 17
+OLDEST_PYTHON = (3, 11)
+PATIENCE = 20
+PIPELINE_ONLY = "only the pipeline needs it, not the queue"
+HAS_PYSPARK = "import sys, importlib.util as u; sys.exit(u.find_spec('pyspark') is None)"
+
+
+def versions() -> Finding:
+    """What is installed here."""
+    names = ("headrace", "redis", "hiredis")
+    installed = ", ".join(f"{name} {_version(name) or 'missing'}" for name in names)
+    what = f"Python {platform.python_version()}, {installed}"
+    if sys.version_info < OLDEST_PYTHON:
+        return problem(what, "use Python 3.11 or later")
+    return ok(what)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def open_files() -> Finding:
+    """How many connections and files a process may have."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return file_limit(soft)
+
+
+def file_limit(soft: int) -> Finding:
+    """What a limit of open files means."""
+    if soft == resource.RLIM_INFINITY:
+        return ok("no limit")
+    what = f"{soft} a process"
+    if soft < FEWEST_FILES:
+        return warning(what, f"raise it with ulimit -n {FEWEST_FILES}: each connection is one")
+    return ok(what)
+
+
+def java() -> Finding:
+    """Whether Spark would find its Java."""
+    return java_for_spark(_java_version(os.environ), spark=_has_pyspark())
+
+
+def _java_version(environment: Mapping[str, str]) -> int | None:
+    home = environment.get("JAVA_HOME")
+    program = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    said = _run(program, "-version") if program else None
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', said.stderr) if said else None
+    if found is None:
+        return None
+    # What is called 8 today called itself 1.8.
+    return int(found[2] or 0) if found[1] == "1" else int(found[1])
+
+
+def java_for_spark(found: int | None, *, spark: bool) -> Finding:
+    """What a version of Java means."""
+    what = "no Java" if found is None else f"Java {found}"
+    if found is not None and found >= OLDEST_JAVA:
+        return ok(f"{what}; {PIPELINE_ONLY}")
+    advice = f"install Java {OLDEST_JAVA} or later and set JAVA_HOME, if you want the pipeline"
+    found_so = f"{what}; {PIPELINE_ONLY}"
+    return warning(found_so, advice) if spark else not_applicable(found_so, advice)
+
+
+def pyspark() -> Finding:
+    """Whether PySpark is here."""
+    found = _version("pyspark")
+    if found:
+        return ok(f"PySpark {found}")
+    return not_applicable(f"no PySpark; {PIPELINE_ONLY}")
+
+
+def _has_pyspark() -> bool:
+    return importlib.util.find_spec("pyspark") is not None
+
+
+def pyspark_python() -> Finding:
+    """Whether the Python of Spark's workers has PySpark."""
+    if not _has_pyspark():
+        return not_applicable(f"no PySpark; {PIPELINE_ONLY}")
+    named = os.environ.get("PYSPARK_PYTHON")
+    return workers_python(named, shutil.which(named or "python3"))
+
+
+def workers_python(named: str | None, program: str | None) -> Finding:
+    """What the interpreter means that Spark would start."""
+    said = _run(program, "-c", HAS_PYSPARK) if program else None
+    what = f"PYSPARK_PYTHON is {named}" if named else "PYSPARK_PYTHON is not set: python3 is taken"
+    if said is not None and said.returncode == 0:
+        return ok(what)
+    return warning(
+        f"{what}, which has no PySpark: stages fail with 'Python worker failed to connect back'",
+        f"export PYSPARK_PYTHON={sys.executable}",
+    )
+
+
+def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str] | None:
+    try:
+        return subprocess.run(
+            [program, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+
+
+CHECKS: tuple[tuple[str, Callable[[], Finding]], ...] = (
+    ("versions", versions),
+    ("open files", open_files),
+    ("java", java),
+    ("pyspark", pyspark),
+    ("pyspark python", pyspark_python),
+)
