@@ -63,3 +63,17 @@ def test_a_repeated_duplicate_is_not_made_twice_though_its_model_has_expired(
     )
     assert core.wire.send([(0, core.words(0, call, again=True))]) == [[2]]
     assert [job.id for job in queue.jobs("waiting").jobs] == [second]
+
+
+def test_the_first_tag_of_all_goes_with_a_job_that_goes_in_the_same_call(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.configure(keep_age=60)
+    queue.put("x", id="a")
+    hr.complete_many(queue.pop("ada"))
+    clock.tick(60)
+
+    hr.tag("a", "vip")
+
+    assert (hr.job("a"), hr.top_tags(least=1), hr.tagged("vip").total) == (None, {}, 0)
+    assert hr.audit().problems == []

@@ -53,6 +53,7 @@ TIES = [
     Fault("tags are not counted", "lib/commit", "write_tags()", ""),
     Fault("what is forgotten stays tagged", "lib/move", "set_tags(job, {})", ""),
     Fault("what is erased stays tagged", "lib/erase_all", "set_tags(job, {})", ""),
+    Fault("a first tag outlives its job", "lib/tags", "next(tag_counts) or", ""),
     Fault(
         "what is not kept stays tagged",
         "lib/retain",

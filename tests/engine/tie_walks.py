@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.engine.tour import LARGE, Tour
+
+LAST_WORDS: list[tuple[str, dict[str, Any]]] = [
+    ("tag", {"names": ["first"], "most": 9}),
+    ("untag", {"names": ["first"]}),
+    ("track", {"most": 9}),
+    ("untrack", {}),
+    ("prioritise", {"priority": 1}),
+    ("cancel", {}),
+    ("timeout", {}),
+    ("retry", {"delay": 0}),
+    ("requeue", {"queue": "", "delay": 0}),
+]
 
 
 def one_of_a_kind(tour: Tour) -> None:
@@ -111,6 +125,20 @@ def by_tag(tour: Tour) -> None:
     tour.sweep()
 
 
+def as_they_leave(tour: Tour) -> None:
+    """What is done to complete jobs in the moment in which they go: that call takes them away."""
+    tour.open("job", keep_age=60_000)
+    for op, args in LAST_WORDS:
+        tour.put("job", op)
+        tour.pop("job")
+        tour.complete(op)
+        tour.tick(60_000)
+        tour.do(op, [(op,)], **args)
+        tour.sweep()
+        assert op == "requeue" or op not in tour.twin.model.jobs
+        tour.do("untrack", [(op,)])
+
+
 def as_it_is_told(tour: Tour) -> None:
     tour.open("job")
     tour.open("fifo")
@@ -165,6 +193,7 @@ TIE_WALKS = [
     one_of_a_kind,
     of_a_kind_in_every_queue,
     by_tag,
+    as_they_leave,
     as_it_is_told,
     although_answers_of_theirs_get_lost,
 ]

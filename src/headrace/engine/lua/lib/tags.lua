@@ -39,6 +39,11 @@ local function set_tags(job, wanted)
   set_extra(job, 'tags', #wanted > 0 and wanted or nil)
 end
 
+-- Also such as are given in this call, which are not written before its end.
+local function there_are_tags()
+  return next(tag_counts) or redis.call('EXISTS', TAGS) == 1
+end
+
 local function write_tags()
   for tag, by in pairs(tag_counts) do
     if by ~= 0 and tonumber(redis.call('ZINCRBY', TAGS, by, tag)) <= 0 then
