@@ -23,6 +23,26 @@ Told = list[subprocess.CompletedProcess[str]]
 PLAIN = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "FORCE_COLOR": ""}
 COMMAND = [sys.executable, "-c", "from headrace.cli.main import main; main()", "demo"]
 
+# Stands still after the step `die` until it is interrupted, however busy the machine is; and can be
+# interrupted, even if the tests run in the background of a shell, which has its programs ignore it.
+HELD = """
+import signal, sys
+from headrace.cli.main import main
+
+write = sys.stdout.write
+
+def write_and_wait(text):
+    written = write(text)
+    if any(line.startswith("die") for line in text.splitlines()):
+        sys.stdout.flush()
+        sys.stdin.readline()
+    return written
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.stdout.write = write_and_wait
+main()
+"""
+
 
 @pytest.fixture
 def here() -> Iterator[Path]:
@@ -96,11 +116,16 @@ def test_an_interrupted_demo_leaves_no_server_and_nothing_that_disturbs_the_next
     here: Path,
 ) -> None:
     with subprocess.Popen(
-        COMMAND, cwd=here, env=PLAIN, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HELD, "demo"],
+        cwd=here,
+        env=PLAIN,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as running:
         assert running.stdout
-        while not running.stdout.readline().startswith("die"):
-            assert running.poll() is None
+        while not (told := running.stdout.readline()).startswith("die"):
+            assert told, "the demo ended without this step"
         running.send_signal(signal.SIGINT)
         running.stdout.read()
 
