@@ -36,6 +36,11 @@ from headrace.errors import (
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from headrace.app.app import App
+    from headrace.app.backoff import Backoff
+    from headrace.app.context import Context
+    from headrace.app.task import Task
+    from headrace.app.verdicts import Discard, Retry, Snooze
     from headrace.client.client import AsyncClient, Client
     from headrace.client.codec import Codec
     from headrace.client.encryption import Encrypted
@@ -70,6 +75,7 @@ __version__ = "0.1.0"
 
 # Loaded when first asked for: redis-py alone takes longer to import than most programs to start.
 _LATER = {
+    "App": "headrace.app.app",
     "AsyncClient": "headrace.client.client",
     "AsyncFeed": "headrace.client.feed",
     "AsyncGroup": "headrace.client.group",
@@ -79,9 +85,12 @@ _LATER = {
     "AsyncSession": "headrace.client.session",
     "AsyncWatch": "headrace.client.watch",
     "Audit": "headrace.client.values",
+    "Backoff": "headrace.app.backoff",
     "Client": "headrace.client.client",
     "Codec": "headrace.client.codec",
+    "Context": "headrace.app.context",
     "Counts": "headrace.client.values",
+    "Discard": "headrace.app.verdicts",
     "Encrypted": "headrace.client.encryption",
     "Event": "headrace.engine.events",
     "Failure": "headrace.client.values",
@@ -98,11 +107,14 @@ _LATER = {
     "Put": "headrace.client.values",
     "Queue": "headrace.client.queue",
     "Result": "headrace.client.values",
+    "Retry": "headrace.app.verdicts",
     "Schedule": "headrace.client.schedules",
     "Series": "headrace.engine.statistics",
     "Session": "headrace.client.session",
+    "Snooze": "headrace.app.verdicts",
     "Stage": "headrace.client.values",
     "Stats": "headrace.engine.statistics",
+    "Task": "headrace.app.task",
     "Throttle": "headrace.client.values",
     "Tracked": "headrace.client.values",
     "Watch": "headrace.client.watch",
@@ -110,6 +122,7 @@ _LATER = {
 }
 
 __all__ = [
+    "App",
     "AsyncClient",
     "AsyncFeed",
     "AsyncGroup",
@@ -119,10 +132,13 @@ __all__ = [
     "AsyncSession",
     "AsyncWatch",
     "Audit",
+    "Backoff",
     "Client",
     "Codec",
+    "Context",
     "Counts",
     "DependencyRefused",
+    "Discard",
     "EmbeddedServerError",
     "Encrypted",
     "Event",
@@ -155,6 +171,7 @@ __all__ = [
     "Queue",
     "QueueNotFound",
     "Result",
+    "Retry",
     "Schedule",
     "ScheduleNotFound",
     "ScriptError",
@@ -163,8 +180,10 @@ __all__ = [
     "Session",
     "SessionEnded",
     "SessionRequired",
+    "Snooze",
     "Stage",
     "Stats",
+    "Task",
     "Throttle",
     "TooMany",
     "Tracked",

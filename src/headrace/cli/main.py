@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli import demo, server
+from headrace.cli import demo, server, work
 from headrace.cli.doctor.command import doctor
 from headrace.errors import HeadraceError
 
@@ -16,6 +16,7 @@ app.command()(server.up)
 app.command()(server.down)
 app.command()(demo.demo)
 app.command()(doctor)
+app.command()(work.work)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001  Typer hands it over by position

@@ -13,6 +13,7 @@ from headrace.engine.check import (
     choice,
     listed,
     milliseconds,
+    moment_ms,
     number,
     tags,
     text,
@@ -62,6 +63,8 @@ def options_of(limits: Limits, /, **given: Any) -> dict[str, Any]:
     for name, value in given.items():
         if value is not NOT_GIVEN.get(name):
             options[WIRE_NAMES.get(name, name)] = CHECKS[name](value, limits)
+    if "at" in options and "delay" in options:
+        raise InvalidArgument("give either delay= or at=, one of them")
     return options
 
 
@@ -99,6 +102,7 @@ CHECKS: dict[str, Check] = {
     "priority": lambda value, _limits: number("priority", value),
     "tags": tags,
     "delay": _span("delay"),
+    "at": lambda value, _limits: moment_ms("at", value),
     "retries": _retries,
     "start_within": _span("start_within"),
     "result_ttl": _span("result_ttl"),

@@ -25,6 +25,7 @@ class Put:
     priority: float | None = None
     tags: Iterable[str] | None = None
     delay: Span | None = None
+    at: datetime | None = None
     retries: int | Unset | None = UNSET
     start_within: Span | None = None
     result_ttl: Span | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from headrace.errors import InvalidArgument
@@ -97,6 +97,15 @@ def milliseconds(what: str, value: object) -> int:
     if not 0 <= ms <= LONGEST_MS:
         raise InvalidArgument(f"{what} must be from 0 to 100 years, not {shown(value)}")
     return round(ms)
+
+
+def moment_ms(what: str, value: object) -> int:
+    """A moment as milliseconds since 1970."""
+    if not isinstance(value, datetime):
+        raise InvalidArgument(f"{what} must be a datetime, not {type(value).__name__}")
+    if value.tzinfo is None:
+        raise InvalidArgument(f"{what} must have a time zone: datetime(..., tzinfo=UTC)")
+    return round(value.timestamp() * 1000)
 
 
 def number(what: str, value: object) -> float | int:

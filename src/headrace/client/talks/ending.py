@@ -233,12 +233,23 @@ def _fail_call(
     return build("fail", each_state([job_id]), [row], retry_in=retry_ms)
 
 
+def fail_call(core: Core, rows: Sequence[Row]) -> Call[list[Answer]]:
+    """SHIM."""
+    [(job_id, token, failure, message, traceback, retry_ms, data)] = rows
+    return build(
+        "fail",
+        each_state([str(job_id)]),
+        [(job_id, token, failure, f"{message}\n{traceback}", data)],
+        retry_in=retry_ms,
+    )
+
+
 # release
 
 
 def release(lease: Held, *, position: str | None = None, delay: Span = 0) -> Talk[str]:
     """Gives the job back unharmed, to the front or the back (default: as the queue says)."""
-    call = _release_call([(lease.id, lease.token)], position, delay, "worker")
+    call = release_call([(lease.id, lease.token)], position, delay, "worker")
     return (yield from _ended(lease, call))
 
 
@@ -248,7 +259,7 @@ def release_many(
     """Gives jobs back unharmed; for each its new state, or the error that says why not."""
     core = client.core
     rows: list[Row] = [*_proofs(leases)]
-    asking = in_batches(core, rows, lambda part: _release_call(part, position, delay, "worker"))
+    asking = in_batches(core, rows, lambda part: release_call(part, position, delay, "worker"))
     return (yield from letting_go(core, rows, asking))
 
 
@@ -258,13 +269,14 @@ def release_by_id(
     """Gives a running job back as an operator; its holder loses it."""
     core = client.core
     text("id", job_id, core.limits.name)
-    call = _release_call([(job_id, OPERATOR)], position, delay, "operator")
+    call = release_call([(job_id, OPERATOR)], position, delay, "operator")
     return sole((yield from ask_one(core, core.shard_of(job_id), call)))
 
 
-def _release_call(
+def release_call(
     rows: Sequence[Row], position: str | None, delay: Span, reason: str
 ) -> Call[list[Answer]]:
+    """A release call for rows of one shard."""
     if position is not None:
         choice("position", position, POSITIONS)
     return build(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from math import inf
+from typing import Protocol
 
 import msgspec
 
@@ -21,13 +22,25 @@ LOOK_EVERY = 5.0
 Taken = tuple[str, Proof]
 
 
+class Held(Protocol):
+    """Who knows which leases a worker holds."""
+
+    @property
+    def worker(self) -> str: ...
+
+    def proofs(self) -> list[Proof]: ...
+
+    def expects(self, proof: Proof) -> bool: ...
+
+
 def station_of(core: Core, holdings: Holdings) -> Station[Taken]:
     """What a worker listens to: its channel on every shard."""
     channels = [core.channel(shard, "worker", holdings.worker) for shard in range(core.shards)]
-    return Station(core, channels, _read, lambda: missed(core, holdings), wait=LOOK_EVERY)
+    return Station(core, channels, read_taken, lambda: missed(core, holdings), wait=LOOK_EVERY)
 
 
-def _read(_channel: str, message: bytes) -> Iterable[Taken]:
+def read_taken(_channel: str, message: bytes) -> Iterable[Taken]:
+    """What a message on the channel of a worker says: which lease was taken, and why."""
     try:
         why, job_id, token = msgspec.msgpack.decode(message, type=tuple[str, str, str])
     except msgspec.MsgspecError:
@@ -36,7 +49,7 @@ def _read(_channel: str, message: bytes) -> Iterable[Taken]:
     return [(why, (job_id, token))]
 
 
-def missed(core: Core, holdings: Holdings) -> Talk[list[Taken]]:
+def missed(core: Core, holdings: Held) -> Talk[list[Taken]]:
     """Which leases were taken while nobody heard of it."""
     proofs = holdings.proofs()
     answers = yield from in_batches(core, proofs, _holds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from base64 import urlsafe_b64encode
@@ -17,6 +18,8 @@ from headrace.errors import ServerUnavailable
 
 MOST = 500
 SAFETY_POLL = 5.0
+QUEUES_OWN = -1
+WHILE_SESSION = -2
 
 
 class Popped(NamedTuple):
@@ -43,7 +46,10 @@ def pop(
     lease: Span | None = None,
     wait: Span | None = 0,
 ) -> Talk[list[Popped]]:
-    """Hands up to count jobs to a worker; waits for the first for `wait` seconds, None for ever."""
+    """Hands up to count jobs to a worker; waits for the first for `wait` seconds, None for ever.
+
+    A lease of math.inf lasts as long as the worker's session.
+    """
     make_call = pop_call(queue, worker, count, lease)
     until = _until(wait)
     handout = yield from _pop_once(queue, make_call(count), make_call)
@@ -69,7 +75,7 @@ def pop_call(queue: QueueFace, worker: str, count: int, lease: Span | None) -> A
     """A maker of pop calls whose arguments have been checked."""
     text("worker", worker, queue.core.limits.name)
     whole("count", count, 1, MOST)
-    lease_ms = -1 if lease is None else milliseconds("lease", lease)
+    lease_ms = _lease_ms(lease)
     name = queue.name
 
     def decode(reply: Any) -> Handout:
@@ -94,6 +100,12 @@ def pop_call(queue: QueueFace, worker: str, count: int, lease: Span | None) -> A
         )
 
     return make
+
+
+def _lease_ms(lease: Span | None) -> int:
+    if lease is None:
+        return QUEUES_OWN
+    return WHILE_SESSION if lease == math.inf else milliseconds("lease", lease)
 
 
 def _popped(job_id: str, packed: bytes, apart: bytes) -> Popped:

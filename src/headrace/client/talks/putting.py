@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, cast
 
 from headrace.client.batches import in_batches
+from headrace.client.codec import Codec
 from headrace.client.core import Core
 from headrace.client.given import (
     UNSET,
@@ -23,7 +25,7 @@ from headrace.client.talk import Talk, ask
 from headrace.client.talks.faces import QueueFace
 from headrace.client.values import Put
 from headrace.engine.call import Call, build, is_refusal, job_refusal, pack, packed
-from headrace.engine.check import Span, choice, listed
+from headrace.engine.check import Limits, Span, choice, listed
 from headrace.engine.profile import SETTINGS
 from headrace.errors import HeadraceError, InvalidArgument
 
@@ -34,14 +36,19 @@ Item = tuple[str, bytes] | Full
 
 def encoded(core: Core, value: Any) -> bytes:
     """A value as payload, if it is not too large."""
+    return payload_for(value, core.codec, core.limits)
+
+
+def payload_for(value: Any, codec: Codec, limits: Limits) -> bytes:
+    """The same, for who has a codec but no connection."""
     if isinstance(value, Put):
         raise InvalidArgument("a Put is an item of put_many, not data; give put its options itself")
-    payload = core.codec.encode(value)
+    payload = codec.encode(value)
     if not isinstance(payload, bytes):
         raise InvalidArgument(f"a codec makes bytes, this one made {type(payload).__name__}")
-    if len(payload) > core.limits.payload:
+    if len(payload) > limits.payload:
         raise InvalidArgument(
-            f"a payload may have {core.limits.payload} bytes, not {len(payload)}; put the data "
+            f"a payload may have {limits.payload} bytes, not {len(payload)}; put the data "
             "elsewhere and its address in the job, or raise Limits(payload=...)"
         )
     return payload
@@ -55,6 +62,7 @@ def put(
     priority: float | None = None,
     tags: Iterable[str] | None = None,
     delay: Span | None = None,
+    at: datetime | None = None,
     retries: int | Unset | None = UNSET,
     start_within: Span | None = None,
     result_ttl: Span | None = None,
@@ -67,6 +75,8 @@ def put(
     on_exists: str | None = None,
 ) -> Talk[str]:
     """Makes a job of data and returns its id; lower priorities run sooner.
+
+    It can be had at once, after a delay, or from a time on (at).
 
     An id that exists is moved here, replaced where it waits, rejected with JobExists, or put
     beside the other as a duplicate, as on_exists says (default: the queue's own, which is move).
@@ -82,6 +92,7 @@ def put(
         "priority": priority,
         "tags": tags,
         "delay": delay,
+        "at": at,
         "retries": retries,
         "start_within": start_within,
         "result_ttl": result_ttl,
@@ -129,6 +140,7 @@ def put_many(
     priority: float | None = None,
     tags: Iterable[str] | None = None,
     delay: Span | None = None,
+    at: datetime | None = None,
     retries: int | Unset | None = UNSET,
     start_within: Span | None = None,
     result_ttl: Span | None = None,
@@ -152,6 +164,7 @@ def put_many(
         priority=priority,
         tags=tags,
         delay=delay,
+        at=at,
         retries=retries,
         start_within=start_within,
         result_ttl=result_ttl,
@@ -210,6 +223,7 @@ def row_of(
         priority=item.priority,
         tags=item.tags,
         delay=item.delay,
+        at=item.at,
         retries=item.retries,
         start_within=item.start_within,
         result_ttl=item.result_ttl,

@@ -1,6 +1,6 @@
 -- put_any: a put in its general form: jobs with options, with given ids, of a new queue, repeated.
 --
--- uses   jobs make claims commit
+-- uses   now jobs make claims commit
 -- later  circle
 
 -- What a job is given: the options of the call, and its own before them.
@@ -14,6 +14,9 @@ local function given_to(own)
   end
   for name, value in pairs(own) do
     given[name] = value
+  end
+  if own.delay then
+    given.at = nil
   end
   return given
 end
@@ -57,6 +60,9 @@ return function()
       spare, own = others[at][1], others[at][2]
     end
     local given = given_to(own)
+    if given and given.at then
+      given.delay = math.max(0, given.at - now)
+    end
     local into = given and given.queue or queue
     if again and spare and read_job(spare) then
       answers[at] = 2

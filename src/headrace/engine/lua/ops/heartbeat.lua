@@ -1,5 +1,5 @@
 -- heartbeat: a worker renews its leases, and may replace the data of its jobs. A lease of -1 is the
--- queue's own.
+-- queue's own, unless the job has no deadline: then it stays without.
 --
 -- args   lease:int
 -- each   id token data:optional
@@ -17,9 +17,9 @@ local answers = {}
 for id, token, data in each() do
   local job, refusal = held(id, token)
   if job then
-    local span = settings(job.queue).lease
-    if lease >= 0 then
-      span = lease
+    local span = lease >= 0 and lease
+    if lease < 0 and redis.call('ZSCORE', key('running', job.queue), id) ~= 'inf' then
+      span = settings(job.queue).lease
     end
     local deadline = span and now + span or 'inf'
     place(key('running', job.queue), id, deadline)

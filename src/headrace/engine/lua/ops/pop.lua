@@ -1,5 +1,6 @@
 -- pop: hands the next jobs of a queue to a worker, each under its own lease: first those whose
--- lease ran out, then the waiting ones. A lease of -1 is the queue's own.
+-- lease ran out, then the waiting ones. A lease of -1 is the queue's own; one of -2 has no deadline but
+-- the end of the worker's session, where the queue heeds sessions.
 --
 -- args   queue worker secret count:int lease:int
 -- flags  allow-oom
@@ -11,16 +12,19 @@ local own = redis.call('HMGET', key('settings', queue), 'session', 'lease', 'pau
   'limited')
 local shared = redis.call('HMGET', CONFIG, 'session', 'lease', 'paused', 'removes', 'stats')
 
-if setting(own[1], shared[1], default_session) == 'required' and not (
-  tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) > now
-  and redis.call('ZSCORE', key('serves', worker), queue)
-) then
+local heeded = setting(own[1], shared[1], default_session)
+local while_session = lease == -2 and heeded ~= 'none'
+if (while_session or heeded == 'required')
+  and tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) <= now
+  or heeded == 'required' and not redis.call('ZSCORE', key('serves', worker), queue) then
   return 'SESSION_REQUIRED'
 end
 
 local span = setting(own[2], shared[2], default_lease)
 if lease >= 0 then
   span = lease
+elseif while_session then
+  span = false
 end
 local deadline = span and now + span or 'inf'
 

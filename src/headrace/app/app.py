@@ -1,0 +1,174 @@
+"""An app: a namespace, the tasks that run in it, and the options they share."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, Unpack
+from weakref import WeakKeyDictionary
+
+from headrace.app.backoff import Backoff
+from headrace.app.options import JobOptions, checked
+from headrace.app.task import Task
+from headrace.client import connect as connecting
+from headrace.client.client import AsyncClient, Client
+from headrace.client.codec import Codec
+from headrace.engine.check import Limits, text
+from headrace.engine.script import Library
+from headrace.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+URL_VARIABLE = "HEADRACE_URL"
+DEFAULT_QUEUE = "default"
+LONGEST_NAME = 250
+
+
+class Inline(Protocol):
+    """Where calls go that are not put on a server but run at once."""
+
+    def put(self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]) -> str: ...
+
+    async def aput(
+        self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
+    ) -> str: ...
+
+
+class Tracing(Protocol):
+    """How a trace goes on from the put of a job to its run."""
+
+    def carrier(self) -> dict[str, str]: ...
+
+
+class App:
+    """Tasks by name, and the namespace of that name where their jobs are.
+
+    Without a URL it is that of the environment variable HEADRACE_URL, else the embedded server. The
+    options are defaults for every task. `failure_type` names failures by their exceptions.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        url: str | None = None,
+        shards: int | None = None,
+        codec: str | Codec = "json",
+        limits: Limits | None = None,
+        library: Library | None = None,
+        retry_for: float | timedelta = 15,
+        failure_type: Callable[[BaseException], str] | None = None,
+        **options: Unpack[JobOptions],
+    ) -> None:
+        self.name = text("the name of an app", name, LONGEST_NAME)
+        self.url = url or os.environ.get(URL_VARIABLE)
+        self.failure_type = failure_type or _class_name
+        self.defaults = {"queue": DEFAULT_QUEUE, "backoff": Backoff(), **checked(options)}
+        self.tasks: dict[str, Task[..., Any]] = {}
+        self.crons: dict[str, dict[str, Any]] = {}
+        self.inline: Inline | None = None
+        self.telemetry: Tracing | None = None
+        self._wanted = connecting.wanted(
+            self.url, name, shards, codec, limits, library, retry_for, 5
+        )
+        self._client: Client | None = None
+        self._async_clients: WeakKeyDictionary[Any, AsyncClient] = WeakKeyDictionary()
+
+    def __repr__(self) -> str:
+        return f"<App {self.name!r} with {len(self.tasks)} tasks>"
+
+    def task(
+        self, *, name: str | None = None, run: str | None = None, **options: Unpack[JobOptions]
+    ) -> Callable[[Callable[P, R]], Task[P, R]]:
+        """Makes a task of a function; its jobs get these options.
+
+        Async functions run in the worker's loop, plain ones in a thread; run="process" isolates
+        either in a process of its own, which is killed when its timeout has passed.
+        """
+        if callable(name):
+            raise InvalidArgument("write @app.task() with parentheses")
+
+        def register(function: Callable[P, R]) -> Task[P, R]:
+            known = text("the name of a task", name or function.__name__, LONGEST_NAME)
+            if known in self.tasks:
+                raise InvalidArgument(
+                    f"there is a task {known!r} already; give this one a name: @app.task(name=...)"
+                )
+            task = Task(self, function, known, run, options)
+            self.tasks[known] = task
+            return task
+
+        return register
+
+    def cron(
+        self,
+        expression: str,
+        *,
+        zone: str = "UTC",
+        name: str | None = None,
+        run: str | None = None,
+        **options: Unpack[JobOptions],
+    ) -> Callable[[Callable[[], R]], Task[[], R]]:
+        """Makes a task that is put again and again, by a cron expression in a time zone.
+
+        Workers that start tell the server, which keeps the time; a new expression replaces the old.
+        """
+
+        def register(function: Callable[[], R]) -> Task[[], R]:
+            task = self.task(name=name, run=run, **options)(function)
+            task.signature.pack((), {})
+            self.crons[task.name] = {"cron": expression, "zone": zone}
+            return task
+
+        return register
+
+    @property
+    def client(self) -> Client:
+        """The client of this app, for code that blocks; connected when first used."""
+        if self._client is None:
+            self._client = connecting.connect(self._wanted)
+        return self._client
+
+    async def async_client(self) -> AsyncClient:
+        """The client of this app, for code that awaits; one for each event loop."""
+        loop = asyncio.get_running_loop()
+        client = self._async_clients.get(loop)
+        if client is None:
+            client = self._async_clients[loop] = await connecting.connect_async(self._wanted)
+        return client
+
+    @property
+    def codec(self) -> Codec:
+        """How data and results become bytes."""
+        return self._wanted.codec
+
+    @property
+    def limits(self) -> Limits:
+        """How large things may be."""
+        return self._wanted.limits
+
+    @property
+    def place(self) -> connecting.Wanted:
+        """Where its jobs are."""
+        return self._wanted
+
+    def close(self) -> None:
+        """Closes the connections of the client for code that blocks."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    async def aclose(self) -> None:
+        """Closes the connections of this event loop."""
+        client = self._async_clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+
+def _class_name(error: BaseException) -> str:
+    return type(error).__name__

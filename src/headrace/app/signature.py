@@ -1,0 +1,123 @@
+"""The arguments of a task: checked against its annotations when put and when run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, get_type_hints
+
+import msgspec
+
+from headrace.app.context import Context
+from headrace.errors import InvalidArgument
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Signature:
+    """What a function takes and gives, as values that can travel."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self._name = name
+        self._function = function
+        self._shape = inspect.signature(function)
+        for parameter in self._shape.parameters.values():
+            if parameter.kind not in _NAMED:
+                raise InvalidArgument(
+                    f"task {name!r} takes {parameter}, but the arguments of a job have names: "
+                    "write each of them out"
+                )
+        # Names in texts may be defined further down: they are looked up when needed.
+        if not any(isinstance(p.annotation, str) for p in self._shape.parameters.values()):
+            self.check()
+
+    def check(self) -> None:
+        """Raises unless every argument has a type that can travel."""
+        self._struct  # noqa: B018 - made when first looked at
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        try:
+            return get_type_hints(self._function, include_extras=True)
+        except Exception as error:
+            raise InvalidArgument(
+                f"the annotations of task {self._name!r} cannot be read: {error}"
+            ) from error
+
+    @cached_property
+    def context_name(self) -> str | None:
+        """The parameter that wants the context of the job, if there is one."""
+        return next((name for name in self._parameters if self._hints.get(name) is Context), None)
+
+    @cached_property
+    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+        return self._shape.parameters
+
+    @cached_property
+    def _order(self) -> list[str]:
+        return [name for name in self._parameters if name != self.context_name]
+
+    @cached_property
+    def _struct(self) -> Any:
+        fields = [
+            (name, hint)
+            if self._parameters[name].default is inspect.Parameter.empty
+            else (name, hint, msgspec.field(default=None))
+            for name in self._order
+            for hint in [self._hints.get(name, Any)]
+        ]
+        for name, hint, *_ in fields:
+            self._check_travels(name, hint)
+        return msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
+
+    def _check_travels(self, name: str, hint: Any) -> None:
+        try:
+            msgspec.json.schema(hint)
+        except (TypeError, RecursionError) as error:
+            raise InvalidArgument(
+                f"argument {name!r} of task {self._name!r} has a type that cannot travel: {error}; "
+                "use plain types, dataclasses or msgspec.Struct"
+            ) from None
+
+    def pack(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by name, checked, as plain values."""
+        if args:
+            kwargs = self._with_names(args, kwargs)
+        try:
+            plain: dict[str, Any] = msgspec.to_builtins(kwargs)
+            msgspec.convert(plain, self._struct)
+        except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
+            raise self._wrong(error) from None
+        return plain
+
+    def unpack(self, plain: Any) -> dict[str, Any]:
+        """The arguments by name, as the function wants them."""
+        try:
+            values = msgspec.convert(plain, self._struct)
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise self._wrong(error) from None
+        return {name: getattr(values, name) for name in plain}
+
+    def read_result(self, value: Any) -> Any:
+        """A result as the function gave it."""
+        hint = self._hints.get("return", Any)
+        try:
+            return msgspec.convert(value, hint)
+        except (msgspec.ValidationError, TypeError) as error:
+            raise InvalidArgument(
+                f"the result of task {self._name!r} is not what it says it returns: {error}"
+            ) from None
+
+    def _with_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        order = self._order
+        if len(args) > len(order):
+            raise self._wrong(f"it takes {len(order)} arguments, not {len(args)}")
+        named = dict(zip(order, args, strict=False))
+        if twice := named.keys() & kwargs.keys():
+            raise self._wrong(f"{min(twice)!r} is given twice")
+        return named | kwargs
+
+    def _wrong(self, why: object) -> InvalidArgument:
+        shown = ", ".join(str(p) for n, p in self._parameters.items() if n != self.context_name)
+        return InvalidArgument(f"{self._name}({shown}): {why}")

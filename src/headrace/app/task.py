@@ -1,0 +1,228 @@
+"""A task: a function whose calls can be put into a queue."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from functools import update_wrapper
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
+
+import msgspec
+
+from headrace.app.options import CARRIED, COMPUTED, JobOptions, checked
+from headrace.app.signature import Signature
+from headrace.client.values import Put
+from headrace.engine.check import Span, listed
+from headrace.errors import InvalidArgument, NoResult
+
+if TYPE_CHECKING:
+    from headrace.app.app import App
+    from headrace.client.client import AsyncClient
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# The options of a put that a schedule takes.
+SCHEDULED = {
+    "priority",
+    "tags",
+    "retries",
+    "start_within",
+    "result_ttl",
+    "unique",
+    "key",
+    "throttles",
+}
+RUNS = ("loop", "thread", "process")
+DIGEST_BYTES = 16
+
+
+class Task(Generic[P, R]):
+    """A function that a worker runs when a job names it. Called plainly, it runs here and now."""
+
+    def __init__(
+        self, app: App, function: Callable[P, R], name: str, run: str | None, options: JobOptions
+    ) -> None:
+        update_wrapper(self, function)
+        self.app = app
+        self.name = name
+        self.function = function
+        self.signature = Signature(name, function)
+        self.run = _where(name, function, run)
+        self.settings = {**app.defaults, **checked(options)}
+        self._plain = Call(self, self.settings, carried={})
+
+    def __repr__(self) -> str:
+        return f"<Task {self.name!r} of {self.app.name!r}>"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+    def options(self, **options: Unpack[JobOptions]) -> Call[P, R]:
+        """The same task with other options: task.options(priority=-1).put(...)."""
+        return Call(self, {**self.settings, **checked(options)}, carried=options)
+
+    def at(self, when: datetime) -> Call[P, R]:
+        """The same task, to be run from a time on."""
+        return self.options(at=when)
+
+    def after(self, delay: Span) -> Call[P, R]:
+        """The same task, to be run after some seconds."""
+        return self.options(delay=delay)
+
+    def put(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Puts a call of the function into its queue; returns the id of the job."""
+        return self._plain.put(*args, **kwargs)
+
+    async def aput(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """The same for code that awaits."""
+        return await self._plain.aput(*args, **kwargs)
+
+    def put_many(self, calls: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Puts many calls, each given as its arguments by name; returns the ids in order."""
+        return self._plain.put_many(calls)
+
+    async def aput_many(self, calls: Iterable[Mapping[str, Any]]) -> list[str]:
+        """The same for code that awaits."""
+        return await self._plain.aput_many(calls)
+
+    def result(self, job_id: str, *, wait: Span | None = 0) -> R:
+        """What the function returned for a job; waits for it as asked. Raises as client.result."""
+        try:
+            found = self.app.client.result(job_id, wait=wait).value
+        except NoResult as error:
+            found = _check_complete(error)
+        return cast(R, self.signature.read_result(found))
+
+    async def aresult(self, job_id: str, *, wait: Span | None = 0) -> R:
+        """The same for code that awaits."""
+        try:
+            found = (await (await self.app.async_client()).result(job_id, wait=wait)).value
+        except NoResult as error:
+            found = _check_complete(error)
+        return cast(R, self.signature.read_result(found))
+
+    async def schedule(self, client: AsyncClient, cron: str, zone: str) -> None:
+        """Lets the server put this task again and again; said again, it goes on as it was."""
+        await self._plain.schedule(client, cron, zone)
+
+
+class Call(Generic[P, R]):
+    """A task with options for the calls that are put through it."""
+
+    def __init__(
+        self, task: Task[P, R], options: dict[str, Any], *, carried: Mapping[str, Any]
+    ) -> None:
+        self.task = task
+        self._queue: str = options["queue"]
+        self._options = {
+            name: value
+            for name, value in options.items()
+            if name not in ("queue", *CARRIED, *COMPUTED)
+        }
+        self._computed = {name: options[name] for name in COMPUTED if options.get(name)}
+        self._carried = {name: options[name] for name in CARRIED if name in carried}
+
+    def put(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Puts a call of the function into its queue; returns the id of the job."""
+        data, options = self._prepared(args, kwargs)
+        if self.task.app.inline is not None:
+            return self.task.app.inline.put(self.task, data, options)
+        return self.task.app.client.queue(self._queue).put(data, **options)
+
+    async def aput(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """The same for code that awaits."""
+        data, options = self._prepared(args, kwargs)
+        if self.task.app.inline is not None:
+            return await self.task.app.inline.aput(self.task, data, options)
+        client = await self.task.app.async_client()
+        return await client.queue(self._queue).put(data, **options)
+
+    def put_many(self, calls: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Puts many calls, each given as its arguments by name; returns the ids in order."""
+        items, options = self._prepared_many(calls)
+        if self.task.app.inline is not None:
+            return [self.task.app.inline.put(self.task, item, options) for item in items]
+        return self.task.app.client.queue(self._queue).put_many(items, **options)
+
+    async def aput_many(self, calls: Iterable[Mapping[str, Any]]) -> list[str]:
+        """The same for code that awaits."""
+        items, options = self._prepared_many(calls)
+        if self.task.app.inline is not None:
+            return [await self.task.app.inline.aput(self.task, item, options) for item in items]
+        client = await self.task.app.async_client()
+        return await client.queue(self._queue).put_many(items, **options)
+
+    async def schedule(self, client: AsyncClient, cron: str, zone: str) -> None:
+        """Lets the server put this call again and again."""
+        data, options = self._prepared((), {})
+        given = {name: value for name, value in options.items() if name in SCHEDULED}
+        queue = client.queue(self._queue)
+        await queue.schedule(f"cron:{self.task.name}", data, cron=cron, zone=zone, **given)
+
+    def envelope(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """A call as the data of a job."""
+        data = {"task": self.task.name, "args": self.task.signature.pack(args, kwargs)}
+        if self._carried:
+            data |= msgspec.to_builtins(self._carried)
+        tracing = self.task.app.telemetry
+        if tracing is not None:
+            data["trace"] = tracing.carrier()
+        return data
+
+    def _prepared(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        data = self.envelope(args, kwargs)
+        return data, self._options | self._computed_for(data["args"])
+
+    def _prepared_many(
+        self, calls: Iterable[Mapping[str, Any]]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        every = listed("calls", calls, "arguments by name")
+        for call in every:
+            if not isinstance(call, Mapping):
+                raise InvalidArgument(
+                    f"a call is given as its arguments by name, not as {type(call).__name__}: "
+                    f"{self.task.name}.put_many([{{...}}, ...])"
+                )
+        if "id" in self._options:
+            raise InvalidArgument("many jobs do not share an id; put them one by one")
+        datas = [self.envelope((), dict(call)) for call in every]
+        if not self._computed or self.task.app.inline is not None:
+            return datas, self._options
+        return [Put(data, **self._computed_for(data["args"])) for data in datas], self._options
+
+    def _computed_for(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        found = dict(self._computed)
+        for name, value in found.items():
+            if callable(value):
+                found[name] = value(**self.task.signature.unpack(arguments))
+        if found.get("unique") is True:
+            # Not the payload as it is: what is traced differs from put to put.
+            plain = msgspec.json.encode([self.task.name, arguments], order="sorted")
+            found["unique"] = blake2b(plain, digest_size=DIGEST_BYTES).hexdigest()
+        return found
+
+
+def _where(name: str, function: Callable[..., Any], run: str | None) -> str:
+    is_async = inspect.iscoroutinefunction(function)
+    if run is None:
+        return "loop" if is_async else "thread"
+    if run not in RUNS:
+        raise InvalidArgument(f"run of task {name!r} must be one of {', '.join(RUNS)}, not {run!r}")
+    if is_async != (run == "loop") and run != "process":
+        raise InvalidArgument(
+            f"task {name!r} cannot run in a {run}: async functions run in the loop, plain ones in "
+            "a thread, both in a process"
+        )
+    return run
+
+
+def _check_complete(error: NoResult) -> Any:
+    """A function that returned None has no result, but its job is complete."""
+    if error.state != "complete":
+        raise error
+    return None

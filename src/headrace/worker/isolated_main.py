@@ -1,0 +1,64 @@
+"""The program of an isolated process: takes a job, runs it, says what came of it, and so on."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import signal
+import socket
+import sys
+from typing import Any
+
+from headrace.app.app import App
+from headrace.app.context import Context, enter
+from headrace.client.talks.popping import Popped
+from headrace.engine.record import decode_record
+from headrace.worker.isolated import LENGTH_BYTES, pack, unpack
+from headrace.worker.load import load_app
+from headrace.worker.run import (
+    Done,
+    Failed,
+    Snoozed,
+    failed,
+    open_envelope,
+    packed_value,
+)
+
+
+def main() -> None:
+    """Serves the worker at the other end of a socket until it is closed."""
+    app_path, number = sys.argv[1:]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    app = load_app(app_path)
+    with socket.socket(fileno=int(number)) as line, line.makefile("rwb") as stream:
+        while head := stream.read(LENGTH_BYTES):
+            job_id, packed, payload = unpack(stream.read(int.from_bytes(head, "big")))
+            popped = Popped(job_id, decode_record(packed), packed, payload)
+            outcome = run(app, popped)
+            values = [getattr(outcome, name) for name in outcome.__dataclass_fields__]
+            body = pack((type(outcome).__name__, values))
+            stream.write(len(body).to_bytes(LENGTH_BYTES, "big") + body)
+            stream.flush()
+
+
+def run(app: App, popped: Popped) -> Done | Failed | Snoozed:
+    """Runs a job here and now."""
+    data = None
+    try:
+        data = app.codec.decode(popped.payload)
+        envelope = open_envelope(app, data)
+        context = Context(app, popped)
+        wanted = envelope.task.signature.context_name
+        if wanted is not None:
+            envelope.arguments[wanted] = context
+        enter(context)
+        value: Any = envelope.task.function(**envelope.arguments)
+        if inspect.iscoroutine(value):
+            value = asyncio.run(value)
+        return Done(packed_value(app, value))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it becomes of the job
+        return failed(app, popped, error, data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Runs jobs: async functions in the loop, plain ones in threads, isolated ones in processes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from headrace.app.app import App
+from headrace.app.context import Context, enter, tell_taken
+from headrace.client.core import Core
+from headrace.client.talks.popping import Popped
+from headrace.errors import Unreadable
+from headrace.worker.isolated import Isolated
+from headrace.worker.run import (
+    Done,
+    Envelope,
+    Failed,
+    Malformed,
+    Run,
+    Snoozed,
+    Timeout,
+    Unwritable,
+    failed,
+    open_envelope,
+    packed_value,
+)
+from headrace.worker.threads import Threads
+
+Outcome = Done | Failed | Snoozed
+OnEnd = Callable[[Run, Outcome], None]
+
+
+class Runner:
+    """What runs now. Each run ends once: by itself, by its timeout, or because it was stopped."""
+
+    def __init__(
+        self, app: App, core: Core, app_path: str, concurrency: int, on_end: OnEnd
+    ) -> None:
+        self._app = app
+        self._core = core
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        self._threads = Threads(concurrency, self._told_by_thread)
+        self._isolated = Isolated(app_path, concurrency)
+        self.running: set[Run] = set()
+
+    def start(self, popped: Popped) -> Run:
+        """Begins to run a job; whatever comes of it is told by on_end, perhaps before this ends."""
+        run = Run(popped, Context(self._app, popped))
+        run.started = time.perf_counter()
+        self.running.add(run)
+        try:
+            envelope = self._read(run)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it is said of the job
+            self._end(run, error=error)
+            return run
+        if envelope.timeout is not None:
+            run.timer = self._loop.call_later(envelope.timeout, self._time_out, run)
+        if envelope.task.run == "loop":
+            run.handle = self._loop.create_task(self._in_loop(run, envelope))
+        elif envelope.task.run == "thread":
+            run.handle = partial(_in_thread, run.context, envelope)
+            self._threads.start(run)
+        else:
+            run.handle = self._loop.create_task(self._in_process(run))
+        return run
+
+    def stop(self, run: Run) -> None:
+        """Ends a run whose outcome no longer counts."""
+        self._let_go(run)
+        tell_taken(run.context)
+        self._interrupt(run)
+
+    async def close(self) -> None:
+        await self._isolated.close()
+
+    def _read(self, run: Run) -> Envelope:
+        try:
+            run.data = self._core.codec.decode(run.popped.payload)
+        except Unreadable as error:
+            raise Malformed(str(error)) from None
+        envelope = open_envelope(self._app, run.data)
+        run.task = envelope.task
+        wanted = envelope.task.signature.context_name
+        if wanted is not None:
+            envelope.arguments[wanted] = run.context
+        return envelope
+
+    # the three ways to run
+
+    async def _in_loop(self, run: Run, envelope: Envelope) -> None:
+        enter(run.context)
+        try:
+            value = await envelope.task.function(**envelope.arguments)
+        except asyncio.CancelledError as error:
+            self._end(run, error=error)
+            if run.handle.cancelling():
+                raise
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it becomes of the job
+            self._end(run, error=error)
+        else:
+            self._end(run, value)
+
+    def _told_by_thread(self) -> None:
+        self._loop.call_soon_threadsafe(self._from_threads)
+
+    def _from_threads(self) -> None:
+        for run, value, error in self._threads.ended():
+            self._end(run, value, error)
+
+    async def _in_process(self, run: Run) -> None:
+        try:
+            outcome = await self._isolated.run(run.popped)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes of the job
+            self._end(run, error=error)
+        else:
+            self._finish(run, outcome)
+
+    # how runs end
+
+    def _time_out(self, run: Run) -> None:
+        if run.over:
+            return
+        error = Timeout(f"it ran for longer than its timeout, {self._seconds(run):.3g} seconds")
+        self._end(run, error=error)
+        self._interrupt(run)
+
+    def _interrupt(self, run: Run) -> None:
+        if isinstance(run.handle, asyncio.Task):
+            run.handle.cancel()
+        elif run.handle is not None:
+            self._threads.interrupt(run)
+
+    def _end(self, run: Run, value: Any = None, error: BaseException | None = None) -> None:
+        if run.over:
+            return
+        try:
+            outcome: Outcome = Done(b"") if error else Done(packed_value(self._app, value))
+        except Unwritable as wrong:
+            error = wrong
+        if error is not None:
+            outcome = failed(self._app, run.popped, error, run.data)
+        self._finish(run, outcome)
+
+    def _finish(self, run: Run, outcome: Outcome) -> None:
+        if not run.over:
+            self._let_go(run)
+            self._on_end(run, outcome)
+
+    def _let_go(self, run: Run) -> None:
+        run.over = True
+        self.running.discard(run)
+        if run.timer is not None:
+            run.timer.cancel()
+
+    def _seconds(self, run: Run) -> float:
+        return time.perf_counter() - run.started
+
+
+def _in_thread(context: Context, envelope: Envelope) -> Any:
+    enter(context)
+    return envelope.task.function(**envelope.arguments)

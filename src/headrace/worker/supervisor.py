@@ -1,0 +1,241 @@
+"""The supervisor: begins worker processes, keeps their sessions alive, replaces those that end.
+
+It runs no code of the app, so no handler can keep it from renewing a session: a process that is
+merely busy, even with the interpreter's lock held, keeps its jobs. One that is dead or stopped does
+not. Processes are forked before anything else is begun, so they share its memory.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from headrace.client import connect as connecting
+from headrace.client.client import Client
+from headrace.client.session import Session
+from headrace.errors import HeadraceError, SessionEnded
+from headrace.worker import process
+from headrace.worker.logs import say
+from headrace.worker.process import DRAINED, RECYCLED, UNUSABLE, Hello, Line
+from headrace.worker.settings import WorkerSettings
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+# A process that lived so long did not crash at its start.
+LIVED = 10.0
+PATIENCE = 1.0
+
+
+class Child:
+    """A worker process, seen from the supervisor."""
+
+    def __init__(self, name: str, pid: int, line: Line) -> None:
+        self.name = name
+        self.pid = pid
+        self.line = line
+        self.hello: Hello | None = None
+        self.session: Session | None = None
+        self.since = time.monotonic()
+        self._heard = b""
+
+    def hear(self) -> bool:
+        """Reads what it says; True when it has said hello."""
+        heard = os.read(self.line.reads, 65536)
+        self._heard += heard
+        if self.hello is None and b"\n" in self._heard:
+            self.hello = msgspec.json.decode(self._heard, type=Hello)
+            return True
+        return False
+
+    def begin(self) -> None:
+        """Lets it work."""
+        with suppress(BrokenPipeError):
+            os.write(self.line.writes, b"!")
+
+    def is_stopped(self) -> bool:
+        """Whether it was halted (SIGSTOP): then it does nothing for its jobs."""
+        try:
+            stat = Path(f"/proc/{self.pid}/stat").read_text()
+        except OSError:
+            return False
+        return stat.rpartition(")")[2].split()[0] in ("T", "t")
+
+
+class Supervisor:
+    """As many worker processes as were asked for, until a signal says to end."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        self._children: dict[int, Child] = {}
+        self._clients: dict[tuple[str, str], Client] = {}
+        self._stopping = False
+        self._pause = 0.0
+        self._begin_at = [0.0] * settings.processes
+        self._renew_at = 0.0
+        self._exit_code = 0
+        self._wake_reads, self._wake_writes = os.pipe()
+
+    def run(self) -> int:
+        """Works until it is told to end; the exit code."""
+        os.set_blocking(self._wake_writes, False)
+        os.set_blocking(self._wake_reads, False)
+        signal.set_wakeup_fd(self._wake_writes, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        while self._children or not self._stopping:
+            self._begin_missing()
+            self._wait()
+            self._bury()
+            self._renew()
+        return self._exit_code
+
+    def _on_signal(self, *_: object) -> None:
+        self._stopping = True
+        for child in self._children.values():
+            with suppress(ProcessLookupError):
+                os.kill(child.pid, signal.SIGTERM)
+
+    # processes
+
+    def _begin_missing(self) -> None:
+        while (
+            not self._stopping
+            and len(self._children) < self._settings.processes
+            and time.monotonic() >= self._begin_at[0]
+        ):
+            self._begin_at.pop(0)
+            self._fork()
+            self._begin_at.append(0.0)
+
+    def _fork(self) -> None:
+        name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        their_reads, our_writes = os.pipe()
+        our_reads, their_writes = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            self._become_child(name, Line(their_reads, their_writes), Line(our_reads, our_writes))
+        os.close(their_reads)
+        os.close(their_writes)
+        self._children[pid] = Child(name, pid, Line(our_reads, our_writes))
+
+    def _become_child(self, name: str, line: Line, other_end: Line) -> None:
+        """Never returns: the end of the process is the end of this."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_DFL)
+            other_end.close()
+            os.close(self._wake_reads)
+            os.close(self._wake_writes)
+            # Held open here, they would hide the end of the supervisor from the others.
+            for child in self._children.values():
+                child.line.close()
+            code = process.main(name, self._settings, line)
+        except BaseException:
+            logging.getLogger("headrace.worker").exception("worker %s failed", name)
+        finally:
+            # Threads that do not end must not keep the process.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _bury(self) -> None:
+        while self._children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            child = self._children.pop(pid, None)
+            if child is not None:
+                child.line.close()
+                self._settle(child, os.waitstatus_to_exitcode(status))
+
+    def _settle(self, child: Child, code: int) -> None:
+        """Ends the session of a process that is over, so that its jobs need not wait for that."""
+        died = code not in (DRAINED, RECYCLED, UNUSABLE)
+        if child.session is not None:
+            self._try(child.session.end if not died else lambda: self._end_as_dead(child))
+        if code == UNUSABLE and child.hello is None:
+            self._exit_code, self._stopping = 1, True
+            self._on_signal()
+        elif died:
+            say(logging.ERROR, "a worker process died", worker=child.name, code=code)
+            lived = time.monotonic() - child.since >= LIVED
+            self._pause = (
+                FIRST_PAUSE if lived else min(2 * self._pause or FIRST_PAUSE, LONGEST_PAUSE)
+            )
+            self._begin_at[0] = time.monotonic() + self._pause
+
+    def _end_as_dead(self, child: Child) -> None:
+        """A job that kills its workers must run out of retries: so this costs one."""
+        self._client(child).end_worker(child.name)
+
+    # sessions
+
+    def _wait(self) -> None:
+        until = min([self._renew_at, *(at for at in self._begin_at if at)])
+        seconds = max(0.0, min(PATIENCE, until - time.monotonic()))
+        lines = {child.line.reads: child for child in self._children.values()}
+        waiting = [self._wake_reads, *(r for r, child in lines.items() if child.hello is None)]
+        readable, _, _ = select.select(waiting, [], [], seconds)
+        for number in readable:
+            if number == self._wake_reads:
+                with suppress(BlockingIOError):
+                    os.read(self._wake_reads, 4096)
+            elif lines[number].hear():
+                self._open_session(lines[number])
+
+    def _open_session(self, child: Child) -> None:
+        def begin() -> None:
+            hello = child.hello
+            if hello is None:
+                return
+            session = self._client(child).session(child.name, ttl=self._settings.ttl)
+            for queue in hello.queues:
+                session.serve(queue)
+            child.session = session
+            say(logging.INFO, "working", worker=child.name, queues=",".join(hello.queues))
+            child.begin()
+
+        self._try(begin)
+
+    def _renew(self) -> None:
+        if time.monotonic() < self._renew_at:
+            return
+        self._renew_at = time.monotonic() + self._settings.ttl / 3
+        for child in self._children.values():
+            if child.session is None:
+                self._open_session(child)
+            elif not child.is_stopped():
+                self._try(child.session.renew, child)
+
+    def _try(self, act: Callable[[], object], child: Child | None = None) -> None:
+        try:
+            act()
+        except SessionEnded:
+            if child is not None:
+                say(logging.WARNING, "the session had lapsed, a new one begins", worker=child.name)
+                self._open_session(child)
+        except HeadraceError as error:
+            say(logging.WARNING, "no session could be kept", why=error)
+
+    def _client(self, child: Child) -> Client:
+        hello = child.hello
+        place = (hello.url, hello.namespace) if hello else ("", "default")
+        if place not in self._clients:
+            asked = connecting.wanted(
+                place[0] or None, place[1], None, "raw", None, None, 0, PATIENCE
+            )
+            self._clients[place] = connecting.connect(asked)
+        return self._clients[place]

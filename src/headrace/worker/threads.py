@@ -1,0 +1,98 @@
+"""Threads for plain functions. One that does not end in time is left behind and replaced."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextvars import copy_context
+from queue import SimpleQueue
+from typing import Any
+
+from headrace.worker.run import Run, Timeout
+
+Ended = Callable[[Run, Any, BaseException | None], None]
+
+
+class Threads:
+    """Up to so many threads, begun when needed. What they bring is handed over in the loop."""
+
+    def __init__(self, most: int, wake: Callable[[], None]) -> None:
+        self._most = most
+        self._wake = wake
+        self._work: SimpleQueue[Run | None] = SimpleQueue()
+        self._done: deque[tuple[Run, Any, BaseException | None]] = deque()
+        self._lock = threading.Lock()
+        self._busy: dict[int, Run] = {}
+        self._count = 0
+        self._unbegun = 0
+        self._told = False
+
+    def start(self, run: Run) -> None:
+        """A thread runs this as soon as one is free."""
+        with self._lock:
+            self._unbegun += 1
+            if self._count < self._most and self._unbegun > self._count - len(self._busy):
+                self._begin()
+        self._work.put(run)
+
+    def ended(self) -> list[tuple[Run, Any, BaseException | None]]:
+        """Runs that are over: what they returned or raised."""
+        # First this: what is added from now on is either found below or told again.
+        self._told = False
+        found = []
+        while self._done:
+            found.append(self._done.popleft())
+        return found
+
+    def interrupt(self, run: Run, error: type[BaseException] = Timeout) -> None:
+        """Raises in the thread that runs this, at its next step in Python, and replaces it."""
+        with self._lock:
+            for ident, busy in self._busy.items():
+                if busy is run:
+                    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+                    raise_in(ctypes.c_ulong(ident), ctypes.py_object(error))
+                    del self._busy[ident]
+                    self._begin()
+                    return
+
+    def _begin(self) -> None:
+        self._count += 1
+        threading.Thread(target=self._main, name="headrace handler", daemon=True).start()
+
+    def _main(self) -> None:
+        ident = threading.get_ident()
+        while True:
+            try:
+                if not self._next(ident):
+                    return
+            except BaseException:  # noqa: BLE001 - an interruption that came after the end
+                with self._lock:
+                    if ident not in self._busy:
+                        self._count -= 1
+                        return
+
+    def _next(self, ident: int) -> bool:
+        run = self._work.get()
+        if run is None:
+            return False
+        with self._lock:
+            self._busy[ident] = run
+            self._unbegun -= 1
+        value, error = None, None
+        try:
+            value = copy_context().run(run.handle)
+        except BaseException as raised:  # noqa: BLE001 - whatever it is, it becomes of the job
+            error = raised
+        with self._lock:
+            was_left = self._busy.pop(ident, None) is None
+            if was_left:
+                # Somebody else was begun in our place.
+                self._count -= 1
+                return False
+        self._done.append((run, value, error))
+        if not self._told:
+            self._told = True
+            self._wake()
+        return True

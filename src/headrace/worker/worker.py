@@ -1,0 +1,226 @@
+"""One process's worth of work: an event loop that pops, runs and answers for jobs.
+
+One round trip carries everything that is to be said and the next pops; while it is on its way,
+jobs run. So the busier a worker is, the more goes into each trip.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections import deque
+from contextlib import suppress
+from typing import Any
+
+from headrace.app.app import App
+from headrace.client.client import AsyncClient
+from headrace.client.holdings import Proof
+from headrace.client.listening import hear, tune_in
+from headrace.client.talk import Talk, ask, drive_async
+from headrace.client.talks.holding import LOOK_EVERY, missed
+from headrace.client.talks.popping import Handout, Popped, pop_call
+from headrace.engine.call import Call, is_refusal
+from headrace.errors import HeadraceError
+from headrace.worker.logs import JobLog
+from headrace.worker.notices import Hands, station_of
+from headrace.worker.outbox import Outbox, Said
+from headrace.worker.prefetch import Prefetch
+from headrace.worker.run import Done, Failed, Run
+from headrace.worker.runner import Outcome, Runner
+from headrace.worker.settings import Served, WorkerSettings
+from headrace.worker.sources import Sources
+
+log = logging.getLogger("headrace.worker")
+
+SESSION_PAUSE = 0.1
+MOST_ASKED = 500
+
+
+class Worker:
+    """Works off jobs under one name until it is told to stop."""
+
+    def __init__(
+        self,
+        app: App,
+        client: AsyncClient,
+        name: str,
+        queues: tuple[Served, ...],
+        settings: WorkerSettings,
+    ) -> None:
+        self.name = name
+        self.jobs_ended = 0
+        self._core = client.core
+        # What is asked is asked until it is answered: a pop whose answer was lost has taken jobs.
+        self._core.retry_for = math.inf
+        self._settings = settings
+        self._queues = queues
+        self._sources = Sources(queues, self._core.shards, weighted=settings.weighted)
+        self._hands = Hands(name, self._taken)
+        self._outbox = Outbox(self._core)
+        self._prefetch = Prefetch(settings.concurrency)
+        self._runner = Runner(app, self._core, settings.app, settings.concurrency, self._ended)
+        self._log = JobLog(name)
+        self._ready: deque[Popped] = deque()
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._pops = {
+            queue.name: pop_call(client.queue(queue.name), name, 1, math.inf) for queue in queues
+        }
+
+    async def work(self) -> None:
+        """Works until it is told to stop; then what was begun is over or given back."""
+        listening = asyncio.create_task(self._listen())
+        try:
+            while not self._is_over():
+                self._wake.clear()
+                if self._has_something_to_say_or_ask():
+                    await self._exchange()
+                    self._start_ready()
+                else:
+                    await self._pause()
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+            await self._runner.close()
+
+    def stop(self) -> None:
+        """Begins nothing more and gives back what was not begun; what runs may end."""
+        self._stopping = True
+        while self._ready:
+            self._give_back(self._ready.pop())
+        self._wake.set()
+
+    def give_back_everything(self) -> None:
+        """Stops what runs and gives it back too."""
+        self.stop()
+        for run in list(self._runner.running):
+            self._runner.stop(run)
+            self._give_back(run.popped)
+        self._wake.set()
+
+    # one turn
+
+    def _is_over(self) -> bool:
+        return self._stopping and not self._runner.running and not self._outbox
+
+    def _has_something_to_say_or_ask(self) -> bool:
+        return bool(self._outbox) or (self._room() > 0 and bool(self._sources.next(1)))
+
+    def _room(self) -> int:
+        if self._stopping:
+            return 0
+        held = len(self._runner.running) + len(self._ready)
+        return min(self._prefetch.capacity() - held, MOST_ASKED)
+
+    async def _pause(self) -> None:
+        seconds = self._sources.seconds_left() if self._room() > 0 else None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+
+    async def _exchange(self) -> None:
+        """Says what is to be said and asks for as many jobs as there is room, in one trip."""
+        said = self._outbox.take()
+        asked = self._sources.next(self._room()) if self._room() > 0 else []
+        calls: list[tuple[int, Call[Any]]] = [(one.shard, one.call) for one in said]
+        calls += [(source.shard, self._pop(source.queue, count)) for source, count in asked]
+        answers = await drive_async(self._core.wire, ask(self._core, calls))
+        for one, answer in zip(said, answers[: len(said)], strict=True):
+            self._heard(one, answer)
+        without_session = False
+        for (source, count), handout in zip(asked, answers[len(said) :], strict=True):
+            if handout is None:
+                without_session = True
+                continue
+            self._sources.answered(source, count, len(handout.jobs), handout.due)
+            self._take_in(handout.jobs)
+        if without_session:
+            # It lapsed, or was ended by somebody; whoever keeps it begins a new one.
+            await asyncio.sleep(SESSION_PAUSE)
+
+    def _pop(self, queue: str, count: int) -> Call[Handout | None]:
+        call = self._pops[queue](count)
+        return Call(
+            call.op, call.args, lambda reply: None if is_refusal(reply) else call.decode(reply)
+        )
+
+    def _take_in(self, jobs: list[Popped]) -> None:
+        for popped in jobs:
+            if self._hands.add(_proof(popped), popped):
+                self._ready.append(popped)
+        if self._stopping:
+            self.stop()
+
+    def _heard(self, said: Said, answers: list[Any]) -> None:
+        for popped, answer in zip(said.jobs, answers, strict=True):
+            if isinstance(answer, HeadraceError):
+                self._log.refused(popped, answer)
+
+    # from popped to ended
+
+    def _start_ready(self) -> None:
+        while self._ready and len(self._runner.running) < self._settings.concurrency:
+            self._runner.start(self._ready.popleft())
+
+    def _ended(self, run: Run, outcome: Outcome) -> None:
+        seconds = time.perf_counter() - run.started
+        self._prefetch.ended(seconds)
+        self.jobs_ended += 1
+        popped = run.popped
+        if self._hands.drop(_proof(popped)):
+            self._say(popped, outcome)
+            self._log.ended(run, outcome, seconds)
+        if self._ready and not self._stopping:
+            asyncio.get_running_loop().call_soon(self._start_ready)
+        self._wake.set()
+
+    def _say(self, popped: Popped, outcome: Outcome) -> None:
+        if isinstance(outcome, Done):
+            self._outbox.complete(popped, outcome.given)
+        elif isinstance(outcome, Failed):
+            self._outbox.fail(
+                popped, outcome.failure, outcome.message, outcome.traceback, outcome.retry_in
+            )
+        else:
+            self._outbox.release(popped, outcome.delay)
+
+    def _give_back(self, popped: Popped) -> None:
+        if self._hands.drop(_proof(popped)):
+            self._outbox.release(popped)
+
+    def _taken(self, popped: Popped, why: str) -> None:
+        """A job was taken from us: what we do with it no longer counts."""
+        self._log.taken(popped, why)
+        if popped in self._ready:
+            self._ready.remove(popped)
+        for run in self._runner.running:
+            if run.popped is popped:
+                self._runner.stop(run)
+                break
+        self._wake.set()
+
+    # notices
+
+    async def _listen(self) -> None:
+        station = station_of(self._core, self._sources, self._pops, self._hands)
+        await drive_async(self._core.wire, self._hearing(station))
+
+    def _hearing(self, station: Any) -> Talk[None]:
+        yield from tune_in(station)
+        looked = time.monotonic()
+        while True:
+            for why, proof in (yield from hear(station)):
+                if why:
+                    self._hands.take(why, proof)
+            if time.monotonic() >= looked + LOOK_EVERY:
+                # What notices do not tell is asked for now and then.
+                looked = time.monotonic()
+                for why, proof in (yield from missed(self._core, self._hands)):
+                    self._hands.take(why, proof)
+            self._wake.set()
+
+
+def _proof(popped: Popped) -> Proof:
+    return popped.id, popped.record.token
