@@ -65,12 +65,7 @@ class Process:
     async def begun(cls, app_path: str) -> Process:
         ours, theirs = socket.socketpair()
         with theirs:
-            number = theirs.fileno()
-            child = subprocess.Popen(
-                [sys.executable, "-m", "headrace.worker.isolated_main", app_path, str(number)],
-                pass_fds=[number],
-                stdin=subprocess.DEVNULL,
-            )
+            child = _begin(app_path, theirs.fileno())
         reader, writer = await asyncio.open_connection(sock=ours, limit=LARGEST)
         return cls(child, reader, writer)
 
@@ -94,3 +89,11 @@ class Process:
         self._writer.close()
         self._child.kill()
         self._child.wait()
+
+
+def _begin(app_path: str, number: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "headrace.worker.isolated_main", app_path, str(number)],
+        pass_fds=[number],
+        stdin=subprocess.DEVNULL,
+    )

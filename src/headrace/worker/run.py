@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headrace.app.backoff import Backoff
@@ -184,10 +185,10 @@ def _traceback(error: BaseException) -> str:
     if error.__traceback__ is None or isinstance(error, OURS):
         return ""
     own = str(Path(__file__).parent)
-    shown = error.__traceback__
+    shown: TracebackType | None = error.__traceback__
     while shown is not None and shown.tb_frame.f_code.co_filename.startswith(own):
         shown = shown.tb_next
-    lines = "".join(traceback.format_exception(type(error), error, shown or error.__traceback__))
+    lines = "".join(traceback.format_exception(type(error), error, shown))
     return lines.encode(errors="replace")[-TRACEBACK_BYTES:].decode(errors="ignore")
 
 

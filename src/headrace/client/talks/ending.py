@@ -233,13 +233,13 @@ def _fail_call(
     return build("fail", each_state([job_id]), [row], retry_in=retry_ms)
 
 
-def fail_call(core: Core, rows: Sequence[Row]) -> Call[list[Answer]]:
+def fail_call(_core: Core, rows: Sequence[Row]) -> Call[list[Answer]]:
     """SHIM."""
     [(job_id, token, failure, message, traceback, retry_ms, data)] = rows
     return build(
         "fail",
         each_state([str(job_id)]),
-        [(job_id, token, failure, f"{message}\n{traceback}", data)],
+        [(job_id, token, failure, f"{message!s}\n{traceback!s}", data)],
         retry_in=retry_ms,
     )
 
