@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 NOT_A_NAME: list[Any] = [
@@ -76,3 +76,7 @@ def described(value: object) -> str:
         return re.sub(r" at 0x\w+", "", ascii(value))[:24]
     except ValueError:
         return "thousands of digits"
+
+
+NOT_A_LEASE: list[Any] = [value for value in NOT_A_SPAN if value != math.inf]
+NOT_A_MOMENT: list[Any] = [0, 1.5, "2026-01-01", timedelta(1), datetime(2026, 1, 1)]  # noqa: DTZ001

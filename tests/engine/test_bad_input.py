@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -133,9 +134,15 @@ SPANS: list[Row] = [
     ("Client.set_throttle", lambda w, bad: w.hr.set_throttle("api", ttl=bad), bad.NOT_A_SPAN),
     ("Config.set", lambda w, bad: w.hr.config.set("keep_age", bad), [None, *bad.NOT_A_SPAN]),
     ("Queue.configure", lambda w, bad: w.queue.configure(lease=bad), bad.NOT_A_SPAN),
-    ("Queue.pop lease", lambda w, bad: w.queue.pop("w", lease=bad), bad.NOT_A_SPAN),
+    ("Queue.pop lease", lambda w, bad: w.queue.pop("w", lease=bad), bad.NOT_A_LEASE),
     ("Queue.pop wait", lambda w, bad: w.queue.pop("w", wait=bad), bad.NOT_A_SPAN),
     ("Queue.put delay", lambda w, bad: w.queue.put("x", delay=bad), bad.NOT_A_SPAN),
+    ("Queue.put at", lambda w, bad: w.queue.put("x", at=bad), bad.NOT_A_MOMENT),
+    (
+        "Queue.put at and delay",
+        lambda w, bad: w.queue.put("x", at=datetime(2026, 1, 1, tzinfo=UTC), delay=bad),
+        [0, 1.5],
+    ),
     ("Queue.put within", lambda w, bad: w.queue.put("x", start_within=bad), bad.NOT_A_SPAN),
     ("Queue.put ttl", lambda w, bad: w.queue.put("x", result_ttl=bad), bad.NOT_A_SPAN),
     ("Lease.complete", lambda w, bad: w.lease.complete(next="q", delay=bad), bad.NOT_A_SPAN),
@@ -152,7 +159,7 @@ SPANS: list[Row] = [
     (
         "Queue.complete_and_pop",
         lambda w, bad: w.queue.complete_and_pop([w.lease], "w", lease=bad),
-        bad.NOT_A_SPAN,
+        bad.NOT_A_LEASE,
     ),
 ]
 

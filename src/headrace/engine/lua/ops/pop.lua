@@ -13,7 +13,7 @@ local own = redis.call('HMGET', key('settings', queue), 'session', 'lease', 'pau
 local shared = redis.call('HMGET', CONFIG, 'session', 'lease', 'paused', 'removes', 'stats')
 
 local heeded = setting(own[1], shared[1], default_session)
-local while_session = lease == -2 and heeded ~= 'none'
+local while_session = lease == -2 and heeded
 if (while_session or heeded == 'required')
   and tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) <= now
   or heeded == 'required' and not redis.call('ZSCORE', key('serves', worker), queue) then
