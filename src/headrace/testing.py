@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -28,6 +29,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 _NOW = "local now = tonumber(redis.call('GET', shard .. 'clock') or '{}')\n"
 
 
+@cache
 def settable_clock() -> Library:
     """The scripts as they are, but for where they read the time; for connect(library=...)."""
     from headrace.engine.script import Library

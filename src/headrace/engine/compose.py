@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 from headrace.engine.record import FIELDS
 from headrace.engine.source import LATER, Source
@@ -56,6 +57,7 @@ class Composer:
         self._source = source_of
         self._placed: set[str] = set()
         self._shared: set[str] = set()
+        self._closures: dict[str, frozenset[str]] = {}
 
     def compose(self, op: str) -> list[Line]:
         """The lines of the script of an operation, each with the file and line it came from."""
@@ -75,7 +77,10 @@ class Composer:
     def _closure(self, names: Iterable[str]) -> set[str]:
         found: set[str] = set()
         for name in names:
-            found |= {name} | self._closure(self._source(f"lib/{name}").uses)
+            if name not in self._closures:
+                beneath = self._closure(self._source(f"lib/{name}").uses)
+                self._closures[name] = frozenset({name, *beneath})
+            found |= self._closures[name]
         return found
 
     def _beneath(self, later: Iterable[str], seen: set[str] | None = None) -> set[str]:
@@ -109,12 +114,11 @@ class Composer:
 
     def _items(self, file: Source, *, runs_state: bool = False) -> list[Item]:
         items: list[Item] = []
-        for statement in _statements(file):
-            found = LATER.match(statement[0][0])
-            if found:
-                items += [self._later(name) for name in found[1].split()]
+        for part in _parts(file.name, file.text, runs_state=runs_state):
+            if isinstance(part, Item):
+                items.append(replace(part))
             else:
-                items.append(_item(statement, runs_state=runs_state))
+                items += [self._later(name) for name in part]
         return items
 
     def _later(self, name: str) -> Later:
@@ -127,11 +131,21 @@ class Composer:
         return Later("function", [], frozenset([name]), frozenset(), inner)
 
 
-def _statements(file: Source) -> Iterator[list[Line]]:
+@cache
+def _parts(name: str, text: str, *, runs_state: bool) -> list[Item | list[str]]:
+    """What a file is made of: its statements, and the names of later functions in their places."""
+    parts: list[Item | list[str]] = []
+    for statement in _statements(name, text):
+        found = LATER.match(statement[0][0])
+        parts.append(found[1].split() if found else _item(statement, runs_state=runs_state))
+    return parts
+
+
+def _statements(name: str, text: str) -> Iterator[list[Line]]:
     """The top-level statements of a file without its comments; `later` stays."""
     statement: list[Line] = []
-    for number, line in enumerate(file.text.splitlines(), 1):
-        origin = (f"{file.name}.lua", number)
+    for number, line in enumerate(text.splitlines(), 1):
+        origin = (f"{name}.lua", number)
         if LATER.match(line):
             yield [(line, origin)]
         elif line.strip() and not line.lstrip().startswith("--"):

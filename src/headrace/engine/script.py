@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha1
 
 from headrace.engine.compose import Composer
@@ -38,10 +38,11 @@ class Library:
     def __init__(self, swaps: dict[str, str] | None = None) -> None:
         self._swaps = swaps or {}
         self._scripts: dict[str, Script] = {}
+        self._sources = cache(self._source)
 
     def __getitem__(self, op: str) -> Script:
         if op not in self._scripts:
-            lines = Composer(self._source).compose(op)
+            lines = Composer(self._sources).compose(op)
             text = "\n".join(line for line, _ in lines) + "\n"
             self._scripts[op] = Script(op, text, tuple(origin for _, origin in lines))
         return self._scripts[op]
