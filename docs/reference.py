@@ -53,6 +53,7 @@ ATTRIBUTES = {
 VALUES = (
     headrace.Put,
     headrace.Limits,
+    headrace.Fail,
     headrace.Job,
     headrace.Failure,
     headrace.Stage,

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from headrace.client.values import (
         Audit,
         Counts,
+        Fail,
         Failure,
         Job,
         Page,
@@ -93,6 +94,7 @@ _LATER = {
     "Discard": "headrace.app.verdicts",
     "Encrypted": "headrace.client.encryption",
     "Event": "headrace.engine.events",
+    "Fail": "headrace.client.values",
     "Failure": "headrace.client.values",
     "Feed": "headrace.client.feed",
     "FeedCounts": "headrace.client.feed_values",
@@ -142,6 +144,7 @@ __all__ = [
     "EmbeddedServerError",
     "Encrypted",
     "Event",
+    "Fail",
     "Failure",
     "Feed",
     "FeedCounts",

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headrace
@@ -32,12 +32,14 @@ def connected(url: str, codec: Codec) -> Iterator[Client]:
         yield hr
 
 
+@settings(deadline=None)
 @given(value=VALUES, name=st.sampled_from(["json", "msgpack"]))
 def test_what_was_encrypted_comes_back(value: Any, name: str) -> None:
     codec = Encrypted({"a": NEW}, name)
     assert codec.decode(codec.encode(value)) == value
 
 
+@settings(deadline=None)
 @given(data=st.binary())
 def test_bytes_of_every_length_come_back_and_are_not_shown(data: bytes) -> None:
     codec = Encrypted({"a": NEW}, "raw")
@@ -47,6 +49,7 @@ def test_bytes_of_every_length_come_back_and_are_not_shown(data: bytes) -> None:
     assert len(data) < 4 or data not in payload
 
 
+@settings(deadline=None)
 @given(
     at=st.integers(0, 10**6),
     to=st.integers(1, 255),

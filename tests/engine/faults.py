@@ -151,6 +151,25 @@ RETENTION = [
         "'ZRANGE', kept, '-inf', now - 1 -",
     ),
     Fault("a plain complete prunes nothing", "ops/complete", "or kept >", "or 0 >"),
+    Fault("a message is cut within a letter", "lib/error_text", "size > 0 and", "false and"),
+    Fault(
+        "a history keeps whole messages",
+        "lib/fail_job",
+        "'failed', kind, short",
+        "'failed', kind, message",
+    ),
+    Fault(
+        "a retried job keeps whole messages",
+        "ops/fail",
+        "}, failure, short)",
+        "}, failure, message)",
+    ),
+    Fault(
+        "a dull failure keeps the traceback before",
+        "lib/error_text",
+        "redis.call('HDEL', notes, 'error')",
+        "",
+    ),
     Fault("a history loses its beginning", "lib/history", "math.min(2, #entries)", "1"),
 ]
 

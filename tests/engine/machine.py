@@ -123,8 +123,8 @@ class Machine(RuleBasedStateMachine):
         self.twin.both("complete", rows, next_queue=self.queues[queue], delay=delay)
 
     def fail(self, which: list[int], kind: str, retry_in: int, data: str) -> None:
-        rows = [(*each, kind, "why", DATA[data]) for each in self.leased(which)]
-        self.twin.both("fail", rows, retry_in=retry_in)
+        rows = [(*each, kind, "why", "where", retry_in, DATA[data]) for each in self.leased(which)]
+        self.twin.both("fail", rows)
 
     def release(self, which: list[int], position: str, delay: int) -> None:
         rows = self.leased(which)
@@ -137,8 +137,8 @@ class Machine(RuleBasedStateMachine):
         self.twin.both("complete", rows, next_queue=None, delay=0)
 
     def fail_by_id(self, which: list[int], kind: str) -> None:
-        rows = [(*each, "", kind, "why", None) for each in self.jobs(which, "running")]
-        self.twin.both("fail", rows, retry_in=-1)
+        rows = [(*each, "", kind, "why", None, -1, None) for each in self.jobs(which, "running")]
+        self.twin.both("fail", rows)
 
     def release_by_id(self, which: list[int], position: str, delay: int) -> None:
         rows = [(*each, "") for each in self.jobs(which, "running")]

@@ -273,12 +273,19 @@ class Work(Moves):
 
     @operation
     def fail(
-        self, rows: Sequence[tuple[str, str, str, str, str | None]], retry_in: int
+        self, rows: Sequence[tuple[str, str, str, str, str | None, int, str | None]]
     ) -> list[Answer]:
-        return [self._fail(*row, retry_in) for row in rows]
+        return [self._fail(*row) for row in rows]
 
     def _fail(
-        self, job_id: str, token: str, failure: str, _: str, data: str | None, retry_in: int
+        self,
+        job_id: str,
+        token: str,
+        failure: str,
+        _message: str,
+        _traceback: str | None,
+        retry_in: int,
+        data: str | None,
     ) -> Answer:
         job = self._held(job_id, token)
         if token == OPERATOR and job not in ("NOT_FOUND", "WRONG_STATE complete"):

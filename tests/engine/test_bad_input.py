@@ -12,6 +12,7 @@ import pytest
 
 from headrace import (
     Client,
+    Fail,
     Feed,
     Group,
     InvalidArgument,
@@ -246,6 +247,14 @@ OTHERS: list[Row] = [
     ),
     ("Lease.complete delay", lambda w, bad: w.lease.complete(delay=bad), [5]),
     ("Lease.fail message", lambda w, bad: w.lease.fail("boom", bad), bad.NOT_A_TEXT),
+    ("Lease.fail traceback", lambda w, bad: w.lease.fail("x", traceback=bad), [5, b"x", ["x"]]),
+    ("Client.fail_many", lambda w, bad: w.hr.fail_many(bad), [*bad.NOT_LEASES, [5], ["x"]]),
+    ("Client.fail_many type", lambda w, bad: w.hr.fail_many([Fail(w.lease, bad)]), bad.NOT_A_NAME),
+    (
+        "Client.fail_many span",
+        lambda w, bad: w.hr.fail_many([Fail(w.lease, "boom", retry_in=bad)]),
+        bad.NOT_A_SPAN,
+    ),
     ("Lease.fail data", lambda w, bad: w.lease.fail("boom", data=bad), bad.NOT_DATA),
     ("Lease.heartbeat", lambda w, bad: w.lease.heartbeat(data=bad), bad.NOT_DATA),
     ("Lease.log", lambda w, bad: w.lease.log(bad), bad.NOT_A_TEXT),

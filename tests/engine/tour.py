@@ -80,7 +80,7 @@ class Tour:
         self.do("complete", rows, next_queue=to, delay=more.get("delay", 0))
 
     def fail(self, name: str, retry_in: int = -1, kind: str = "io") -> None:
-        self.do("fail", [(*self.lease(name), kind, "why", None)], retry_in=retry_in)
+        self.do("fail", [(*self.lease(name), kind, "why", "where", retry_in, None)])
 
     def release(self, name: str, position: str = "", delay: int = 0) -> None:
         self.do("release", [self.lease(name)], position=position, delay=delay, reason="worker")

@@ -61,7 +61,7 @@ class LeaseFacts:
     @property
     def job(self) -> Job:
         """The job as it was when it was handed out."""
-        beside: list[Any] = [self.payload, b"", (None, None), [], 0, ([], [])]
+        beside: list[Any] = [self.payload, b"", (None, None, None), [], 0, ([], [])]
         described = [self.id.encode(), self._popped.packed, *beside]
         return read_job(self.core.codec, described)
 

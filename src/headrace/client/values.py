@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -45,11 +45,28 @@ class Failure:
     message: str
     at: datetime
     worker: str
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """One item of a fail_many: a lease, and what Lease.fail takes."""
+
+    lease: Any
+    failure: str
+    message: str = ""
+    traceback: str | None = None
+    retry_in: Span | None = None
+    data: Any = UNSET
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage or attempt in the life of a job; outcome is None for the present one."""
+    """One stage or attempt in the life of a job; outcome is None for the present one.
+
+    The newest failure has its whole message and its traceback, older ones the first 1,024 bytes of
+    their message.
+    """
 
     queue: str
     put: datetime
@@ -59,6 +76,10 @@ class Stage:
     outcome: str | None
     failure: str = ""
     message: str = ""
+    traceback: str = ""
+
+
+E = TypeVar("E", Failure, Stage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +127,7 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
     """A job from the answer of the describe function of the scripts."""
     job_id, packed, apart, score, notes, lines, has_result, links = described
     record = decode_record(packed)
+    whole = _whole_error(notes[2])
     depends, dependents = ([name.decode() for name in names] for names in links)
     running = record.state == "running"
     return Job(
@@ -123,8 +145,8 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
         retries=_none_if_false(record.retries),
         remaining=_none_if_false(record.remaining),
         put_at=moment(record.put_at),
-        failure=_failure(record),
-        history=_history(record),
+        failure=_failure(record, whole),
+        history=_history(record, whole),
         payload=payload_of(record, apart),
         progress=float(notes[0]) if notes[0] is not None else None,
         note=(notes[1] or b"").decode(),
@@ -157,20 +179,45 @@ def _none_if_false(value: int) -> int | None:
     return None if value is False else int(value)
 
 
-def _failure(record: Record) -> Failure | None:
+class _Whole(NamedTuple):
+    """The newest failure: when it was, its whole message and its traceback."""
+
+    at: datetime | None
+    message: str = ""
+    traceback: str = ""
+
+
+def _whole_error(packed: bytes | None) -> _Whole:
+    if packed is None:
+        return _Whole(None)
+    at, message, traceback = msgspec.msgpack.decode(packed)
+    return _Whole(moment(at), message, traceback)
+
+
+def _failure(record: Record, whole: _Whole) -> Failure | None:
     listed = record.extras().failure
     if listed is None:
         return None
     kind, message, at, worker = listed
-    return Failure(kind, message, moment(at), worker)
+    found = Failure(kind, message, moment(at), worker)
+    return _completed(found, whole) if found.at == whole.at else found
 
 
-def _history(record: Record) -> list[Stage]:
+def _completed(short: E, whole: _Whole) -> E:
+    return replace(short, message=whole.message, traceback=whole.traceback)
+
+
+def _history(record: Record, whole: _Whole) -> list[Stage]:
     past = record.history if isinstance(record.history, list) else []
     stages = [
         Stage(queue, moment(put), moment_or_none(popped), moment(ended), *rest)
         for queue, put, popped, ended, *rest in past
     ]
+    for at in range(len(stages) - 1, -1, -1):
+        if stages[at].failure:
+            if stages[at].ended == whole.at:
+                stages[at] = _completed(stages[at], whole)
+            break
     if record.state != "failed":
         stages.append(_present_stage(record))
     return stages

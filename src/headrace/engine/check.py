@@ -62,6 +62,16 @@ def free_text(what: str, value: object, longest: int) -> str:
     return encoded[: longest - 4].decode(errors="ignore") + " ..."
 
 
+def end_of_text(what: str, value: object, longest: int) -> str:
+    """Any text; of one that is too long the end, where a traceback says what happened."""
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{what} must be a str, not {type(value).__name__}")
+    encoded = value.encode(errors="replace")
+    if len(encoded) <= longest:
+        return encoded.decode()
+    return "... " + encoded[4 - longest :].decode(errors="ignore")
+
+
 def namespace(value: object) -> str:
     """A namespace is part of the hash tag, so it must not end it."""
     name = text("namespace", value, 100)

@@ -43,7 +43,7 @@ class Outbox:
     ) -> None:
         retry_ms = -1 if retry_in is None else round(retry_in * 1000)
         row = (popped.id, popped.record.token, failure, message, traceback, retry_ms, b"")
-        self._add(("fail", popped.id), popped, row)  # SHIM
+        self._add(("fail",), popped, row)
 
     def release(self, popped: Popped, delay: float = 0.0, position: str = "front") -> None:
         row = (popped.id, popped.record.token)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace import Client, LeaseLost, Put
+from headrace import Client, Fail, LeaseLost, Put
 from headrace.testing import Clock
 from tests.client.repeats.seen import happened, sha
 from tests.colours import got
@@ -112,6 +112,19 @@ async def test_a_failure_counts_once(
     [job] = calm.jobs(["a"])
     assert job.remaining == (3 if retry_in is None else 2)
     assert calm.queue("mail").stats().failures == (1 if retry_in is None else 0)
+
+
+async def test_many_failures_count_once_each(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put_many(range(600))
+    leases = calm.queue("mail").pop("w", count=500)
+    items = [Fail(lease, "boom", retry_in=lease.data % 2 or None) for lease in leases]
+    way.lose(sha(calm, "fail"), moment, skip=1)
+
+    answers = await got(hr.fail_many(items))
+
+    assert way.cuts == 1
+    assert answers == ["scheduled" if lease.data % 2 else "failed" for lease in leases]
+    assert (happened(calm).count("failed"), happened(calm).count("retried")) == (250, 250)
 
 
 @pytest.mark.parametrize("position", ["front", "back"])

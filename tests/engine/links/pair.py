@@ -92,7 +92,7 @@ class Pair:
 
     def fail(self, name: str) -> None:
         expected = self.model.fail(name)
-        self.check(self.ask("fail", [(name, "", "io", "why", None)], retry_in=-1), [expected])
+        self.check(self.ask("fail", [(name, "", "io", "why", None, -1, None)]), [expected])
 
     def retry(self, name: str) -> None:
         expected = self.model.retry(name)

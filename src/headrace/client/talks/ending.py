@@ -8,11 +8,12 @@ from typing import Any, Protocol
 
 from headrace.client.batches import Row, in_batches
 from headrace.client.core import Core
-from headrace.client.given import batch_of, new_nonce, parents_of
+from headrace.client.given import UNSET, batch_of, new_nonce, parents_of
 from headrace.client.talk import Talk, ask_one
 from headrace.client.talks.faces import ClientFace
 from headrace.client.talks.holding import letting_go
 from headrace.client.talks.putting import encoded
+from headrace.client.values import Fail
 from headrace.engine.call import (
     Answer,
     Call,
@@ -25,13 +26,24 @@ from headrace.engine.call import (
     pack,
     packed_pair,
 )
-from headrace.engine.check import Span, choice, free_text, listed, milliseconds, number, text
+from headrace.engine.check import (
+    Span,
+    choice,
+    end_of_text,
+    free_text,
+    listed,
+    milliseconds,
+    number,
+    text,
+)
 from headrace.engine.moments import moment_or_none
 from headrace.errors import HeadraceError, InvalidArgument
 
 POSITIONS = ("front", "back")
 LOG_LINES = 100
 OPERATOR = ""
+TRACEBACK_BYTES = 8192
+NO_RETRY = -1
 
 
 class Held(Protocol):
@@ -192,56 +204,73 @@ def fail(
     failure: str,
     message: str = "",
     *,
+    traceback: str | None = None,
     retry_in: Span | None = None,
-    data: Any = NO_RESULT,
+    data: Any = UNSET,
 ) -> Talk[str]:
     """Says that the attempt failed, with a type that groups such failures and a message.
 
     With retry_in the job is tried again after that time, if it has retries left; without, or
-    without retries left, it is set aside as failed. Returns the new state.
+    without retries left, it is set aside as failed. Of a long traceback the end is kept. Returns
+    the new state.
     """
     core = lease.core
-    call = _fail_call(core, lease.id, lease.token, failure, message, retry_in, data)
-    return (yield from _ended(lease, call))
+    item = Fail(lease, failure, message, traceback, retry_in, data)
+    return (yield from _ended(lease, fail_call(core, [_failing(core, item)])))
+
+
+def fail_many(client: ClientFace, items: Iterable[Fail]) -> Talk[list[Answer]]:
+    """Says of jobs that their attempts failed; for each its new state, or why not.
+
+    An item is a Fail(lease, failure, message, traceback=..., retry_in=..., data=...).
+    """
+    core = client.core
+    rows = [_failing(core, item) for item in listed("items", items, "Fail")]
+    asking = in_batches(core, rows, lambda part: fail_call(core, part))
+    return (yield from letting_go(core, [row[:2] for row in rows], asking))
 
 
 def fail_by_id(client: ClientFace, job_id: str, failure: str, message: str = "") -> Talk[str]:
     """Sets a job aside as failed as an operator, in any state but complete."""
     core = client.core
     text("id", job_id, core.limits.name)
-    call = _fail_call(core, job_id, OPERATOR, failure, message, None, NO_RESULT)
+    call = fail_call(core, [(job_id, OPERATOR, failure, message, None, NO_RETRY, b"")])
     return sole((yield from ask_one(core, core.shard_of(job_id), call)))
 
 
-def _fail_call(
-    core: Core,
-    job_id: str,
-    token: str,
-    failure: str,
-    message: str,
-    retry_in: Span | None,
-    data: Any,
-) -> Call[list[Answer]]:
-    row = (
-        job_id,
-        token,
-        text("failure", failure, core.limits.name),
-        free_text("message", message, core.limits.message),
-        _given(core, data),
-    )
-    retry_ms = -1 if retry_in is None else milliseconds("retry_in", retry_in)
-    return build("fail", each_state([job_id]), [row], retry_in=retry_ms)
+# A job that failed: its id and token, type, message, traceback, in how many milliseconds it is
+# tried again (NO_RETRY: not), and its new data as an optional argument.
+Failing = tuple[str, str, str, str, str | None, int, bytes]
 
 
-def fail_call(_core: Core, rows: Sequence[Row]) -> Call[list[Answer]]:
-    """SHIM."""
-    [(job_id, token, failure, message, traceback, retry_ms, data)] = rows
-    return build(
-        "fail",
-        each_state([str(job_id)]),
-        [(job_id, token, failure, f"{message!s}\n{traceback!s}", data)],
-        retry_in=retry_ms,
-    )
+def _failing(core: Core, item: Fail) -> Failing:
+    if not isinstance(item, Fail):
+        raise InvalidArgument(f"an item of fail_many is a Fail, not {type(item).__name__}")
+    [(job_id, token)] = _proofs([item.lease])
+    retry_ms = NO_RETRY if item.retry_in is None else milliseconds("retry_in", item.retry_in)
+    data = b"" if item.data is UNSET else optional(encoded(core, item.data))
+    return job_id, token, item.failure, item.message, item.traceback, retry_ms, data
+
+
+def fail_call(core: Core, rows: Sequence[Failing]) -> Call[list[Answer]]:
+    """A fail call for rows of one shard; texts are checked, and cut where they are too long."""
+    checked = [
+        (
+            job_id,
+            token,
+            text("failure", failure, core.limits.name),
+            free_text("message", message, core.limits.message),
+            optional(_traceback(traceback)),
+            retry_ms,
+            data,
+        )
+        for job_id, token, failure, message, traceback, retry_ms, data in rows
+    ]
+    return build("fail", each_state([row[0] for row in rows]), checked)
+
+
+def _traceback(given: str | None) -> str | None:
+    return end_of_text("traceback", given, TRACEBACK_BYTES) if given else None
 
 
 # release

@@ -26,7 +26,7 @@ local function describe(id)
   local moment = redis.call('ZSCORE', key(job.state, job.queue), member(job))
   return {
     id, packed_job(job), job.data == false and payload(job) or '', moment or '',
-    redis.call('HMGET', key('notes', id), 'progress', 'note'),
+    redis.call('HMGET', key('notes', id), 'progress', 'note', 'error'),
     redis.call('LRANGE', key('log', id), 0, -1),
     redis.call('EXISTS', key('result', id)), shown_links(job),
   }

@@ -1,19 +1,19 @@
 -- fail_job: a job is set aside as failed, listed by type until it is retried, moved or cancelled.
 --
--- uses   now emit history move jobs observe notices failure_list over
+-- uses   now emit history move jobs observe notices failure_list over error_text
 
-local MESSAGE_IN_EVENT = 1024
-
-local function fail_job(job, kind, message, reason)
+local function fail_job(job, kind, message, reason, traceback)
+  local short = shortened(message)
   local run = job.state == 'running' and now - job.since or nil
   emit('failed', job, nil, run, nil, {
-    'failure', kind, 'message', string.sub(message, 1, MESSAGE_IN_EVENT), 'reason', reason,
+    'failure', kind, 'message', short, 'reason', reason,
   })
-  remember(job, 'failed', kind, message)
+  remember(job, 'failed', kind, short)
+  keep_error(job, message, traceback)
   unlist_failure(job)
   leave(job)
   over(job, 'failed')
-  set_extra(job, 'failure', { kind, message, now, job.worker })
+  set_extra(job, 'failure', { kind, short, now, job.worker })
   job.worker = ''
   job.since = now
   enter(job, 'failed', now)

@@ -2,10 +2,9 @@
 -- it has retries left; otherwise it is set aside. An operator (empty token) may set aside a job in
 -- any state but complete.
 --
--- args   retry_in:int
--- each   id token failure message data:optional
+-- each   id token failure message traceback:optional retry_in:int data:optional
 -- flags  allow-oom
--- uses   jobs held fail_job give_back observe notices commit
+-- uses   jobs held fail_job give_back error_text observe notices commit
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
@@ -17,13 +16,14 @@ local function by_operator(id, failure, message)
     return nil, 'WRONG_STATE complete'
   end
   local failure_before = again and job.state == 'failed' and extra(job, 'failure')
-  if failure_before and failure_before[1] == failure and failure_before[2] == message then
+  if failure_before and failure_before[1] == failure
+    and shortened(failure_before[2]) == shortened(message) then
     return nil, nil, 'failed'
   end
   return job
 end
 
-local function fail_one(job, by_token, failure, message, data)
+local function fail_one(job, by_token, failure, message, traceback, retry_in, data)
   if data then
     set_data(job, data)
   end
@@ -33,26 +33,29 @@ local function fail_one(job, by_token, failure, message, data)
     if job.retries then
       job.remaining = job.remaining - 1
     end
-    give_back(job, 'retried', 'back', retry_in, { 'failure', failure, 'message',
-      string.sub(message, 1, MESSAGE_IN_EVENT), 'delay', retry_in }, failure, message)
+    local short = shortened(message)
+    give_back(job, 'retried', 'back', retry_in,
+      { 'failure', failure, 'message', short, 'delay', retry_in }, failure, short)
+    keep_error(job, message, traceback)
     return job.state
   end
   if not by_token and job.state == 'running' then
     tell_worker(job, 'lost')
     job.token = ''
   end
-  fail_job(job, failure, message, by_token and 'worker' or 'operator')
+  fail_job(job, failure, message, by_token and 'worker' or 'operator', traceback)
   return 'failed'
 end
 
 local answers = {}
-for id, token, failure, message, data in each() do
+for id, token, failure, message, traceback, retry_in, data in each() do
   local job, refusal, done
   if token == '' then
     job, refusal, done = by_operator(id, failure, message)
   else
     job, refusal, done = held(id, token)
   end
-  answers[#answers + 1] = job and fail_one(job, token ~= '', failure, message, data) or done or refusal
+  answers[#answers + 1] = job
+    and fail_one(job, token ~= '', failure, message, traceback, retry_in, data) or done or refusal
 end
 return commit(answers)
