@@ -488,7 +488,7 @@ def test_names_of_others_give_the_terminal_no_orders(
     told = doctor("--url", valkey_url, "-n", name, cwd=tmp_path)
 
     assert "\x9b" not in told.stdout
-    assert "\N{REPLACEMENT CHARACTER}31mred (1 waiting)" in told.stdout
+    assert "\\x9b31mred (1 waiting)" in told.stdout
 
 
 # this machine

@@ -3,20 +3,75 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from headrace.cli import demo, server, work
+from headrace.cli import (
+    audit,
+    cancel,
+    demo,
+    events,
+    failures,
+    job,
+    jobs,
+    put,
+    queues,
+    schedules,
+    server,
+    settings,
+    stats,
+    work,
+    workers,
+)
 from headrace.cli.doctor.command import doctor
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, InvalidArgument
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.command()(server.up)
-app.command()(server.down)
-app.command()(demo.demo)
-app.command()(doctor)
-app.command()(work.work)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+
+# Each command with an example.
+PANELS: dict[str, dict[Callable[..., None], str]] = {
+    "Look": {
+        queues.queues: "headrace queues",
+        jobs.peek: "headrace peek mail --count 3",
+        jobs.jobs: "headrace jobs mail --state failed",
+        job.job: "headrace job ada",
+        job.why: "headrace why ada",
+        job.result: "headrace result ada --wait 10",
+        failures.failures: "headrace failures smtp",
+        workers.workers: "headrace workers",
+        schedules.schedules: "headrace schedules",
+        jobs.tags: "headrace tags vip",
+        stats.stats: "headrace stats mail 2026-11-15",
+        events.events: "headrace events --follow --queue mail",
+        audit.audit: "headrace audit",
+    },
+    "Operate": {
+        put.put: 'headrace put mail \'{"to": "ada"}\' --priority -1 --tag vip',
+        failures.retry: "headrace retry --failure smtp --queue mail --all",
+        cancel.cancel: "headrace cancel --queue mail --state waiting --dry-run",
+        queues.pause: "headrace pause mail",
+        queues.resume: "headrace resume mail",
+        workers.release: "headrace release ada --back",
+        workers.timeout: "headrace timeout ada grace",
+        settings.configure: "headrace configure mail concurrency=10 lease=5m",
+        settings.config: "headrace config retries=3",
+    },
+    "Run": {
+        work.work: "headrace work shop.tasks:app -q mail,default --processes 2",
+        demo.demo: "headrace demo",
+    },
+    "Server": {
+        doctor: "headrace doctor --strict",
+        server.up: "headrace up",
+        server.down: "headrace down",
+    },
+}
+
+for panel, commands in PANELS.items():
+    for command, example in commands.items():
+        app.command(rich_help_panel=panel, epilog=f"Example: {example}")(command)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001  Typer hands it over by position
@@ -39,10 +94,12 @@ def headrace(
 
 
 def main() -> None:
-    """Run the command line; what Headrace refuses is one line and exit code 1."""
+    """Run the command line; what Headrace refuses is one line, and exit code 1, or 2 if what was
+    typed makes no sense.
+    """
     try:
         app()
     except HeadraceError as error:
         lines = (line.strip() for line in str(error).splitlines())
         typer.echo(f"headrace: {' | '.join(filter(None, lines))}", err=True)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, InvalidArgument) else 1)

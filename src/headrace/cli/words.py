@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 
 def size(count: float) -> str:
     """Bytes, in the unit that fits."""
@@ -29,3 +31,18 @@ def some(names: list[str], most: int = 3) -> str:
     """The first of a list, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """1 job, 2 jobs."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def ago(when: datetime | None, now: datetime) -> str:
+    """A moment as seen from now."""
+    if when is None:
+        return ""
+    past = (now - when).total_seconds()
+    if past < 0:
+        return f"in {span(-past)}"
+    return f"{span(max(1, round(past)))} ago"

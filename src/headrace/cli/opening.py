@@ -1,0 +1,65 @@
+"""From the options of a command to a client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import headrace
+from headrace.errors import InvalidArgument, JobNotFound, QueueNotFound
+
+if TYPE_CHECKING:
+    from headrace import Client, Job, Queue
+
+# Who types a command sees that nothing happens, and can type it again.
+RETRY_FOR = 3.0
+
+
+@contextmanager
+def opened(url: str | None, namespace: str) -> Iterator[Client]:
+    """A client for one command."""
+    try:
+        client = headrace.connect(url or None, namespace=namespace, retry_for=RETRY_FOR)
+    except InvalidArgument as error:
+        if "@" in (url or "") and "URL" in str(error):
+            # What cannot be read may be a part of the password.
+            raise InvalidArgument(
+                "the URL cannot be read; it is redis://user:password@host:port/database, and what "
+                "is special in user and password is percent-encoded"
+            ) from None
+        raise
+    with client:
+        yield client
+
+
+def existing(client: Client, name: str) -> Queue:
+    """The queue of this name, if it has been used."""
+    from headrace.client.talk import ask, drive  # noqa: PLC0415  redis takes long to load
+    from headrace.client.talks.queues import check_name  # noqa: PLC0415
+    from headrace.engine.call import build  # noqa: PLC0415
+
+    core = client.core
+    call = build("counts", list, [(check_name(core, name),)])
+    replies = drive(core.wire, ask(core, [(shard, call) for shard in range(core.shards)]))
+    if not any(exists for [[exists, *_]] in replies):
+        raise QueueNotFound(name)
+    return client.queue(name)
+
+
+def existing_job(client: Client, job_id: str) -> Job:
+    """The job of this id."""
+    found = client.job(job_id)
+    if found is None:
+        raise JobNotFound(job_id)
+    return found
+
+
+def server_time(client: Client) -> datetime:
+    """What the clock of the server says."""
+    from headrace.client.talk import drive, raw  # noqa: PLC0415
+    from headrace.engine.moments import moment  # noqa: PLC0415
+
+    [[whole, micros]] = drive(client.core.wire, raw(client.core, [(0, ("TIME",))]))
+    return moment(int(whole) * 1000 + int(micros) / 1000)

@@ -1,0 +1,161 @@
+"""A file of jobs, one JSON value a line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import typer
+
+from headrace.cli.bulk import STEP, Gently, Stopped, progress
+from headrace.cli.words import counted
+from headrace.errors import HeadraceError, InvalidArgument, JobExists
+
+if TYPE_CHECKING:
+    from headrace import Put, Queue
+    from headrace.client.talk import Talk
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of lines."""
+
+    put: int = 0
+    known: int = 0
+
+    def __str__(self) -> str:
+        known = f" and {self.known:,} known" if self.known else ""
+        return f"{counted(self.put, 'job')} put{known}"
+
+
+@dataclass(slots=True)
+class Batch:
+    """Lines to be put together."""
+
+    first: int
+    size: int = 0
+    items: list[Put] = field(default_factory=list)
+
+
+def enveloped(value: Any, task: str | None) -> Any:
+    """The data of a job; what a task is called with goes into the envelope of a task."""
+    if task is None:
+        return value
+    if not isinstance(value, dict):
+        raise InvalidArgument(f"a task takes an object of arguments by name, not {value!r:.60}")
+    return {"task": task, "args": value}
+
+
+def put_lines(
+    queue: Queue, source: str, id_field: str | None, task: str | None, options: dict[str, Any]
+) -> Tally:
+    """Puts a job for every line, so that it is known how far it came."""
+    tally = Tally()
+    on_exists = options.pop("on_exists", None if id_field is None else "reject")
+    with _opened(source) as lines:
+        try:
+            with Gently().at_interrupts() as gently, progress("bytes", _size(lines)) as advance:
+                for batch in _batches(lines, id_field, task, options):
+                    with gently.step():
+                        _put(queue, batch, on_exists, tally)
+                    advance(batch.size)
+        except KeyboardInterrupt:
+            typer.echo(f"headrace: interrupted, {tally}{_advice(id_field)}", err=True)
+            raise
+        except HeadraceError as error:
+            raise Stopped(f"{error}; {tally} before that{_advice(id_field)}") from error
+    return tally
+
+
+def _advice(id_field: str | None) -> str:
+    return "; the same command puts the rest" if id_field else ""
+
+
+def _opened(source: str) -> AbstractContextManager[IO[bytes]]:
+    if source == "-":
+        return nullcontext(sys.stdin.buffer)
+    try:
+        return Path(source).open("rb")
+    except OSError as error:
+        raise InvalidArgument(f"{source} cannot be read: {error.strerror}") from error
+
+
+def _size(lines: IO[bytes]) -> int | None:
+    """How much there is to read, if that is known; a pipe has no end before it ends."""
+    return None if lines is sys.stdin.buffer else os.fstat(lines.fileno()).st_size
+
+
+def _batches(
+    lines: IO[bytes], id_field: str | None, task: str | None, options: dict[str, Any]
+) -> Iterator[Batch]:
+    """What is before a line that cannot be put is put."""
+    batch = Batch(1)
+    for number, line in enumerate(lines, 1):
+        if len(batch.items) == STEP:
+            yield batch
+            batch = Batch(number)
+        batch.size += len(line)
+        try:
+            if line.strip():
+                batch.items.append(_item(line, id_field, task, options))
+        except (ValueError, RecursionError) as error:
+            yield batch
+            raise InvalidArgument(f"line {number} cannot be put: {error}") from error
+    yield batch
+
+
+def _item(line: bytes, id_field: str | None, task: str | None, options: dict[str, Any]) -> Put:
+    from headrace import Put  # noqa: PLC0415  redis takes long to load
+
+    value = json.loads(line)
+    data = enveloped(value, task)
+    if id_field is None:
+        return Put(data, **options)
+    found = value.get(id_field) if isinstance(value, dict) else None
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        raise InvalidArgument(f"it has no text or number {id_field!r} to be its id")
+    return Put(data, id=str(found), **options)
+
+
+def _put(queue: Queue, batch: Batch, on_exists: str | None, tally: Tally) -> None:
+    from headrace.client.talk import drive  # noqa: PLC0415
+
+    try:
+        answers = drive(queue.core.wire, _answers(queue, batch.items, on_exists))
+    except HeadraceError as error:
+        last = batch.first + len(batch.items) - 1
+        raise Stopped(f"lines {batch.first} to {last} could not be put: {error}") from error
+    for answer in answers:
+        if isinstance(answer, JobExists):
+            tally.known += 1
+        elif isinstance(answer, HeadraceError):
+            raise answer
+        else:
+            tally.put += 1
+
+
+def _answers(
+    queue: Queue, items: list[Put], on_exists: str | None
+) -> Talk[list[str | HeadraceError]]:
+    """As put_many, but for each its id or why not."""
+    from headrace.client.batches import in_batches  # noqa: PLC0415
+    from headrace.client.given import batch_of, new_ids, new_nonce  # noqa: PLC0415
+    from headrace.client.talks.putting import put_call, row_of  # noqa: PLC0415
+
+    core, nonce = queue.core, new_nonce()
+    most = batch_of(core, max((len(list(item.depends_on or ())) for item in items), default=0))
+    rows = [
+        row_of(core, item, new_id, {})
+        for item, new_id in zip(items, new_ids(len(items)), strict=True)
+    ]
+    return (
+        yield from in_batches(
+            core, rows, lambda part: put_call(queue.name, part, b"", on_exists, nonce), most
+        )
+    )

@@ -1,0 +1,81 @@
+"""The command line as it is typed, against a real server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+from uuid import uuid4
+
+import pytest
+
+import headrace
+from headrace.cli.main import main
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The cells of a table; in tests none is empty that matters."""
+        return [line.split() for line in self.out.splitlines()]
+
+
+class Type(Protocol):
+    """Types a command."""
+
+    def __call__(self, *words: str) -> Said: ...
+
+
+@pytest.fixture
+def client(valkey_url: str) -> Iterator[headrace.Client]:
+    """A client on a namespace of its own; the command line reads the clock of the server."""
+    with headrace.connect(valkey_url, namespace=f"cli-{uuid4().hex[:12]}") as found:
+        yield found
+
+
+@pytest.fixture
+def mail(client: headrace.Client) -> headrace.Queue:
+    return client.queue("mail")
+
+
+@pytest.fixture
+def typed(
+    client: headrace.Client,
+    valkey_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Type:
+    """Runs the command line in this process, on the namespace of the client."""
+    monkeypatch.setenv("HEADRACE_URL", valkey_url)
+    monkeypatch.setenv("HEADRACE_NAMESPACE", client.core.namespace)
+
+    def run(*words: str) -> Said:
+        monkeypatch.setattr("sys.argv", ["headrace", *words])
+        capsys.readouterr()
+        code: Any = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+        said = capsys.readouterr()
+        return Said(int(code or 0), said.out, said.err)
+
+    return run
+
+
+def fail(queue: headrace.Queue, kind: str, message: str, *, times: int = 1) -> None:
+    """Lets the next jobs of a queue fail for good."""
+    for lease in queue.pop("ann", count=times):
+        lease.fail(kind, message)

@@ -1,0 +1,116 @@
+"""Everything about one job: job, why, result."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace
+from headrace import Client, Queue
+from tests.cli.conftest import Type
+
+
+def test_a_job_is_shown_with_its_attempts_errors_progress_and_log(typed: Type, mail: Queue) -> None:
+    mail.put({"to": "ada"}, id="ada", tags=["vip"], priority=-2, retries=3, key="acme")
+    mail.put({"to": "all"}, id="after", depends_on=["ada"])
+    [lease] = mail.pop("ann")
+    lease.fail("smtp", "server busy", retry_in=0)
+    [lease] = mail.pop("bob")
+    lease.progress(0.25, "rendered")
+    lease.log("took the second server")
+
+    said = typed("job", "ada")
+
+    facts = said.out.partition("\n\n")[0].splitlines()
+    lines = dict(line.split(maxsplit=1) for line in facts)
+    assert (lines["state"], lines["queue"], lines["worker"]) == ("running", "mail", "bob")
+    assert lines["data"] == '{"to": "ada"}'
+    assert lines["attempts"] == "2, 2 of 3 retries left"
+    assert lines["progress"] == "25% rendered"
+    assert (lines["tags"], lines["priority"], lines["key"]) == ("vip", "-2", "acme")
+    assert lines["dependents"] == "after"
+    assert "ann" in said.out
+    assert "smtp     server busy" in said.out
+    assert "took the second server" in said.out
+
+    found = typed("job", "ada", "--json").json
+    assert [stage["message"] for stage in found["history"]] == ["server busy", ""]
+    assert (found["data"], found["note"], found["why"]) == ({"to": "ada"}, "rendered", None)
+    assert found["log"][0][1] == "took the second server"
+
+    blocked = typed("job", "after")
+    assert "depends on  ada" in blocked.out
+    assert "why         blocked: job ada not complete yet" in blocked.out
+    assert typed("job", "after", "--json").json["why"] == "blocked: job ada not complete yet"
+
+
+def test_why_says_what_a_job_waits_for(typed: Type, mail: Queue) -> None:
+    mail.put(1, id="a")
+    mail.pause()
+
+    assert typed("why", "a").out == "queue mail is paused\n"
+    assert typed("why", "a", "--json").json == {"id": "a", "why": "queue mail is paused"}
+
+
+def test_a_result_is_printed_and_may_be_taken(typed: Type, mail: Queue) -> None:
+    mail.put({"to": "ada"}, id="ada")
+    mail.pop("ann")[0].complete({"sent": True})
+
+    assert typed("result", "ada").out == '{"sent": true}\n'
+    assert typed("result", "ada", "--take", "--json").json == {
+        "id": "ada", "value": {"sent": True}, "data": {"to": "ada"},
+    }  # fmt: skip
+    gone = typed("result", "ada", "--wait", "1ms")
+    assert (gone.code, gone.out) == (1, "")
+    assert "has no result" in gone.err
+
+
+@pytest.mark.parametrize(
+    "command", ["job", "why", "result", "cancel", "retry", "release", "timeout"]
+)
+def test_an_unknown_job_is_one_line_and_exit_code_1(typed: Type, command: str) -> None:
+    said = typed(command, "nobody")
+
+    assert said.code == 1
+    assert said.err == (
+        "headrace: job 'nobody' is unknown: it never was, or it is over and no longer kept\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "command", ["job", "why", "result", "cancel", "retry", "release", "timeout"]
+)
+def test_an_id_that_cannot_be_one_is_exit_code_2(typed: Type, command: str) -> None:
+    assert typed(command, "").code == 2
+    assert typed(command, "x" * 300).code == 2
+    assert typed(command).code == 2
+
+
+def test_what_is_not_json_is_shown_as_bytes(typed: Type, client: Client, valkey_url: str) -> None:
+    with headrace.connect(valkey_url, namespace=client.core.namespace, codec="raw") as raw:
+        raw.queue("mail").put(b"\x80\x1b[31m'\xff", id="raw")
+        text = repr(b"\x80\x1b[31m'\xff")[2:-1]
+
+        assert text in typed("job", "raw").out
+        assert text in typed("peek", "mail").out
+        found = typed("job", "raw", "--json").json
+        assert (found["data"], found["payload"]) == (None, text)
+        [event] = [typed("events", "--json").json]
+        assert (event["data"], event["payload"]) == (None, text)
+
+        raw.queue("mail").pop("ann")[0].complete(b"\xfe")
+    assert typed("result", "raw").out == "\\xfe\n"
+    assert typed("result", "raw", "--json").json["payload"] == "\\xfe"
+
+
+def test_nothing_that_was_put_makes_the_terminal_do_things(typed: Type, mail: Queue) -> None:
+    mail.put("\x9b2J\x7f [bold]", id="a", tags=["[red]"])
+    [lease] = mail.pop("ann")
+    lease.log("\x1b[2J gone\r")
+    lease.progress(0.5, "\x1b]0;title\x07")
+    lease.fail("smtp", "\x1b[2J")
+
+    for words in (("job", "a"), ("jobs", "mail", "--state", "failed"), ("failures",), ("events",)):
+        out = typed(*words).out
+        assert out.replace("\n", "").isprintable()
+    assert "[bold]" in typed("job", "a").out
+    assert "\\x1b[2J gone\\r" in typed("job", "a").out

@@ -1,0 +1,251 @@
+"""The commands that change things: retry, cancel, pause, resume, release, timeout, settings."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace
+from headrace import Client, Queue
+from tests.cli.conftest import Type, fail
+
+
+def states(client: Client, *ids: str) -> list[str]:
+    return [job.state for job in client.jobs(ids)]
+
+
+def test_failures_are_listed_by_type_with_the_newest_message(typed: Type, mail: Queue) -> None:
+    assert typed("failures").out == "nothing is failed\n"
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(3)])
+    fail(mail, "smtp", "server busy")
+    fail(mail, "smtp", "server gone")
+    fail(mail, "bad address", "no such user")
+
+    said = typed("failures")
+
+    assert said.rows[1][:2] == ["smtp", "2"]
+    assert said.out.splitlines()[1].endswith("job-1  server gone")
+    found = typed("failures", "--json").json["failures"]
+    assert [(each["failure"], each["jobs"], each["message"]) for each in found] == [
+        ("smtp", 2, "server gone"),
+        ("bad address", 1, "no such user"),
+    ]
+    of_type = typed("failures", "smtp")
+    assert [row[0] for row in of_type.rows[1:3]] == ["job-1", "job-0"]
+    assert of_type.out.endswith("2 jobs failed with smtp\n")
+    assert typed("failures", "smtp", "--count", "1", "--json").json["total"] == 2
+    assert typed("failures", "never", "--json").json == {"total": 0, "jobs": []}
+
+
+def test_failed_jobs_are_tried_again_by_id(typed: Type, client: Client, mail: Queue) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(3)])
+    fail(mail, "smtp", "", times=2)
+
+    said = typed("retry", "job-0", "job-2", "--delay", "5m")
+
+    assert (said.code, said.out) == (1, "1 job retried\n")
+    assert said.err == (
+        "headrace: job 'job-2' is waiting, and this operation does not apply to that state\n"
+    )
+    assert states(client, "job-0", "job-1", "job-2") == ["scheduled", "failed", "waiting"]
+    told = typed("retry", "job-1", "--json")
+    assert (told.code, told.json) == (0, {"retried": ["job-1"], "refused": {}})
+
+
+def test_failed_jobs_are_tried_again_by_type_the_oldest_first(
+    typed: Type, client: Client, mail: Queue
+) -> None:
+    reports = client.queue("reports")
+    mail.put_many([headrace.Put(n, id=f"mail-{n}", tags=["vip"] * (n % 2)) for n in range(5)])
+    reports.put(1, id="report")
+    for queue in (mail, mail, mail, mail, mail, reports):
+        fail(queue, "smtp", "")
+
+    def retried(*words: str) -> list[str]:
+        found: list[str] = typed("retry", "--failure", "smtp", "--json", *words).json["retried"]
+        return found
+
+    assert retried("--dry-run", "--all") == [*(f"mail-{n}" for n in range(5)), "report"]
+    assert client.failures() == {"smtp": 6}
+    assert retried("--count", "2") == ["mail-0", "mail-1"]
+    assert retried("--queue", "reports") == ["report"]
+    assert retried("--tag", "vip") == ["mail-3"]
+    assert retried("--all") == ["mail-2", "mail-4"]
+    assert retried() == []
+    assert client.failures() == {}
+
+
+def test_a_dry_run_names_the_jobs_and_changes_nothing(typed: Type, mail: Queue) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(2)])
+
+    said = typed("cancel", "--queue", "mail", "--state", "waiting", "--dry-run")
+
+    assert (said.code, said.out) == (0, "job-0\njob-1\n")
+    assert said.err == "2 jobs would be cancelled; nothing was changed\n"
+    assert mail.length() == 2
+
+
+def test_jobs_are_cancelled_by_id_and_what_is_refused_is_told(
+    typed: Type, client: Client, mail: Queue
+) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(3)])
+    mail.pop("ann")[0].complete()
+
+    said = typed("cancel", "job-0", "job-1", "job-1")
+
+    assert (said.code, said.out) == (1, "1 job cancelled\n")
+    assert "job 'job-0' is complete" in said.err
+    assert client.job("job-1") is None
+    told = typed("cancel", "job-2", "nobody", "--json")
+    assert (told.code, told.json["cancelled"], list(told.json["refused"])) == (
+        1, ["job-2"], ["nobody"],
+    )  # fmt: skip
+
+
+def test_jobs_are_cancelled_by_failure_state_tag_and_data(
+    typed: Type, client: Client, mail: Queue
+) -> None:
+    mail.put_many([headrace.Put(n, id=f"f-{n}") for n in range(3)])
+    fail(mail, "smtp", "", times=3)
+    mail.put(1, id="tagged", tags=["old"])
+    mail.put({"to": "ada"}, id="same-1")
+    mail.put({"to": "ada"}, id="same-2")
+    mail.put(2, id="waiting")
+    mail.put(3, id="later", delay=60)
+
+    def cancelled(*words: str) -> list[str]:
+        found: list[str] = typed("cancel", "--json", *words).json["cancelled"]
+        return found
+
+    assert cancelled("--failure", "smtp", "--count", "2") == ["f-0", "f-1"]
+    assert cancelled("--tag", "old") == ["tagged"]
+    assert cancelled("--queue", "mail", "--matching", '{"to": "ada"}') == ["same-1", "same-2"]
+    assert cancelled("--queue", "mail", "--state", "waiting") == ["waiting"]
+    assert cancelled("--queue", "mail", "--state", "waiting") == []
+    assert states(client, "f-2", "later") == ["failed", "scheduled"]
+
+
+def test_more_jobs_than_one_step_takes_are_cancelled(typed: Type, mail: Queue) -> None:
+    mail.put_many(range(600))
+
+    assert typed("cancel", "--queue", "mail", "--state", "waiting").out == "600 jobs cancelled\n"
+    assert mail.length() == 0
+
+
+def test_a_job_that_others_depend_on_is_cancelled_only_with_them(typed: Type, mail: Queue) -> None:
+    mail.put(1, id="first")
+    mail.put(2, id="second", depends_on=["first"])
+
+    said = typed("cancel", "first")
+    assert said.code == 1
+    assert "'second'" in said.err
+    assert mail.length() == 2
+
+    assert typed("cancel", "first", "--cascade").code == 0
+    assert mail.length() == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("retry",),
+        ("retry", "a", "--failure", "smtp"),
+        ("retry", "a", "--queue", "mail"),
+        ("retry", "--queue", "mail"),
+        ("cancel",),
+        ("cancel", "a", "--failure", "smtp"),
+        ("cancel", "a", "--tag", "vip"),
+        ("cancel", "--state", "waiting"),
+        ("cancel", "--queue", "mail"),
+        ("cancel", "--queue", "mail", "--state", "lost"),
+        ("cancel", "--matching", "1"),
+        ("cancel", "--matching", "1", "--queue", "mail", "--state", "waiting"),
+        ("cancel", "--matching", "{", "--queue", "mail"),
+        ("pause",),
+        ("release", "a", "--delay", "never"),
+        ("timeout",),
+        ("configure", "mail", "lease"),
+        ("configure", "mail", "lease=long"),
+        ("configure", "mail", "fair=perhaps"),
+        ("configure", "mail", "colour=red"),
+        ("configure", "mail", "concurrency=-1"),
+        ("configure", "mail", "session=perhaps"),
+        ("configure", "mail", "events_age=1d"),
+        ("configure", "mail", "--profile", "none"),
+        ("config", "fair=yes"),
+        ("config", "--unset", "colour"),
+    ],
+)
+def test_what_makes_no_sense_is_exit_code_2_and_changes_nothing(
+    typed: Type, client: Client, mail: Queue, words: tuple[str, ...]
+) -> None:
+    mail.put(1, id="a")
+    before = (mail.settings(), mail.counts(), client.config.get())
+
+    said = typed(*words)
+
+    assert (said.code, said.out) == (2, "")
+    assert said.err
+    assert (mail.settings(), mail.counts(), client.config.get()) == before
+
+
+def test_queues_are_paused_and_resumed(typed: Type, client: Client, mail: Queue) -> None:
+    reports = client.queue("reports")
+    mail.put(1)
+    reports.put(1)
+
+    assert typed("pause", "mail", "reports").out == "paused: mail, reports\n"
+    assert (mail.counts().paused, reports.counts().paused) == (True, True)
+    assert typed("resume", "mail", "--json").json == {"resumed": ["mail"]}
+    assert typed("pause", "mail", "--json").json == {"paused": ["mail"]}
+    assert typed("resume", "mail").out == "resumed: mail\n"
+    assert (mail.counts().paused, reports.counts().paused) == (False, True)
+
+
+def test_a_running_job_is_released(typed: Type, mail: Queue) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(2)])
+    mail.pop("ann")
+
+    assert typed("release", "job-0", "--back").out == "job-0 is waiting\n"
+    assert [job.id for job in mail.peek(2)] == ["job-1", "job-0"]
+    mail.pop("ann")
+    told = typed("release", "job-1", "--delay", "5m", "--json").json
+    assert told == {"id": "job-1", "state": "scheduled"}
+    mail.pop("ann")
+    typed("release", "job-0")
+    refused = typed("release", "job-0")
+    assert (refused.code, refused.out) == (1, "")
+
+
+def test_leases_are_let_run_out(typed: Type, mail: Queue) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(2)])
+    mail.pop("ann")
+
+    said = typed("timeout", "job-0", "job-1")
+
+    assert (said.code, said.out) == (1, "1 job taken back\n")
+    assert "job 'job-1' is waiting" in said.err
+    assert mail.counts().waiting == 2
+
+
+def test_the_settings_of_a_queue_are_shown_and_changed(typed: Type, mail: Queue) -> None:
+    said = typed("configure", "mail", "lease=5m", "concurrency=3", "fair=yes", "rate=10/s")
+
+    rows = {row[0]: row[1:4] for row in said.rows}
+    assert rows["lease"] == ["5", "min", "60"]
+    assert rows["concurrency"][:2] == ["3", "none"]
+    assert rows["fair"][:2] == ["yes", "no"]
+    assert rows["keep_age"][:2] == ["7", "days"]
+    settings = typed("configure", "mail", "concurrency=none", "--json").json
+    assert settings == {"queue": "mail", "settings": mail.settings()}
+    assert (mail.settings()["lease"], mail.settings()["concurrency"]) == (300, None)
+    typed("configure", "mail", "--profile", "fifo")
+    assert (mail.settings()["removes"], mail.settings()["lease"]) == (True, None)
+
+
+def test_the_settings_of_a_namespace_are_shown_and_changed(typed: Type, client: Client) -> None:
+    assert "retries" in typed("config").out
+    typed("config", "retries=7", "events_age=2d")
+    assert (client.config.get("retries"), client.config.get("events_age")) == (7, 172_800)
+    told = typed("config", "--unset", "retries", "--json").json
+    assert told["settings"] == client.config.get()
+    assert client.config.get("retries") == 5
