@@ -147,7 +147,7 @@ def test_on_a_terminal_it_is_a_table_with_colours(tmp_path: Path) -> None:
 def test_a_wrong_name_of_a_namespace_is_one_line(tmp_path: Path, valkey_url: str) -> None:
     told = doctor("--url", valkey_url, "-n", "a b\n{", cwd=tmp_path)
 
-    assert (told.returncode, told.stdout) == (1, "")
+    assert (told.returncode, told.stdout) == (2, "")
     assert len(told.stderr.splitlines()) == 1
 
 

@@ -17,6 +17,9 @@ _CHANGING = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(\+00:00)?"), "<time>"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "<day>"),
     (re.compile(r"unix://\S+"), "<url>"),
+    # A table is as wide as what stands in it.
+    (re.compile(r"\d+ s ago *"), "<ago> "),
+    (re.compile(r"when *"), "when "),
 )
 
 
@@ -70,13 +73,15 @@ def programs(page: Path) -> list[tuple[Block, str]]:
     ]
 
 
-def commands(page: Path) -> Iterator[tuple[Block, str, str]]:
-    """The commands that a page shows after a $, with what they are said to print."""
+def commands(page: Path) -> Iterator[tuple[Block, list[tuple[str, str]]]]:
+    """Blocks with the commands that they show after a $, and what these are said to print."""
     for block in blocks(page):
         if block.kind == "console":
-            for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-                command, _, output = part.partition("\n")
-                yield block, command, output
+            parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]
+            yield (
+                block,
+                [(line, said) for line, _, said in (part.partition("\n") for part in parts)],
+            )
 
 
 def steady(output: str) -> str:

@@ -69,21 +69,22 @@ def test_the_python_of_a_page_prints_what_the_page_says(page: Path, here: Path) 
         assert steady(printed) == steady(said), str(block)
 
 
-SHOWN = [(str(block), line, said) for page in pages() for block, line, said in commands(page)]
+SHOWN = [(str(block), lines) for page in pages() for block, lines in commands(page)]
 
 
-@pytest.mark.parametrize(("where", "line", "said"), SHOWN)
-def test_a_command_of_a_page_prints_what_the_page_says(
-    where: str, line: str, said: str, here: Path
+@pytest.mark.parametrize(("where", "lines"), SHOWN, ids=[where for where, _ in SHOWN])
+def test_the_commands_of_a_block_print_what_the_page_says(
+    where: str, lines: list[tuple[str, str]], here: Path
 ) -> None:
-    program, *arguments = shlex.split(line, comments=True)
-    if program == "make":
-        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-        assert set(arguments) <= set(targets), where
-    else:
-        assert program == "headrace", f"{where}: nothing runs {program}"
-        printed = run(here, MAIN, *arguments)
-        assert not said.strip() or steady(printed) == steady(said), where
+    for line, said in lines:
+        program, *arguments = shlex.split(line, comments=True)
+        if program == "make":
+            targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+            assert set(arguments) <= set(targets), where
+        else:
+            assert program == "headrace", f"{where}: nothing runs {program}"
+            printed = run(here, MAIN, *arguments)
+            assert not said.strip() or steady(printed) == steady(said), f"{where}: {line}"
 
 
 def test_all_that_is_shown_as_printed_is_printed_by_something() -> None:
