@@ -5,6 +5,7 @@ HeadraceError
 ├── JobError                about one job: .job_id
 │   ├── JobNotFound         it never was, or it is over and forgotten
 │   ├── JobExists           its id or its unique value is taken, and not to be replaced; .state
+│   ├── TaskFailed          the job is failed, so its task has no result; .failure, .message
 │   ├── WrongState          the job is not in a state that allows this; .state
 │   ├── HasDependents       a cancel of a job on which others depend; .dependents
 │   ├── DependencyRefused   the job cannot depend on what it was to depend on
@@ -81,6 +82,15 @@ class JobExists(JobError):
             advice = "put it with on_exists='move' to take it over"
         super().__init__(job_id, f"{about}; {advice}")
         self.state = state
+
+
+class TaskFailed(JobError):
+    """The task of the job failed, so there is no result."""
+
+    def __init__(self, job_id: str, failure: str, message: str) -> None:
+        super().__init__(job_id, f"failed: {failure}: {message}")
+        self.failure = failure
+        self.message = message
 
 
 class WrongState(JobError):

@@ -13,9 +13,16 @@ import msgspec
 
 from headrace.app.options import CARRIED, COMPUTED, JobOptions, checked
 from headrace.app.signature import Signature
-from headrace.client.values import Put
+from headrace.client.values import Job, Put
 from headrace.engine.check import Span, listed
-from headrace.errors import InvalidArgument, NoResult
+from headrace.errors import (
+    InvalidArgument,
+    JobError,
+    JobNotFound,
+    NoResult,
+    TaskFailed,
+    WrongState,
+)
 
 if TYPE_CHECKING:
     from headrace.app.app import App
@@ -89,19 +96,28 @@ class Task(Generic[P, R]):
         return await self._plain.aput_many(calls)
 
     def result(self, job_id: str, *, wait: Span | None = 0) -> R:
-        """What the function returned for a job; waits for it as asked. Raises as client.result."""
+        """What the function returned for a job; waits for it as asked.
+
+        Raises TaskFailed if the job is failed, NoResult if it is not complete in time.
+        """
+        client = self.app.client
         try:
-            found = self.app.client.result(job_id, wait=wait).value
+            found = client.result(job_id, wait=wait).value
         except NoResult as error:
             found = _check_complete(error)
+        except WrongState:
+            raise _failure_of(job_id, client.job(job_id)) from None
         return cast(R, self.signature.read_result(found))
 
     async def aresult(self, job_id: str, *, wait: Span | None = 0) -> R:
         """The same for code that awaits."""
+        client = await self.app.async_client()
         try:
-            found = (await (await self.app.async_client()).result(job_id, wait=wait)).value
+            found = (await client.result(job_id, wait=wait)).value
         except NoResult as error:
             found = _check_complete(error)
+        except WrongState:
+            raise _failure_of(job_id, await client.job(job_id)) from None
         return cast(R, self.signature.read_result(found))
 
     async def schedule(self, client: AsyncClient, cron: str, zone: str) -> None:
@@ -219,6 +235,12 @@ def _where(name: str, function: Callable[..., Any], run: str | None) -> str:
             "a thread, both in a process"
         )
     return run
+
+
+def _failure_of(job_id: str, job: Job | None) -> JobError:
+    if job is None or job.failure is None:
+        return JobNotFound(job_id)
+    return TaskFailed(job_id, job.failure.type, job.failure.message)
 
 
 def _check_complete(error: NoResult) -> Any:

@@ -12,6 +12,7 @@ import math
 import time
 from collections import deque
 from contextlib import suppress
+from contextvars import copy_context
 from typing import Any
 
 from headrace.app.app import App
@@ -23,14 +24,16 @@ from headrace.client.talks.holding import LOOK_EVERY, missed
 from headrace.client.talks.popping import Handout, Popped, pop_call
 from headrace.engine.call import Call, is_refusal
 from headrace.errors import HeadraceError
-from headrace.worker.logs import JobLog
+from headrace.worker.logs import JobLog, say
 from headrace.worker.notices import Hands, station_of
 from headrace.worker.outbox import Outbox, Said
 from headrace.worker.prefetch import Prefetch
+from headrace.worker.renewing import RENEWALS, leases_of, renew
 from headrace.worker.run import Done, Failed, Run
 from headrace.worker.runner import Outcome, Runner
 from headrace.worker.settings import Served, WorkerSettings
 from headrace.worker.sources import Sources
+from headrace.worker.suspects import Suspects, is_suspect
 
 log = logging.getLogger("headrace.worker")
 
@@ -51,6 +54,7 @@ class Worker:
     ) -> None:
         self.name = name
         self.jobs_ended = 0
+        self._client = client
         self._core = client.core
         # What is asked is asked until it is answered: a pop whose answer was lost has taken jobs.
         self._core.retry_for = math.inf
@@ -63,33 +67,40 @@ class Worker:
         self._runner = Runner(app, self._core, settings.app, settings.concurrency, self._ended)
         self._log = JobLog(name)
         self._ready: deque[Popped] = deque()
+        self._suspects = Suspects()
         self._wake = asyncio.Event()
         self._stopping = False
+        self._will_start = False
+        self._loop = asyncio.get_running_loop()
+        # What a task leaves in its context is not for those that are begun when it ends.
+        self._context = copy_context()
         self._pops = {
             queue.name: pop_call(client.queue(queue.name), name, 1, math.inf) for queue in queues
         }
 
     async def work(self) -> None:
         """Works until it is told to stop; then what was begun is over or given back."""
-        listening = asyncio.create_task(self._listen())
+        beside = [asyncio.create_task(self._listen()), asyncio.create_task(self._renew())]
         try:
             while not self._is_over():
                 self._wake.clear()
+                self._start_ready()
                 if self._has_something_to_say_or_ask():
                     await self._exchange()
-                    self._start_ready()
                 else:
                     await self._pause()
         finally:
-            listening.cancel()
-            await asyncio.gather(listening, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
             await self._runner.close()
 
     def stop(self) -> None:
         """Begins nothing more and gives back what was not begun; what runs may end."""
         self._stopping = True
-        while self._ready:
-            self._give_back(self._ready.pop())
+        for popped in (*self._ready, *self._suspects.give_up()):
+            self._give_back(popped)
+        self._ready.clear()
         self._wake.set()
 
     def give_back_everything(self) -> None:
@@ -109,9 +120,11 @@ class Worker:
         return bool(self._outbox) or (self._room() > 0 and bool(self._sources.next(1)))
 
     def _room(self) -> int:
-        if self._stopping:
+        if self._stopping or self._suspects:
             return 0
         held = len(self._runner.running) + len(self._ready)
+        if self._suspects.careful:
+            return 0 if held else 1
         return min(self._prefetch.capacity() - held, MOST_ASKED)
 
     async def _pause(self) -> None:
@@ -148,10 +161,21 @@ class Worker:
 
     def _take_in(self, jobs: list[Popped]) -> None:
         for popped in jobs:
-            if self._hands.add(_proof(popped), popped):
+            if not self._hands.add(_proof(popped), popped):
+                continue
+            if not is_suspect(popped):
+                self._suspects.careful = False
                 self._ready.append(popped)
+            else:
+                self._suspect(popped)
         if self._stopping:
             self.stop()
+
+    def _suspect(self, popped: Popped) -> None:
+        if not self._suspects.careful:
+            say(logging.WARNING, "jobs that were lost twice run alone", worker=self.name)
+        if not self._suspects.add(popped):
+            self._give_back(popped)
 
     def _heard(self, said: Said, answers: list[Any]) -> None:
         for popped, answer in zip(said.jobs, answers, strict=True):
@@ -161,19 +185,25 @@ class Worker:
     # from popped to ended
 
     def _start_ready(self) -> None:
+        self._will_start = False
         while self._ready and len(self._runner.running) < self._settings.concurrency:
             self._runner.start(self._ready.popleft())
+        if not self._runner.running and (alone := self._suspects.begin()):
+            self._runner.start(alone)
 
     def _ended(self, run: Run, outcome: Outcome) -> None:
         seconds = time.perf_counter() - run.started
         self._prefetch.ended(seconds)
         self.jobs_ended += 1
         popped = run.popped
+        self._suspects.forget(popped)
         if self._hands.drop(_proof(popped)):
-            self._say(popped, outcome)
+            if popped.record.state == "running":
+                self._say(popped, outcome)
             self._log.ended(run, outcome, seconds)
-        if self._ready and not self._stopping:
-            asyncio.get_running_loop().call_soon(self._start_ready)
+        if not self._will_start and (self._ready or self._suspects):
+            self._will_start = True
+            self._loop.call_soon(self._start_ready, context=self._context)
         self._wake.set()
 
     def _say(self, popped: Popped, outcome: Outcome) -> None:
@@ -187,12 +217,14 @@ class Worker:
             self._outbox.release(popped, outcome.delay)
 
     def _give_back(self, popped: Popped) -> None:
-        if self._hands.drop(_proof(popped)):
+        self._suspects.forget(popped)
+        if self._hands.drop(_proof(popped)) and popped.record.state == "running":
             self._outbox.release(popped)
 
     def _taken(self, popped: Popped, why: str) -> None:
         """A job was taken from us: what we do with it no longer counts."""
         self._log.taken(popped, why)
+        self._suspects.forget(popped)
         if popped in self._ready:
             self._ready.remove(popped)
         for run in self._runner.running:
@@ -220,6 +252,13 @@ class Worker:
                 for why, proof in (yield from missed(self._core, self._hands)):
                     self._hands.take(why, proof)
             self._wake.set()
+
+    async def _renew(self) -> None:
+        leases = await leases_of(self._client, list(self._pops))
+        while leases:
+            await asyncio.sleep(min(leases.values()) / RENEWALS)
+            held = [popped for popped in self._hands.every() if popped.record.queue in leases]
+            await drive_async(self._core.wire, renew(self._core, held))
 
 
 def _proof(popped: Popped) -> Proof:

@@ -327,7 +327,7 @@ def heartbeat(
     """Renews the lease and may replace the data; the new deadline, None where there is none."""
     core = lease.core
     rows = [(lease.id, lease.token, _given(core, data))]
-    call = _heartbeat_call(rows, lease_for)
+    call = heartbeat_call(rows, lease_for)
     [answer] = yield from ask_one(core, core.shard_of(lease.id), call)
     if isinstance(answer, HeadraceError):
         raise answer
@@ -339,12 +339,14 @@ def heartbeat_many(
 ) -> Talk[list[datetime | HeadraceError | None]]:
     """Renews leases; for each its new deadline, or the error that says why not."""
     rows: list[Row] = [(job_id, token, b"") for job_id, token in _proofs(leases)]
-    return (yield from in_batches(client.core, rows, lambda part: _heartbeat_call(part, lease_for)))
+    return (yield from in_batches(client.core, rows, lambda part: heartbeat_call(part, lease_for)))
 
 
-def _heartbeat_call(
+def heartbeat_call(
     rows: Sequence[Row], lease_for: Span | None
 ) -> Call[list[datetime | HeadraceError | None]]:
+    """A heartbeat call for rows of one shard."""
+
     def decode(answers: list[Any]) -> list[datetime | HeadraceError | None]:
         return [
             job_refusal(str(row[0]), answer) if is_refusal(answer) else moment_or_none(answer)
