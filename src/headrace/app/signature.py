@@ -85,8 +85,8 @@ class Signature:
         if args:
             kwargs = self._with_names(args, kwargs)
         try:
+            msgspec.convert(kwargs, self._struct, from_attributes=True)
             plain: dict[str, Any] = msgspec.to_builtins(kwargs)
-            msgspec.convert(plain, self._struct)
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
             raise self._wrong(error) from None
         return plain

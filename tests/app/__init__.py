@@ -1,0 +1,1 @@
+"""Tasks: from functions to jobs."""

@@ -1,0 +1,25 @@
+"""An app on a private server, whose clock stands still until it is moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+
+from headrace import App
+from headrace.testing import Clock, settable_clock
+
+
+@pytest.fixture
+def app(valkey_url: str) -> Iterator[App]:
+    """An app in a namespace of its own."""
+    found = App(f"test-{uuid4().hex[:12]}", url=valkey_url, library=settable_clock())
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def app_clock(app: App) -> Clock:
+    """The clock of app."""
+    return Clock(app.client)
