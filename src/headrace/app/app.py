@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 from weakref import WeakKeyDictionary
 
 from headrace.app.backoff import Backoff
 from headrace.app.options import JobOptions, checked
-from headrace.app.task import Task
+from headrace.app.task import AsyncTask, Register, Task
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
 from headrace.client.codec import Codec
@@ -20,9 +21,6 @@ from headrace.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from datetime import timedelta
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 URL_VARIABLE = "HEADRACE_URL"
 DEFAULT_QUEUE = "default"
@@ -84,7 +82,7 @@ class App:
 
     def task(
         self, *, name: str | None = None, run: str | None = None, **options: Unpack[JobOptions]
-    ) -> Callable[[Callable[P, R]], Task[P, R]]:
+    ) -> Register:
         """Makes a task of a function; its jobs get these options.
 
         Async functions run in the worker's loop, plain ones in a thread; run="process" isolates
@@ -93,14 +91,14 @@ class App:
         if callable(name):
             raise InvalidArgument("write @app.task() with parentheses")
 
-        def register(function: Callable[P, R]) -> Task[P, R]:
+        def register(function: Callable[..., Any], /) -> Any:
             known = text("the name of a task", name or function.__name__, LONGEST_NAME)
             if known in self.tasks:
                 raise InvalidArgument(
                     f"there is a task {known!r} already; give this one a name: @app.task(name=...)"
                 )
-            task = Task(self, function, known, run, options)
-            self.tasks[known] = task
+            kind = AsyncTask if inspect.iscoroutinefunction(function) else Task
+            task = self.tasks[known] = kind(self, function, known, run, options)
             return task
 
         return register
@@ -113,13 +111,13 @@ class App:
         name: str | None = None,
         run: str | None = None,
         **options: Unpack[JobOptions],
-    ) -> Callable[[Callable[[], R]], Task[[], R]]:
+    ) -> Register:
         """Makes a task that is put again and again, by a cron expression in a time zone.
 
         Workers that start tell the server, which keeps the time; a new expression replaces the old.
         """
 
-        def register(function: Callable[[], R]) -> Task[[], R]:
+        def register(function: Callable[..., Any], /) -> Any:
             task = self.task(name=name, run=run, **options)(function)
             task.signature.pack((), {})
             self.crons[task.name] = {"cron": expression, "zone": zone}

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import datetime
 from functools import update_wrapper
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
 import msgspec
 
@@ -48,6 +58,8 @@ DIGEST_BYTES = 16
 
 class Task(Generic[P, R]):
     """A function that a worker runs when a job names it. Called plainly, it runs here and now."""
+
+    __name__: str
 
     def __init__(
         self, app: App, function: Callable[P, R], name: str, run: str | None, options: JobOptions
@@ -123,6 +135,23 @@ class Task(Generic[P, R]):
     async def schedule(self, client: AsyncClient, cron: str, zone: str) -> None:
         """Lets the server put this task again and again; said again, it goes on as it was."""
         await self._plain.schedule(client, cron, zone)
+
+
+class AsyncTask(Task[P, R]):
+    """A task whose function is awaited."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:  # type: ignore[override]
+        return cast("Coroutine[Any, Any, R]", self.function(*args, **kwargs))
+
+
+class Register(Protocol):
+    """What makes a task of a function, plain or async, with its types."""
+
+    @overload
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
 
 
 class Call(Generic[P, R]):
