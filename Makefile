@@ -5,7 +5,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo docs requirements bench-engine bench-feeds bench-limits lock clean
+.PHONY: help setup check test demo docs requirements bench-engine bench-feeds bench-limits \
+	bench-worker lock clean
 .DELETE_ON_ERROR:
 
 help:  ## Show this list
@@ -57,6 +58,9 @@ bench-limits: setup  ## Measure what limits cost a pop
 bench-feeds: setup  ## Measure how soon what is published is heard
 	@$(BIN)/python -m benchmarks.feeds
 
+bench-worker: setup  ## Measure the worker beside others; brings them to benchmarks/.rivals
+	@$(BIN)/python -m benchmarks.worker
+
 lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that still fit
 	@[ -x .venv/lock/bin/uv ] || { $(PYTHON) -m venv .venv/lock && \
 		.venv/lock/bin/python -m pip install -qq --disable-pip-version-check uv; }
@@ -65,5 +69,6 @@ lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that st
 		--no-emit-find-links --no-annotate dev.in --output-file dev.txt
 
 clean:  ## Remove .venv, caches and built files; data in .headrace stays
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache \
+		build dist benchmarks/.rivals
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
