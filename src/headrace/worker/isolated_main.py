@@ -22,6 +22,7 @@ from headrace.worker.run import (
     failed,
     open_envelope,
     packed_value,
+    read_data,
 )
 
 
@@ -43,10 +44,10 @@ def main() -> None:
 
 def run(app: App, popped: Popped) -> Done | Failed | Snoozed:
     """Runs a job here and now."""
-    data = None
+    sent = None
     try:
-        data = app.codec.decode(popped.payload)
-        envelope = open_envelope(app, data)
+        sent = read_data(app.codec, popped.payload)
+        envelope = open_envelope(app, sent)
         context = Context(app, popped)
         wanted = envelope.task.signature.context_name
         if wanted is not None:
@@ -57,7 +58,7 @@ def run(app: App, popped: Popped) -> Done | Failed | Snoozed:
             value = asyncio.run(value)
         return Done(packed_value(app, value))
     except Exception as error:  # noqa: BLE001 - whatever it is, it becomes of the job
-        return failed(app, popped, error, data)
+        return failed(app, popped, error, sent)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,10 @@ class Prefetch:
         else:
             self._mean = mean + (seconds - mean) * NEWEST
 
+    def stuck(self, seconds: float) -> None:
+        """For so long no job was begun, because none has ended."""
+        self._mean = max(self._mean or 0.0, seconds)
+
     def capacity(self) -> int:
         """How many jobs may be held in all."""
         concurrency, mean = self._concurrency, self._mean

@@ -6,22 +6,26 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
 
 from headrace.app.backoff import Backoff
 from headrace.app.context import Context
 from headrace.app.task import Task
 from headrace.app.verdicts import Discard, Retry, Snooze
+from headrace.client.codec import Codec
 from headrace.client.talks.popping import Popped
 from headrace.client.talks.putting import payload_for
 from headrace.engine.call import packed_pair
-from headrace.errors import InvalidArgument
+from headrace.errors import InvalidArgument, Unreadable
 
 if TYPE_CHECKING:
     from headrace.app.app import App
 
 TRACEBACK_BYTES = 8192
-LONGEST_TYPE = 120
+LONGEST_TYPE = 200
+LONGEST_TIMEOUT = 366 * 86_400.0
 
 
 class Timeout(Exception):
@@ -57,12 +61,12 @@ FINAL = (Malformed, WrongArguments, Unwritable, Discard)
 class Run:
     """One job that is being worked on."""
 
-    __slots__ = ("context", "data", "handle", "over", "popped", "started", "task", "timer")
+    __slots__ = ("context", "handle", "over", "popped", "sent", "started", "task", "timer")
 
     def __init__(self, popped: Popped, context: Context) -> None:
         self.popped = popped
         self.context = context
-        self.data: Any = None
+        self.sent: Sent | None = None
         self.task: Task[..., Any] | None = None
         self.started = 0.0
         self.over = False
@@ -95,34 +99,53 @@ class Snoozed:
     delay: float
 
 
+class Sent(msgspec.Struct):
+    """What the data of a job must be."""
+
+    task: str
+    args: dict[str, Any] = {}
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=LONGEST_TIMEOUT)] | None = None
+    backoff: Backoff | None = None
+    trace: dict[str, str] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The data of a job, read."""
+    """The call that a job stands for."""
 
     task: Task[..., Any]
     arguments: dict[str, Any]
     timeout: float | None
 
 
-def open_envelope(app: App, data: Any) -> Envelope:
-    """What a job asks for: only what the app has registered, with arguments that fit."""
-    if not isinstance(data, dict) or not isinstance(data.get("task"), str):
+def read_data(codec: Codec, payload: bytes) -> Sent:
+    """The data of a job, if it is what the data of a job must be."""
+    try:
+        data = codec.decode(payload)
+        return msgspec.convert(data, Sent)
+    except Unreadable as error:
+        raise Malformed(str(error)) from None
+    except (msgspec.ValidationError, InvalidArgument, RecursionError) as error:
         raise Malformed(
-            "the data is no call of a task, {'task': name, 'args': {...}}; "
+            f"the data is no call of a task, {{'task': name, 'args': {{...}}}}: {error}; "
             f"it is {_shown(data)}"
-        )
-    task = app.tasks.get(data["task"])
+        ) from None
+
+
+def open_envelope(app: App, sent: Sent) -> Envelope:
+    """What a job asks for: only what the app has registered, with arguments that fit."""
+    task = app.tasks.get(sent.task)
     if task is None:
         known = ", ".join(sorted(app.tasks)) or "none"
         raise UnknownTask(
-            f"the app {app.name!r} has no task {data['task']!r}; it has: {known}. Is this worker "
+            f"the app {app.name!r} has no task {sent.task!r}; it has: {known}. Is this worker "
             "older than who put the job?"
         )
     try:
-        arguments = task.signature.unpack(data.get("args", {}))
+        arguments = task.signature.unpack(sent.args)
     except InvalidArgument as error:
         raise WrongArguments(str(error)) from None
-    return Envelope(task, arguments, data.get("timeout", task.settings.get("timeout")))
+    return Envelope(task, arguments, sent.timeout or task.settings.get("timeout"))
 
 
 def packed_value(app: App, value: Any) -> bytes:
@@ -135,50 +158,59 @@ def packed_value(app: App, value: Any) -> bytes:
         raise Unwritable(f"what it returned cannot be kept: {error}") from None
 
 
-def failed(app: App, popped: Popped, error: BaseException, data: Any = None) -> Failed | Snoozed:
-    """What becomes of a job whose attempt raised this."""
+def failed(app: App, popped: Popped, error: BaseException, sent: Sent | None) -> Failed | Snoozed:
+    """What becomes of a job whose attempt raised this. Whatever was raised, this raises nothing."""
     if isinstance(error, Snooze):
         return Snoozed(error.delay)
-    retry_in = None if isinstance(error, FINAL) else _wait(app, popped, error, data)
-    failure = getattr(error, "failure", None) if isinstance(error, Discard | Retry) else None
+    own = error.failure if isinstance(error, Discard | Retry) else ""
     return Failed(
-        failure=(failure or _type(app, error))[:LONGEST_TYPE],
-        message=str(error),
+        failure=_as_type(own or _type(app, error)) or type(error).__name__,
+        message=_message(error),
         traceback=_traceback(error),
-        retry_in=retry_in,
+        retry_in=None if isinstance(error, FINAL) else _wait(app, popped, error, sent),
     )
 
 
-def _wait(app: App, popped: Popped, error: BaseException, data: Any) -> float | None:
-    if popped.record.remaining is not False and popped.record.remaining <= 0:
+def _wait(app: App, popped: Popped, error: BaseException, sent: Sent | None) -> float | None:
+    record = popped.record
+    if record.remaining is not False and record.remaining <= 0:
         return None
     if isinstance(error, Retry) and error.delay is not None:
         return error.delay
-    record = popped.record
     used = record.attempt - 1
     if record.retries is not False and record.remaining is not False:
         used = record.retries - record.remaining
-    return _backoff(app, data).seconds(used + 1)
+    return _backoff(app, sent).seconds(used + 1)
 
 
-def _backoff(app: App, data: Any) -> Backoff:
-    default: Backoff = app.defaults["backoff"]
-    if not isinstance(data, dict):
+def _backoff(app: App, sent: Sent | None) -> Backoff:
+    default: Backoff = app.defaults["backoff"] or Backoff()
+    if sent is None:
         return default
-    carried = data.get("backoff")
-    if isinstance(carried, dict):
-        return Backoff(**carried)
-    task = app.tasks.get(data.get("task", ""))
-    return default if task is None else task.settings["backoff"] or default
+    task = app.tasks.get(sent.task)
+    return sent.backoff or (task and task.settings["backoff"]) or default
 
 
 def _type(app: App, error: BaseException) -> str:
     if isinstance(error, OURS):
         return type(error).__name__
     try:
-        return app.failure_type(error) or type(error).__name__
+        return str(app.failure_type(error))
     except Exception:  # noqa: BLE001 - it is the user's, and the job must not hang on it
         return type(error).__name__
+
+
+def _as_type(text: str) -> str:
+    """A text as the type of a failure may be: on one line, and short."""
+    line = "".join(char if char.isprintable() else " " for char in text).strip()
+    return line.encode(errors="replace")[:LONGEST_TYPE].decode(errors="ignore")
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - it is the user's, and the job must not hang on it
+        return f"a {type(error).__name__} that cannot be shown"
 
 
 def _traceback(error: BaseException) -> str:
@@ -188,10 +220,16 @@ def _traceback(error: BaseException) -> str:
     shown: TracebackType | None = error.__traceback__
     while shown is not None and shown.tb_frame.f_code.co_filename.startswith(own):
         shown = shown.tb_next
-    lines = "".join(traceback.format_exception(type(error), error, shown))
+    try:
+        lines = "".join(traceback.format_exception(type(error), error, shown))
+    except Exception:  # noqa: BLE001 - it shows what is the user's
+        return ""
     return lines.encode(errors="replace")[-TRACEBACK_BYTES:].decode(errors="ignore")
 
 
 def _shown(data: Any) -> str:
-    shown = repr(data)
+    try:
+        shown = repr(data)
+    except Exception:  # noqa: BLE001 - what is nested too deep has no repr
+        return f"a {type(data).__name__}"
     return shown if len(shown) <= 80 else f"{shown[:80]}..."

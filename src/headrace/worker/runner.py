@@ -12,13 +12,11 @@ from headrace.app.app import App
 from headrace.app.context import Context, enter, tell_taken
 from headrace.client.core import Core
 from headrace.client.talks.popping import Popped
-from headrace.errors import Unreadable
 from headrace.worker.isolated import Isolated
 from headrace.worker.run import (
     Done,
     Envelope,
     Failed,
-    Malformed,
     Run,
     Snoozed,
     Timeout,
@@ -26,8 +24,11 @@ from headrace.worker.run import (
     failed,
     open_envelope,
     packed_value,
+    read_data,
 )
 from headrace.worker.threads import Threads
+
+GRACE = 1.0
 
 Outcome = Done | Failed | Snoozed
 OnEnd = Callable[[Run, Outcome], None]
@@ -69,20 +70,20 @@ class Runner:
         return run
 
     def stop(self, run: Run) -> None:
-        """Ends a run whose outcome no longer counts."""
+        """Ends a run whose outcome no longer counts; a thread has a moment to see it by itself."""
         self._let_go(run)
         tell_taken(run.context)
-        self._interrupt(run)
+        if isinstance(run.handle, asyncio.Task):
+            run.handle.cancel()
+        else:
+            self._loop.call_later(GRACE, self._threads.interrupt, run)
 
     async def close(self) -> None:
         await self._isolated.close()
 
     def _read(self, run: Run) -> Envelope:
-        try:
-            run.data = self._core.codec.decode(run.popped.payload)
-        except Unreadable as error:
-            raise Malformed(str(error)) from None
-        envelope = open_envelope(self._app, run.data)
+        run.sent = read_data(self._core.codec, run.popped.payload)
+        envelope = open_envelope(self._app, run.sent)
         run.task = envelope.task
         wanted = envelope.task.signature.context_name
         if wanted is not None:
@@ -126,12 +127,10 @@ class Runner:
             return
         error = Timeout(f"it ran for longer than its timeout, {self._seconds(run):.3g} seconds")
         self._end(run, error=error)
-        self._interrupt(run)
-
-    def _interrupt(self, run: Run) -> None:
         if isinstance(run.handle, asyncio.Task):
             run.handle.cancel()
-        elif run.handle is not None:
+        else:
+            tell_taken(run.context)
             self._threads.interrupt(run)
 
     def _end(self, run: Run, value: Any = None, error: BaseException | None = None) -> None:
@@ -142,7 +141,7 @@ class Runner:
         except Unwritable as wrong:
             error = wrong
         if error is not None:
-            outcome = failed(self._app, run.popped, error, run.data)
+            outcome = failed(self._app, run.popped, error, run.sent)
         self._finish(run, outcome)
 
     def _finish(self, run: Run, outcome: Outcome) -> None:

@@ -10,9 +10,13 @@ from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any
 
-from headrace.worker.run import Run, Timeout
+from headrace.worker.run import Run
 
 Ended = Callable[[Run, Any, BaseException | None], None]
+
+
+class Interrupted(BaseException):
+    """The job of this thread no longer counts: it ran too long, or it was taken away."""
 
 
 class Threads:
@@ -46,13 +50,13 @@ class Threads:
             found.append(self._done.popleft())
         return found
 
-    def interrupt(self, run: Run, error: type[BaseException] = Timeout) -> None:
+    def interrupt(self, run: Run) -> None:
         """Raises in the thread that runs this, at its next step in Python, and replaces it."""
         with self._lock:
             for ident, busy in self._busy.items():
                 if busy is run:
                     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-                    raise_in(ctypes.c_ulong(ident), ctypes.py_object(error))
+                    raise_in(ctypes.c_ulong(ident), ctypes.py_object(Interrupted))
                     del self._busy[ident]
                     self._begin()
                     return
@@ -78,8 +82,11 @@ class Threads:
         if run is None:
             return False
         with self._lock:
-            self._busy[ident] = run
             self._unbegun -= 1
+            if run.over:
+                # Its time was up before it could begin.
+                return True
+            self._busy[ident] = run
         value, error = None, None
         try:
             value = copy_context().run(run.handle)

@@ -11,6 +11,7 @@ import logging
 import math
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
@@ -38,6 +39,9 @@ from headrace.worker.suspects import Suspects, is_suspect
 log = logging.getLogger("headrace.worker")
 
 SESSION_PAUSE = 0.1
+PAUSE_OF_DUTY = 1.0
+LOOK_AT_READY = 0.25
+LONGEST_READY = 0.5
 MOST_ASKED = 500
 
 
@@ -71,6 +75,7 @@ class Worker:
         self._wake = asyncio.Event()
         self._stopping = False
         self._will_start = False
+        self._begun_at = 0.0
         self._loop = asyncio.get_running_loop()
         # What a task leaves in its context is not for those that are begun when it ends.
         self._context = copy_context()
@@ -80,7 +85,8 @@ class Worker:
 
     async def work(self) -> None:
         """Works until it is told to stop; then what was begun is over or given back."""
-        beside = [asyncio.create_task(self._listen()), asyncio.create_task(self._renew())]
+        duties = (self._listen, self._renew, self._shed)
+        beside = [asyncio.create_task(self._go_on(duty)) for duty in duties]
         try:
             while not self._is_over():
                 self._wake.clear()
@@ -187,6 +193,7 @@ class Worker:
     def _start_ready(self) -> None:
         self._will_start = False
         while self._ready and len(self._runner.running) < self._settings.concurrency:
+            self._begun_at = time.monotonic()
             self._runner.start(self._ready.popleft())
         if not self._runner.running and (alone := self._suspects.begin()):
             self._runner.start(alone)
@@ -233,7 +240,31 @@ class Worker:
                 break
         self._wake.set()
 
-    # notices
+    # what is done beside
+
+    async def _go_on(self, duty: Callable[[], Awaitable[None]]) -> None:
+        """Begins a duty again if it fails: a worker that cannot hear still works."""
+        while True:
+            try:
+                await duty()
+            except Exception:
+                log.exception("worker %s could not do a duty, and tries again", self.name)
+                await asyncio.sleep(PAUSE_OF_DUTY)
+            else:
+                return
+
+    async def _shed(self) -> None:
+        """Gives back what is not begun soon, so that others can have it."""
+        while True:
+            await asyncio.sleep(LOOK_AT_READY)
+            stuck = time.monotonic() - self._begun_at
+            if self._ready and stuck > LONGEST_READY:
+                self._prefetch.stuck(stuck)
+            too_many = len(self._runner.running) + len(self._ready) - self._prefetch.capacity()
+            for _ in range(min(too_many, len(self._ready))):
+                self._give_back(self._ready.pop())
+            if too_many > 0:
+                self._wake.set()
 
     async def _listen(self) -> None:
         station = station_of(self._core, self._sources, self._pops, self._hands)
