@@ -31,12 +31,12 @@ class Isolated:
     def __init__(self, app_path: str, most: int) -> None:
         self._app_path = app_path
         self._idle: deque[Process] = deque()
-        self._free = asyncio.Semaphore(min(most, os.cpu_count() or 1))
+        self._free = asyncio.Semaphore(most)
 
     async def run(self, popped: Popped) -> Done | Failed | Snoozed:
         """Runs a job; Crashed if its process died of it. Cancelled, the process is killed."""
         async with self._free:
-            process = self._idle.pop() if self._idle else await Process.begun(self._app_path)
+            process = self._idle_one() or await Process.begun(self._app_path)
             try:
                 kind, values = await process.ask([popped.id, popped.packed, popped.payload])
             except (asyncio.IncompleteReadError, ConnectionError):
@@ -46,6 +46,14 @@ class Isolated:
                 raise
             self._idle.append(process)
             return OUTCOMES[kind](*values)
+
+    def _idle_one(self) -> Process | None:
+        while self._idle:
+            process = self._idle.pop()
+            if process.lives():
+                return process
+            process.kill()
+        return None
 
     async def close(self) -> None:
         """Ends the idle processes."""
@@ -77,6 +85,9 @@ class Process:
         length = int.from_bytes(await self._reader.readexactly(LENGTH_BYTES), "big")
         return unpack(await self._reader.readexactly(length))
 
+    def lives(self) -> bool:
+        return self._child.poll() is None
+
     async def obituary(self) -> str:
         """How the process died."""
         code = await asyncio.to_thread(self._child.wait)
@@ -92,8 +103,9 @@ class Process:
 
 
 def _begin(app_path: str, number: int) -> subprocess.Popen[bytes]:
+    isolated_main = "headrace.worker.isolated_main"
     return subprocess.Popen(
-        [sys.executable, "-m", "headrace.worker.isolated_main", app_path, str(number)],
+        [sys.executable, "-m", isolated_main, app_path, str(number), str(os.getpid())],
         pass_fds=[number],
         stdin=subprocess.DEVNULL,
     )

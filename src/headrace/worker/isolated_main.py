@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import inspect
+import os
 import signal
 import socket
 import sys
@@ -25,11 +27,16 @@ from headrace.worker.run import (
     read_data,
 )
 
+PR_SET_PDEATHSIG = 1
+
 
 def main() -> None:
     """Serves the worker at the other end of a socket until it is closed."""
-    app_path, number = sys.argv[1:]
+    app_path, number, worker_pid = sys.argv[1:]
+    _die_with(int(worker_pid))
+    # Whoever ends all of us wants the worker to end: that ends this one when its job is over.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: None)
     app = load_app(app_path)
     with socket.socket(fileno=int(number)) as line, line.makefile("rwb") as stream:
         while head := stream.read(LENGTH_BYTES):
@@ -40,6 +47,13 @@ def main() -> None:
             body = pack((type(outcome).__name__, values))
             stream.write(len(body).to_bytes(LENGTH_BYTES, "big") + body)
             stream.flush()
+
+
+def _die_with(worker_pid: int) -> None:
+    """A job whose worker was killed goes to another: it must not run on here."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != worker_pid:
+        sys.exit(1)
 
 
 def run(app: App, popped: Popped) -> Done | Failed | Snoozed:

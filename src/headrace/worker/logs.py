@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from datetime import UTC, datetime
 from typing import Any
-
-import msgspec
 
 from headrace.client.talks.popping import Popped
 from headrace.errors import HeadraceError
@@ -22,10 +21,11 @@ def set_up(*, verbose: bool, as_json: bool) -> None:
     """Sends what Headrace logs to stderr, readable by people or by programs."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if as_json else Lines())
-    logger = logging.getLogger("headrace")
-    logger.handlers[:] = [handler]
-    logger.setLevel(logging.DEBUG if verbose else logging.INFO)
-    logger.propagate = False
+    for name in ("headrace", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(logging.DEBUG if verbose and name == "headrace" else logging.INFO)
+        logger.propagate = False
 
 
 def say(level: int, message: str, **fields: Any) -> None:
@@ -58,7 +58,8 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return msgspec.json.encode(line).decode()
+        # Not msgspec: what users raise may be no valid Unicode.
+        return json.dumps(line, default=str)
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

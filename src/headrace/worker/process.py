@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,15 +14,24 @@ import msgspec
 
 from headrace.app.app import App
 from headrace.client.client import AsyncClient
+from headrace.engine.check import text
+from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
 from headrace.worker.load import load_app
 from headrace.worker.logs import say
 from headrace.worker.settings import Served, WorkerSettings
 from headrace.worker.worker import Worker
 
 # How a process ends. Whatever else it ends with is a crash.
-DRAINED, RECYCLED, UNUSABLE = 0, 75, 78
+DRAINED, AWAY, RECYCLED, UNUSABLE = 0, 69, 75, 78
+
+# What a supervisor says to a process: the session has begun; end, and said again: at once.
+BEGIN, END = b"!", b"."
 
 LOOK_EVERY = 1.0
+# How long nobody is told that the server does not answer.
+PATIENCE = 1.0
+# How long the server has to hear what was given back, and what was cancelled to end.
+LAST_WORDS, FAREWELL = 5.0, 1.0
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -51,39 +61,69 @@ def main(name: str, settings: WorkerSettings, line: Line) -> int:
     try:
         app = load_app(settings.app)
         queues = settings.queues or served_by(app)
+        for queue in queues:
+            text("the name of a queue", queue.name, app.limits.name)
         for task in app.tasks.values():
             task.signature.check()
+    except HeadraceError as error:
+        say(logging.ERROR, "the app cannot be used", app=settings.app, why=error)
+        return UNUSABLE
     except BaseException:
         logging.getLogger("headrace.worker").exception("the app %s cannot be used", settings.app)
         return UNUSABLE
-    return asyncio.run(_live(app, name, queues, settings, line))
+    # Not asyncio.run: that waits for whatever does not let itself be cancelled.
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        return loop.run_until_complete(_live(app, name, queues, settings, line))
+    except ServerUnavailable as error:
+        say(logging.ERROR, "the server cannot be used", worker=name, why=error)
+        return AWAY
 
 
 def served_by(app: App) -> tuple[Served, ...]:
     """The queues of an app's tasks."""
     names = {task.settings["queue"]: None for task in app.tasks.values()}
+    if not names:
+        raise InvalidArgument(
+            f"the app {app.name!r} has no tasks: import the modules that have them where the app "
+            "is, or name queues with --queues"
+        )
     return tuple(Served(name) for name in names)
 
 
 async def _live(
     app: App, name: str, queues: tuple[Served, ...], settings: WorkerSettings, line: Line
 ) -> int:
-    client = await app.async_client()
+    client = await _connected(app, name)
     await put_crons(app, client)
-    hello = Hello(app.url or "", app.name, [queue.name for queue in queues])
-    os.write(line.writes, msgspec.json.encode(hello) + b"\n")
     loop = asyncio.get_running_loop()
     life = Life(Worker(app, client, name, queues, settings), settings)
     loop.add_signal_handler(signal.SIGTERM, life.stop)
-    begun = loop.create_future()
-    loop.add_reader(line.reads, life.hear_supervisor, line.reads, begun)
-    if not await begun:
-        return DRAINED
-    watching = asyncio.create_task(life.watch())
-    await life.worker.work()
-    watching.cancel()
-    await client.close()
+    loop.add_reader(line.reads, life.hear_supervisor, line.reads)
+    hello = Hello(app.url or "", app.name, [queue.name for queue in queues])
+    os.write(line.writes, msgspec.json.encode(hello) + b"\n")
+    if await life.begun:
+        await life.work()
+    await _cancel_the_rest()
     return RECYCLED if life.recycling else DRAINED
+
+
+async def _connected(app: App, name: str) -> AsyncClient:
+    connecting = asyncio.ensure_future(app.async_client())
+    await asyncio.wait([connecting], timeout=PATIENCE)
+    if not connecting.done():
+        say(logging.WARNING, "the server does not answer yet", worker=name)
+    return await connecting
+
+
+async def _cancel_the_rest() -> None:
+    """What is still there was stopped: it may tidy up, but not hold the process."""
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in rest:
+        task.cancel()
+    if rest:
+        await asyncio.wait(rest, timeout=FAREWELL)
 
 
 async def put_crons(app: App, client: AsyncClient) -> None:
@@ -98,30 +138,58 @@ class Life:
     def __init__(self, worker: Worker, settings: WorkerSettings) -> None:
         self.worker = worker
         self.recycling = False
+        self.begun: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._settings = settings
         self._stopping = False
+        self._told_to_end = False
+        self._working: asyncio.Future[None] | None = None
+
+    async def work(self) -> None:
+        """Works until everything is over or given back, or nobody hears of that."""
+        watching = asyncio.create_task(self.watch())
+        self._working = asyncio.ensure_future(self.worker.work())
+        await asyncio.wait([self._working])
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            self._working.result()
 
     def stop(self) -> None:
-        """The first time lets what runs end; the second time, or after a while, gives it back."""
+        """Lets what runs end; after a while gives it back."""
         if self._stopping:
-            self.worker.give_back_everything()
             return
         self._stopping = True
+        self._set_begun(begun=False)
         self.worker.stop()
-        asyncio.get_running_loop().call_later(
-            self._settings.drain, self.worker.give_back_everything
-        )
+        asyncio.get_running_loop().call_later(self._settings.drain, self._give_back)
 
-    def hear_supervisor(self, reads: int, begun: asyncio.Future[bool]) -> None:
-        """A byte says that the session has begun; the end of the pipe, that nobody keeps it."""
-        if os.read(reads, 1):
-            begun.set_result(True)
-            return
-        asyncio.get_running_loop().remove_reader(reads)
-        if not begun.done():
-            begun.set_result(False)
-        say(logging.WARNING, "the supervisor is gone; everything is given back")
+    def hear_supervisor(self, reads: int) -> None:
+        """What it says; the end of the pipe says that nobody keeps the session."""
+        said = os.read(reads, 1)
+        if said == BEGIN:
+            self._set_begun(begun=True)
+        elif said == END and not self._told_to_end:
+            self._told_to_end = True
+            self.stop()
+        else:
+            if not said:
+                asyncio.get_running_loop().remove_reader(reads)
+                say(logging.WARNING, "the supervisor is gone; everything is given back")
+            self.stop()
+            self._give_back()
+
+    def _set_begun(self, *, begun: bool) -> None:
+        if not self.begun.done():
+            self.begun.set_result(begun)
+
+    def _give_back(self) -> None:
         self.worker.give_back_everything()
+        if self._working is not None:
+            asyncio.get_running_loop().call_later(LAST_WORDS, self._leave_unsaid)
+
+    def _leave_unsaid(self) -> None:
+        """The server does not hear us: the end of the session says it all."""
+        if self._working is not None and self._working.cancel():
+            say(logging.WARNING, "the server was not told what was given back")
 
     async def watch(self) -> None:
         """Looks now and then whether the process has done or grown enough."""

@@ -27,7 +27,7 @@ from headrace.client.session import Session
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.worker import process
 from headrace.worker.logs import say
-from headrace.worker.process import DRAINED, RECYCLED, UNUSABLE, Hello, Line
+from headrace.worker.process import AWAY, BEGIN, DRAINED, END, RECYCLED, UNUSABLE, Hello, Line
 from headrace.worker.settings import WorkerSettings
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
@@ -46,6 +46,7 @@ class Child:
         self.hello: Hello | None = None
         self.session: Session | None = None
         self.since = time.monotonic()
+        self.ends_said = 0
         self._heard = b""
 
     def hear(self) -> bool:
@@ -57,10 +58,18 @@ class Child:
             return True
         return False
 
-    def begin(self) -> None:
-        """Lets it work."""
+    def tell(self, word: bytes) -> None:
         with suppress(BrokenPipeError):
-            os.write(self.line.writes, b"!")
+            os.write(self.line.writes, word)
+
+    def say_end(self) -> None:
+        """Tells it to end: not by a signal, as those that go to all of us would count twice."""
+        self.ends_said += 1
+        self.tell(END)
+        if self.hello is None:
+            # It does not listen yet.
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGTERM)
 
     def is_stopped(self) -> bool:
         """Whether it was halted (SIGSTOP): then it does nothing for its jobs."""
@@ -78,7 +87,8 @@ class Supervisor:
         self._settings = settings
         self._children: dict[int, Child] = {}
         self._clients: dict[tuple[str, str], Client] = {}
-        self._stopping = False
+        self._ends_said = 0
+        self._ever_worked = False
         self._pause = 0.0
         self._begin_at = [0.0] * settings.processes
         self._renew_at = 0.0
@@ -97,14 +107,22 @@ class Supervisor:
             self._begin_missing()
             self._wait()
             self._bury()
+            self._pass_on()
             self._renew()
         return self._exit_code
 
+    @property
+    def _stopping(self) -> bool:
+        return self._ends_said > 0
+
     def _on_signal(self, *_: object) -> None:
-        self._stopping = True
+        # Passed on later: a process that is being forked right now is not among the children yet.
+        self._ends_said += 1
+
+    def _pass_on(self) -> None:
         for child in self._children.values():
-            with suppress(ProcessLookupError):
-                os.kill(child.pid, signal.SIGTERM)
+            while child.ends_said < self._ends_said:
+                child.say_end()
 
     # processes
 
@@ -122,9 +140,12 @@ class Supervisor:
         name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         their_reads, our_writes = os.pipe()
         our_reads, their_writes = os.pipe()
+        # What is ours to do on a signal is not the child's.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
         pid = os.fork()
         if pid == 0:
             self._become_child(name, Line(their_reads, their_writes), Line(our_reads, our_writes))
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(their_reads)
         os.close(their_writes)
         self._children[pid] = Child(name, pid, Line(our_reads, our_writes))
@@ -136,6 +157,7 @@ class Supervisor:
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT))
             other_end.close()
             os.close(self._wake_reads)
             os.close(self._wake_writes)
@@ -163,14 +185,15 @@ class Supervisor:
 
     def _settle(self, child: Child, code: int) -> None:
         """Ends the session of a process that is over, so that its jobs need not wait for that."""
-        died = code not in (DRAINED, RECYCLED, UNUSABLE)
+        died = code not in (DRAINED, RECYCLED)
         if child.session is not None:
             self._try(child.session.end if not died else lambda: self._end_as_dead(child))
-        if code == UNUSABLE and child.hello is None:
-            self._exit_code, self._stopping = 1, True
-            self._on_signal()
-        elif died:
-            say(logging.ERROR, "a worker process died", worker=child.name, code=code)
+        if code == UNUSABLE and not self._ever_worked:
+            self._exit_code = 1
+            self._ends_said = max(1, self._ends_said)
+        elif died and not self._stopping:
+            if code not in (AWAY, UNUSABLE):
+                say(logging.ERROR, "a worker process died", worker=child.name, code=code)
             lived = time.monotonic() - child.since >= LIVED
             self._pause = (
                 FIRST_PAUSE if lived else min(2 * self._pause or FIRST_PAUSE, LONGEST_PAUSE)
@@ -184,7 +207,8 @@ class Supervisor:
     # sessions
 
     def _wait(self) -> None:
-        until = min([self._renew_at, *(at for at in self._begin_at if at)])
+        waited_for = [] if self._stopping else [at for at in self._begin_at if at]
+        until = min([self._renew_at, *waited_for])
         seconds = max(0.0, min(PATIENCE, until - time.monotonic()))
         lines = {child.line.reads: child for child in self._children.values()}
         waiting = [self._wake_reads, *(r for r, child in lines.items() if child.hello is None)]
@@ -206,7 +230,8 @@ class Supervisor:
                 session.serve(queue)
             child.session = session
             say(logging.INFO, "working", worker=child.name, queues=",".join(hello.queues))
-            child.begin()
+            self._ever_worked = True
+            child.tell(BEGIN)
 
         self._try(begin)
 

@@ -6,6 +6,7 @@ import ctypes
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any
@@ -20,7 +21,10 @@ class Interrupted(BaseException):
 
 
 class Threads:
-    """Up to so many threads, begun when needed. What they bring is handed over in the loop."""
+    """Up to so many threads, begun when needed. What they bring is handed over in the loop.
+
+    One that is left behind is not counted any more: its place is taken by another.
+    """
 
     def __init__(self, most: int, wake: Callable[[], None]) -> None:
         self._most = most
@@ -58,24 +62,22 @@ class Threads:
                     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
                     raise_in(ctypes.c_ulong(ident), ctypes.py_object(Interrupted))
                     del self._busy[ident]
-                    self._begin()
+                    self._begin_thread()
                     return
 
     def _begin(self) -> None:
         self._count += 1
+        self._begin_thread()
+
+    def _begin_thread(self) -> None:
         threading.Thread(target=self._main, name="headrace handler", daemon=True).start()
 
     def _main(self) -> None:
         ident = threading.get_ident()
-        while True:
-            try:
-                if not self._next(ident):
-                    return
-            except BaseException:  # noqa: BLE001 - an interruption that came after the end
-                with self._lock:
-                    if ident not in self._busy:
-                        self._count -= 1
-                        return
+        # An interruption may come as late as here: it ends what was left behind anyway.
+        with suppress(BaseException):
+            while self._next(ident):
+                pass
 
     def _next(self, ident: int) -> bool:
         run = self._work.get()
@@ -89,17 +91,21 @@ class Threads:
             self._busy[ident] = run
         value, error = None, None
         try:
+            if run.over:
+                # It was taken from us or given back before a thread was free.
+                return self._is_free(ident)
             value = copy_context().run(run.handle)
         except BaseException as raised:  # noqa: BLE001 - whatever it is, it becomes of the job
             error = raised
-        with self._lock:
-            was_left = self._busy.pop(ident, None) is None
-            if was_left:
-                # Somebody else was begun in our place.
-                self._count -= 1
-                return False
+        if not self._is_free(ident):
+            return False
         self._done.append((run, value, error))
         if not self._told:
             self._told = True
             self._wake()
         return True
+
+    def _is_free(self, ident: int) -> bool:
+        """Whether the thread may go on; if it was left behind, another was begun in its place."""
+        with self._lock:
+            return self._busy.pop(ident, None) is not None

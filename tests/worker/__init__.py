@@ -1,0 +1,1 @@
+"""Workers as real processes, against real servers, by the books and the events."""

@@ -1,0 +1,17 @@
+"""A site for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.worker.site import Site, site_on
+
+
+@pytest.fixture
+def site(valkey_url: str, tmp_path: Path) -> Iterator[Site]:
+    """A namespace of its own, and workers that are gone with the test."""
+    with site_on(valkey_url, tmp_path) as found:
+        yield found

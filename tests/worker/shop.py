@@ -1,0 +1,296 @@
+"""An app for tests, run by `headrace work tests.worker.shop:app`.
+
+Every execution is noted in a file, so that a test can compare what happened with what the server
+says. Gates are files: who waits at a gate goes on when the test has made it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from headrace import App, Backoff, Context, Discard, LeaseLost, Limits, Retry, Snooze
+
+QUICKLY = Backoff(first=0.01, factor=1, jitter=0)
+HOME = Path(os.environ["SHOP_HOME"])
+NOTES = os.open(HOME / "notes", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+app = App(
+    os.environ["SHOP_NAME"],
+    backoff=QUICKLY,
+    limits=Limits(payload=int(os.environ.get("SHOP_PAYLOAD", str(1 << 20)))),
+)
+
+
+def note(word: str, about: Context | None = None) -> None:
+    job = about or Context.current()
+    line = f"{job.id} {job.attempt} {os.getpid()} {time.monotonic()} {word}\n"
+    os.write(NOTES, line.encode())
+
+
+def is_open(gate: str) -> bool:
+    return (HOME / gate).exists()
+
+
+async def until_open(gate: str) -> None:
+    while not is_open(gate):  # noqa: ASYNC110 - it is opened by another process
+        await asyncio.sleep(0.01)
+
+
+# what ends by itself
+
+
+@app.task()
+async def quick() -> None:
+    note("ran")
+
+
+@app.task()
+def plain() -> None:
+    note("ran")
+
+
+@app.task(run="process")
+def apart() -> None:
+    note("ran")
+
+
+@app.task()
+async def brief(seconds: float) -> None:
+    note("ran")
+    await asyncio.sleep(seconds)
+
+
+@app.task()
+def brief_plain(seconds: float) -> None:
+    note("ran")
+    time.sleep(seconds)
+
+
+@app.task()
+async def double(number: int) -> int:
+    note("ran")
+    return 2 * number
+
+
+@app.task(run="process")
+def length_apart(text: str) -> int:
+    return len(text)
+
+
+@app.task()
+async def length(text: str) -> int:
+    return len(text)
+
+
+@app.task()
+def hog(seconds: float) -> None:
+    """Holds the lock of the interpreter in a call that does not give it up."""
+    note("ran")
+    ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
+
+
+# what waits at a gate
+
+
+@app.task()
+async def gate(name: str) -> str:
+    note("begun")
+    try:
+        await until_open(name)
+    except asyncio.CancelledError:
+        note("cancelled")
+        raise
+    note("ended")
+    return name
+
+
+@app.task()
+async def stubborn(name: str) -> None:
+    note("begun")
+    while not is_open(name):
+        try:
+            await until_open(name)
+        except asyncio.CancelledError:
+            note("cancelled")
+
+
+@app.task()
+def gate_plain(name: str) -> None:
+    note("begun")
+    while not is_open(name):
+        time.sleep(0.01)
+    note("ended")
+
+
+@app.task()
+def gate_in_c(name: str) -> None:
+    """Cannot be interrupted: one call that ends when its reader is there."""
+    note("begun")
+    os.close(os.open(HOME / name, os.O_WRONLY))
+    note("ended")
+
+
+@app.task(run="process")
+def gate_apart(name: str) -> None:
+    note("begun")
+    while not is_open(name):
+        time.sleep(0.01)
+    note("ended")
+
+
+@app.task()
+async def awaits_a_thread(name: str) -> None:
+    note("begun")
+    await asyncio.to_thread(gate_plain.function, name)
+
+
+@app.task()
+def attentive(context: Context) -> None:
+    """Ends when it is told that its job is no longer its own."""
+    note("begun")
+    try:
+        while not context.wait(10):
+            pass
+        context.check()
+    except BaseException as error:
+        note(f"told {type(error).__name__} {context.cancelled}", context)
+        raise
+
+
+@app.task()
+def talks_late(context: Context, name: str) -> None:
+    """Says all a task can say, after the gate has opened."""
+    note("begun")
+    while not is_open(name):
+        time.sleep(0.01)
+    says: dict[str, Callable[[], None]] = {
+        "progress": lambda: context.progress(0.5),
+        "log": lambda: context.log("late"),
+        "heartbeat": context.heartbeat,
+    }
+    for word, say in says.items():
+        try:
+            say()
+        except LeaseLost:
+            note(f"refused {word}")
+        else:
+            note(f"accepted {word}")
+
+
+# what fails
+
+
+@app.task()
+async def fails(message: str = "no") -> None:
+    note("ran")
+    raise ValueError(message)
+
+
+@app.task()
+async def fails_but_last(times: int) -> None:
+    note("ran")
+    if Context.current().attempt <= times:
+        raise ValueError("not yet")
+
+
+@app.task()
+def dies(how: str) -> None:
+    note("ran")
+    _die(how)
+
+
+@app.task(run="process")
+def dies_apart(how: str) -> None:
+    note("ran")
+    _die(how)
+
+
+def _die(how: str) -> None:
+    if how == "exit":
+        os._exit(3)
+    elif how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    else:
+        ctypes.string_at(0)
+
+
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class UnpickledError(Exception):
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__("cannot be pickled")
+        self.lock = NOTES, lambda: (one, two)
+
+
+def _raise(kind: str) -> None:
+    note("ran")
+    if kind == "exit":
+        raise SystemExit(3)
+    errors = {
+        "mute": MuteError(),
+        "huge": ValueError("x" * 3_000_000),
+        "surrogate": ValueError("\ud800"),
+        "unpickled": UnpickledError(1, 2),
+        "long name": type("\N{FIRE}" * 100, (Exception,), {})("x"),
+        "control": Discard("x", failure="a\nb"),
+        "cancelled": asyncio.CancelledError(),
+        "interrupt": KeyboardInterrupt(),
+    }
+    raise errors[kind]
+
+
+@app.task()
+async def raises(kind: str) -> None:
+    _raise(kind)
+
+
+@app.task()
+def raises_plain(kind: str) -> None:
+    _raise(kind)
+
+
+@app.task(run="process")
+def raises_apart(kind: str) -> None:
+    _raise(kind)
+
+
+@app.task()
+async def returns(what: str) -> object:
+    values = {"object": object(), "nan": float("nan"), "large": "x" * 3_000_000}
+    if what == "circle":
+        circle: list[object] = []
+        circle.append(circle)
+        return circle
+    return values[what]
+
+
+# verdicts
+
+
+@app.task()
+async def snoozes(times: int) -> None:
+    note("ran")
+    if Context.current().attempt <= times:
+        raise Snooze(0.01)
+
+
+@app.task()
+async def discards() -> None:
+    note("ran")
+    raise Discard("useless", failure="Useless")
+
+
+@app.task()
+async def retries(delay: float) -> None:
+    note("ran")
+    if Context.current().attempt == 1:
+        raise Retry("once more", delay=delay)
