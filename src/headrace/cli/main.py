@@ -26,6 +26,7 @@ from headrace.cli import (
     workers,
 )
 from headrace.cli.doctor.command import doctor
+from headrace.cli.top.command import top
 from headrace.errors import HeadraceError, InvalidArgument
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -33,6 +34,7 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 # Each command with an example.
 PANELS: dict[str, dict[Callable[..., None], str]] = {
     "Look": {
+        top: "headrace top",
         queues.queues: "headrace queues",
         jobs.peek: "headrace peek mail --count 3",
         jobs.jobs: "headrace jobs mail --state failed",

@@ -39,10 +39,10 @@ def doctor(
 
     from headrace.cli.doctor.examine import examine  # noqa: PLC0415
 
-    from_environment = url is not None and url == os.environ.get("HEADRACE_URL")
+    from_environment = url == os.environ.get("HEADRACE_URL")
     checks = []
     with Console(stderr=True).status("looking") as status:
-        for checked in examine(url, namespace, from_environment=from_environment):
+        for checked in examine(url or None, namespace, from_environment=from_environment):
             status.update(f"looked at {checked.check}")
             checks.append(checked)
     console = Console(highlight=False)

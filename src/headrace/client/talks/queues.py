@@ -95,10 +95,11 @@ def counts(queue: QueueFace) -> Talk[Counts]:
     core = queue.core
     call = build("counts", list, [(queue.name,)])
     replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
-    return _summed([reply[0] for reply in replies])
+    return summed([reply[0] for reply in replies])
 
 
-def _summed(rows: list[list[int]]) -> Counts:
+def summed(rows: list[list[int]]) -> Counts:
+    """The counts of a queue on all shards together."""
     _, paused, late, due, *states = (sum(column) for column in zip(*rows, strict=True))
     waiting, scheduled, blocked, running, failed, complete = states
     return Counts(
@@ -119,7 +120,7 @@ def queues(client: ClientFace, *, offset: int = 0, count: int = 100) -> Talk[dic
         return {}
     call = build("counts", list, [(name,) for name in names])
     replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
-    return {name: _summed([reply[at] for reply in replies]) for at, name in enumerate(names)}
+    return {name: summed([reply[at] for reply in replies]) for at, name in enumerate(names)}
 
 
 def queue_names(core: Core, offset: int, count: int) -> Talk[list[str]]:

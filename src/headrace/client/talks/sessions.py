@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.client.core import Core
 from headrace.client.talk import Talk, ask, ask_one
 from headrace.client.talks.faces import ClientFace, SessionFace
 from headrace.client.values import Worker
-from headrace.engine.call import build, session_answer
+from headrace.engine.call import Call, build, session_answer
 from headrace.engine.check import PAGE, Span, milliseconds, page, text
 from headrace.engine.moments import moment
 from headrace.errors import SessionEnded
@@ -104,24 +105,32 @@ def workers(client: ClientFace, *, offset: int = 0, count: int = 100) -> Talk[li
     """The workers that have a session, by name."""
     core = client.core
     offset, count = page(offset, count)
-    found: dict[str, Worker] = {}
+    rows: list[list[Any]] = []
     for shard in range(core.shards):
-        for worker in (yield from _workers_of(core, shard)):
-            known = found.get(worker.name)
-            held = worker.jobs + (known.jobs if known else 0)
-            found[worker.name] = Worker(
-                worker.name, worker.expires_in, worker.started, worker.about, worker.queues, held
-            )
-    return [found[name] for name in sorted(found)][offset : offset + count]
+        rows += yield from _workers_of(core, shard)
+    return merged_workers(rows)[offset : offset + count]
 
 
-def _workers_of(core: Core, shard: int) -> Talk[list[Worker]]:
+def merged_workers(rows: Iterable[list[Any]]) -> list[Worker]:
+    """The workers that the shards tell of, by name."""
+    found: dict[str, Worker] = {}
+    for row in rows:
+        worker = _worker(row)
+        known = found.get(worker.name)
+        held = worker.jobs + (known.jobs if known else 0)
+        found[worker.name] = Worker(
+            worker.name, worker.expires_in, worker.started, worker.about, worker.queues, held
+        )
+    return [found[name] for name in sorted(found)]
+
+
+def _workers_of(core: Core, shard: int) -> Talk[list[list[Any]]]:
     # The server lists them by the end of their sessions, which changes all the time.
-    found: list[Worker] = []
+    found: list[list[Any]] = []
     while True:
-        call = build("workers", list, offset=len(found), count=PAGE)
+        call: Call[list[list[Any]]] = build("workers", list, offset=len(found), count=PAGE)
         rows = yield from ask_one(core, shard, call)
-        found += [_worker(row) for row in rows]
+        found += rows
         if len(rows) < PAGE:
             return found
 

@@ -1,0 +1,1 @@
+"""`top`: a live view of queues, workers and failures."""
