@@ -299,7 +299,7 @@ def test_names_give_the_terminal_no_orders() -> None:
     with console.capture() as captured:
         console.print(frame(view, State(), 80, 24, where="shop"))
 
-    assert "\N{REPLACEMENT CHARACTER}31m[red]x" in captured.get()
+    assert r"\x9b31m[red]x" in captured.get()
 
 
 def test_a_sparkline_ends_with_the_newest() -> None:

@@ -100,7 +100,7 @@ def failures(namespace: Namespace) -> Finding:
         return ok(f"{total:,} jobs are failed, none of them since an hour")
     return warning(
         f"{total:,} jobs are failed, {lately:,} of them since an hour, in {some(names)}",
-        "see why with hr.failures() and hr.failed(type), then retry or cancel them",
+        "see why with headrace failures, then headrace retry or headrace cancel",
     )
 
 
