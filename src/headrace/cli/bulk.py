@@ -60,7 +60,7 @@ class Gently:
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """A bar on stderr, if that is a terminal; it is moved on by what it yields."""
-    if not sys.stderr.isatty():
+    if total == 0 or not sys.stderr.isatty():
         yield lambda _: None
         return
     # Here, because rich takes long to load.

@@ -124,9 +124,6 @@ def json_of(event: Event) -> str:
 
 def line_of(event: Event) -> str:
     """An event for people."""
-    about = [event.failure, event.message, event.reason]
-    if event.next_queue:
-        about.append(f"to {event.next_queue}")
     words = (
         f"{event.at:%Y-%m-%d %H:%M:%S}.{event.at.microsecond // 1000:03}",
         f"{event.kind:<11}",
@@ -134,6 +131,12 @@ def line_of(event: Event) -> str:
         event.job_id,
         f"attempt {event.attempt}" if event.attempt else "",
         event.worker,
-        ", ".join(word for word in about if word),
+        _about(event),
     )
     return printable("  ".join(filter(None, words)))
+
+
+def _about(event: Event) -> str:
+    if event.failure:
+        return f"{event.failure}: {event.message or ''}".removesuffix(": ")
+    return f"to {event.next_queue}" if event.next_queue else event.reason or ""

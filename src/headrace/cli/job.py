@@ -43,6 +43,7 @@ def job(
         return
     pairs(_facts(found, why, now))
     _attempts(found, now)
+    _trace(found)
     if found.log:
         heading("log")
         for at, line in found.log:
@@ -111,6 +112,15 @@ def _attempts(found: Job, now: datetime) -> None:
             for stage in stages
         ),
     )
+
+
+def _trace(found: Job) -> None:
+    """The newest traceback there is."""
+    traces = [stage.traceback for stage in found.history if stage.traceback]
+    if traces:
+        heading("traceback")
+        for line in traces[-1].splitlines():
+            typer.echo(printable(line))
 
 
 def why(

@@ -100,7 +100,7 @@ def main() -> None:
     typed makes no sense.
     """
     try:
-        app()
+        app(prog_name="headrace")
     except HeadraceError as error:
         lines = (line.strip() for line in str(error).splitlines())
         typer.echo(f"headrace: {' | '.join(filter(None, lines))}", err=True)

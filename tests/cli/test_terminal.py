@@ -1,0 +1,139 @@
+"""On a terminal: tables that fit, questions before many jobs are changed, a bar."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headrace import Client, Queue
+from tests.cli.conftest import fail
+
+COMMAND = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+Typed = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def at_terminal(client: Client, valkey_url: str) -> Typed:
+    """Types a command at a terminal, and an answer; its exit code and all that was shown."""
+    env = {
+        **os.environ,
+        "HEADRACE_URL": valkey_url,
+        "HEADRACE_NAMESPACE": client.core.namespace,
+        "COLUMNS": "70",
+        "TERM": "xterm",
+    }
+
+    def run(*words: str, answer: str = "") -> tuple[int, str]:
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(
+            [*COMMAND, *words], stdin=theirs, stdout=theirs, stderr=theirs, env=env
+        ) as process:
+            os.close(theirs)
+            os.write(ours, answer.encode())
+            shown = b""
+            while part := _read(ours):
+                shown += part
+        os.close(ours)
+        return process.returncode, ESCAPES.sub("", shown.decode()).replace("\r\n", "\n")
+
+    return run
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:  # what Linux says when nobody is at the other end any more
+        return b""
+
+
+def test_a_table_fits_the_terminal_and_ids_are_whole(at_terminal: Typed, mail: Queue) -> None:
+    job_id = "a-rather-long-id-that-nobody-may-cut"
+    mail.put({"text": "word " * 200}, id=job_id)
+
+    code, shown = at_terminal("peek", "mail")
+
+    assert code == 0
+    assert job_id in shown
+    assert max(map(len, shown.splitlines())) <= 70
+    assert "…" in shown
+
+
+def test_many_are_cancelled_only_after_a_yes(at_terminal: Typed, mail: Queue) -> None:
+    mail.put_many([1, 2])
+    words = ("cancel", "--queue", "mail", "--state", "waiting")
+
+    code, shown = at_terminal(*words, answer="n\n")
+    assert code == 1
+    assert "Cancel 2 jobs? [y/N]" in shown
+    assert mail.length() == 2
+
+    code, shown = at_terminal(*words, answer="y\n")
+    assert (code, mail.length()) == (0, 0)
+    assert shown.endswith("2 jobs cancelled\n")
+
+
+def test_many_are_retried_only_after_a_yes_or_with_yes(
+    at_terminal: Typed, client: Client, mail: Queue
+) -> None:
+    mail.put_many([1, 2])
+    fail(mail, "smtp", "", times=2)
+
+    code, shown = at_terminal("retry", "--failure", "smtp", answer="\n")
+    assert code == 1
+    assert "Retry 2 jobs? [y/N]" in shown
+    assert client.failures() == {"smtp": 2}
+
+    code, shown = at_terminal("retry", "--failure", "smtp", "--yes")
+    assert code == 0
+    assert "?" not in shown
+    assert client.failures() == {}
+
+
+def test_jobs_that_are_named_are_not_asked_about(at_terminal: Typed, mail: Queue) -> None:
+    mail.put(1, id="a")
+
+    code, shown = at_terminal("cancel", "a")
+
+    assert code == 0
+    assert "?" not in shown
+
+
+def test_a_bar_shows_how_far_a_file_is(at_terminal: Typed, mail: Queue, tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text("1\n" * 600)
+
+    code, shown = at_terminal("put", "mail", "--from", str(path))
+
+    assert code == 0
+    assert "1200/1200" in shown
+    assert shown.endswith("600 jobs put into mail\n")
+    assert mail.length() == 600
+
+
+def test_a_job_is_shown_with_its_traceback(at_terminal: Typed, mail: Queue) -> None:
+    mail.put(1, id="a")
+    trace = "Traceback\n  File 'a.py'\x1b[2J\nOSError"
+    mail.pop("ann")[0].fail("OSError", "[bold]", traceback=trace)
+
+    code, shown = at_terminal("job", "a")
+
+    assert code == 0
+    assert "[bold]" in shown
+    assert "  File 'a.py'\\x1b[2J\nOSError\n" in shown
+
+
+def test_nothing_is_asked_when_there_is_nothing_to_do(at_terminal: Typed, mail: Queue) -> None:
+    mail.put(1)
+
+    code, shown = at_terminal("cancel", "--queue", "mail", "--state", "failed")
+
+    assert (code, shown) == (0, "0 jobs cancelled\n")
