@@ -11,8 +11,11 @@ import pytest
 
 from headrace import Client
 from headrace import Job as SeenJob
-from headrace.client.talk import drive
+from headrace.client.talk import Send, Talk, drive
+from headrace.client.talks import queues as queue_talks
 from headrace.client.talks import upkeep
+from headrace.client.talks.jobs import failures, jobs
+from headrace.client.talks.sessions import workers
 from headrace.engine.check import EPOCH as FIRST_DAY
 from headrace.engine.events import read_told
 from headrace.engine.moments import EPOCH
@@ -20,6 +23,7 @@ from headrace.engine.record import decode_record
 from headrace.engine.statistics import Series
 from tests.engine.model import Model
 from tests.engine.model_parts import DAY, Day, Event, Job, finite
+from tests.engine.together import together
 
 
 class View:
@@ -45,22 +49,30 @@ class View:
         self.expected += self.model.notices()
 
     def check(self) -> None:
-        self.check_jobs()
-        self.check_queues()
-        self.check_ties()
-        self.check_workers()
-        self.check_events()
-        audit = self.hr.audit()
-        assert audit.balanced, audit.problems
+        checks = [self.check_jobs, self.check_queues, self.check_ties, self.check_workers]
+        checks += [self.check_events, self.check_books]
+        drive(self.hr.core.wire, together([check() for check in checks]))
         self.check_notices()
 
-    def check_jobs(self) -> None:
+    def check_jobs(self) -> Talk[None]:
         self.ever |= dict.fromkeys(self.model.jobs)
-        seen = {job.id: seen_job(job) for job in self.hr.jobs([*self.ever])}
+        seen = {job.id: seen_job(job) for job in (yield from jobs(self.hr, [*self.ever]))}
         assert seen == {job.id: modelled_job(job) for job in self.model.jobs.values()}
 
-    def check_queues(self) -> None:
-        queues = self.hr.queues()
+    def check_books(self) -> Talk[None]:
+        audit = yield from upkeep.audit(self.hr)
+        assert audit.balanced, audit.problems
+
+    def check_queues(self) -> Talk[None]:
+        today = self.model.now // DAY
+        measured = [name for name in self.model.queues if self.model.rules(name).stats]
+        queues, found, *_ = yield from together(
+            [
+                queue_talks.queues(self.hr),
+                failures(self.hr),
+                *(self.check_stats(name, today) for name in measured),
+            ]
+        )
         assert list(queues) == list(self.model.queues)
         for name, seen in queues.items():
             rules, counts = self.model.rules(name), self.model.counts(name)
@@ -68,19 +80,17 @@ class View:
                 field: counts.get(field, 0) for field in COUNTED
             }, name
             assert seen.paused == rules.paused
-            if rules.stats:
-                self.check_stats(name, self.model.now // DAY)
         kinds = [job.failure[0] for job in self.model.jobs.values() if job.failure]
-        assert self.hr.failures() == {kind: kinds.count(kind) for kind in kinds}
+        assert found == {kind: kinds.count(kind) for kind in kinds}
 
-    def check_ties(self) -> None:
+    def check_ties(self) -> Talk[None]:
         """The claims of every queue, the index of tags and who is tracked are the model's."""
         model, core = self.model, self.hr.core
         self.tags |= dict.fromkeys(tag for tag, _ in model.tagged)
         hashes = [(0, ("HGETALL", core.key(0, f"unique:{queue}"))) for queue in model.queues]
         names = ["tags", "tracked", *(f"tag:{tag}" for tag in self.tags)]
         sets = [(0, ("ZRANGE", core.key(0, name), 0, -1, "WITHSCORES")) for name in names]
-        replies = [paired(reply) for reply in core.wire.send([*hashes, *sets])]
+        replies = [paired(reply) for reply in (yield Send([*hashes, *sets]))]
         claims, (counts, tracked, *tagged) = replies[: len(hashes)], replies[len(hashes) :]
         assert claims == [model.claims_of(queue) for queue in model.queues]
         assert scores(counts) == model.tag_counts()
@@ -92,10 +102,9 @@ class View:
         }
         assert found == model.tagged
 
-    def check_stats(self, queue: str, number: int) -> None:
-        seen = self.hr.queue(queue).stats(
-            str(FIRST_DAY.fromordinal(FIRST_DAY.toordinal() + number))
-        )
+    def check_stats(self, queue: str, number: int) -> Talk[None]:
+        date = str(FIRST_DAY.fromordinal(FIRST_DAY.toordinal() + number))
+        seen = yield from queue_talks.stats(self.hr.queue(queue), date)
         day = self.model.days.get((number, queue), Day())
         assert (seen.failures, seen.retries) == (day.failures, day.retries)
         assert seen.failed == self.model.counts(queue).get("failed", 0)
@@ -104,13 +113,13 @@ class View:
 
     def check_days(self) -> None:
         """The statistics of every day, not only of today."""
-        for number, queue in self.model.days:
-            self.check_stats(queue, number)
+        talks = [self.check_stats(queue, number) for number, queue in self.model.days]
+        drive(self.hr.core.wire, together(talks))
 
-    def check_workers(self) -> None:
+    def check_workers(self) -> Talk[None]:
         seen = [
             (worker.name, worker.expires_in, set(worker.queues), worker.jobs)
-            for worker in self.hr.workers()
+            for worker in (yield from workers(self.hr))
         ]
         assert seen == [
             (name, self._left(session.ends), session.serves, len(self.model.held_by(name)))
@@ -121,8 +130,8 @@ class View:
         known = finite(ends)
         return None if known is None else max(0, known - self.model.now) / 1000
 
-    def check_events(self) -> None:
-        found = drive(self.hr.core.wire, upkeep.events(self.hr, after=self.seen))
+    def check_events(self) -> Talk[None]:
+        found = yield from upkeep.events(self.hr, after=self.seen)
         numbers = [event.number for event in found]
         assert numbers == list(range(self.numbered + 1, self.numbered + 1 + len(found)))
         told = [

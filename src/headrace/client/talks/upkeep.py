@@ -62,12 +62,14 @@ def audit(client: ClientFace) -> Talk[Audit]:
 
 
 def _audit_queue(core: Core, shard: int, queue: str) -> Talk[tuple[int, list[str]]]:
-    call = build("audit", _books_and_sets, queue=queue)
-    books, there, claims = yield from ask_one(core, shard, call)
+    calls: list[Call[Any]] = [build("audit", _books_and_sets, queue=queue)]
+    calls += [_audit_page(queue, state, 0) for state in STATES]
+    # In one go, because what others do in between is taken for an imbalance.
+    (books, there, claims), *pages = yield from ask(core, [(shard, call) for call in calls])
     problems: list[str] = []
     seen = claimed = 0
-    for state in STATES:
-        looked_at, have_claims, faults = yield from _audit_state(core, shard, queue, state)
+    for state, page in zip(STATES, pages, strict=True):
+        looked_at, have_claims, faults = yield from _audit_state(core, shard, queue, state, page)
         seen += looked_at
         claimed += have_claims
         problems += faults
@@ -102,20 +104,24 @@ def _imbalances(queue: str, books: dict[str, int], there: dict[str, int]) -> lis
     return found
 
 
+def _audit_page(queue: str, state: str, offset: int) -> Call[list[Any]]:
+    return build("audit_members", list, queue=queue, state=state, offset=offset, count=PAGE)
+
+
 def _audit_state(
-    core: Core, shard: int, queue: str, state: str
+    core: Core, shard: int, queue: str, state: str, page: list[Any]
 ) -> Talk[tuple[int, int, list[str]]]:
     seen = claimed = 0
     problems: list[str] = []
     while True:
-        call = build("audit_members", list, queue=queue, state=state, offset=seen, count=PAGE)
-        looked_at, have_claims, linked, *faults = yield from ask_one(core, shard, call)
+        looked_at, have_claims, linked, *faults = page
         seen += looked_at
         claimed += have_claims
         problems += [fault(row) for row in faults]
         problems += yield from _audit_links(core, shard, linked)
         if looked_at < PAGE:
             return seen, claimed, problems
+        page = yield from ask_one(core, shard, _audit_page(queue, state, seen))
 
 
 def _audit_links(core: Core, shard: int, ids: list[bytes]) -> Talk[list[str]]:
