@@ -97,7 +97,7 @@ SESSIONS = [
     Fault(
         "whoever has a session may pop",
         "ops/pop",
-        "and redis.call('ZSCORE', key('serves', worker), queue)",
+        "or heeded == 'required' and not redis.call('ZSCORE', key('serves', worker), queue)",
         "",
     ),
     Fault(
