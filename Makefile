@@ -38,7 +38,7 @@ check: setup  ## Format, lint, types, import rules, Lua, generated documents
 	$(BIN)/python -m docs.generate --check
 
 test: setup check  ## Everything in check, then all tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 demo: setup  ## See it work
 	@$(BIN)/headrace demo

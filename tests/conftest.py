@@ -13,6 +13,12 @@ from tests import servers
 KINDS = ["valkey", *(["redis7"] if servers.redis_server_path() else [])]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What may take longest, and says so by a time of its own, is begun first."""
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
+
+
 @pytest.fixture(scope="session")
 def valkey_url() -> Iterator[str]:
     """A private Valkey."""

@@ -1,11 +1,7 @@
-"""Every operation that changes something, in any order, does what the model does.
-
-HEADRACE_LONG=1 tries twenty times as much.
-"""
+"""Every operation that changes something, in any order, does what the model does."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -13,9 +9,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests import servers
+from tests.effort import EFFORT
 from tests.engine.machine import Machine
-
-EFFORT = 20 if os.environ.get("HEADRACE_LONG") else 1
 
 SETTINGS = settings(
     max_examples=120 * EFFORT,

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import rule, run_state_machine_as_test
 
 from tests import servers
+from tests.effort import EFFORT
 from tests.engine.machine import Machine
 from tests.engine.steps import Step, tied_steps
-from tests.engine.test_state_machine import EFFORT
 from tests.proof import proves
 
 SETTINGS = settings(

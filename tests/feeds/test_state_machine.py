@@ -1,11 +1,7 @@
-"""Whatever is done to a bounded and to a sorted feed, in any order, the models do the same.
-
-HEADRACE_LONG=1 tries twenty times as much.
-"""
+"""Whatever is done to a bounded and to a sorted feed, in any order, the models do the same."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -13,10 +9,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
+from tests.effort import EFFORT
 from tests.feeds.twin import FeedTwin, feed_twin
 from tests.proof import proves
-
-EFFORT = 20 if os.environ.get("HEADRACE_LONG") else 1
 
 SETTINGS = settings(
     max_examples=20 * EFFORT,

@@ -1,11 +1,7 @@
-"""Whatever happens, no more run than the limits allow, and whoever may start does, in order.
-
-HEADRACE_LONG=1 tries twenty times as much.
-"""
+"""Whatever happens, no more run than the limits allow, and whoever may start does, in order."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
@@ -16,11 +12,11 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from headrace.errors import HeadraceError
 from tests import servers
+from tests.effort import EFFORT
 from tests.engine.faults import Fault
 from tests.engine.limits.machine import CONCURRENCIES, KEYS, PRIORITIES, QUEUES, THROTTLES, Machine
 from tests.engine.limits.model import LEASE
 
-EFFORT = 20 if os.environ.get("HEADRACE_LONG") else 1
 SETTINGS = settings(
     max_examples=50 * EFFORT,
     stateful_step_count=50,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from tests.effort import EFFORT
 from tests.engine.links.pair import Pair
 from tests.engine.links.steps import Step, every_step, plain_steps
 from tests.engine.links.walks import smallest_steps
 from tests.proof import proves
 
-EFFORT = 20 if os.environ.get("HEADRACE_LONG") else 1
 SETTINGS = settings(
     max_examples=60 * EFFORT,
     deadline=None,

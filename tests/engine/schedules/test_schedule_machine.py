@@ -16,6 +16,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.effort import EFFORT
 from tests.engine.schedules.model import Rule
 from tests.engine.schedules.pair import PLANS, QUEUES, Pair
 from tests.engine.schedules.times import ms_of
@@ -126,6 +127,7 @@ class Schedules(RuleBasedStateMachine):
 
 @proves("QL-12")
 @pytest.mark.slow
+@pytest.mark.timeout(300 * EFFORT)
 def test_schedules_do_as_their_model_does(valkey_url: str) -> None:
     class Machine(Schedules):
         url = valkey_url
@@ -133,7 +135,7 @@ def test_schedules_do_as_their_model_does(valkey_url: str) -> None:
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=60,
+            max_examples=60 * EFFORT,
             stateful_step_count=30,
             deadline=None,
             print_blob=True,
