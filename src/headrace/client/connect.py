@@ -140,12 +140,12 @@ def reach(asked: Wanted) -> Core:
 async def connect_async(asked: Wanted) -> AsyncClient:
     """A client for code that awaits."""
     url = asked.url or embedded.start()
-    core = _core(asked, AsyncWire(_async_topology(asked, url)))
+    core = _core(asked, AsyncWire(_async_topology(asked, url), asked.timeout))
     try:
         seeds = await drive_async(core.wire, _cluster_seeds(core, url))
         if seeds:
             await core.wire.close()
-            core.wire = AsyncWire(_async_topology(asked, url, seeds))
+            core.wire = AsyncWire(_async_topology(asked, url, seeds), asked.timeout)
             await core.wire.refresh()
         await drive_async(core.wire, _open(core, asked))
     except BaseException:

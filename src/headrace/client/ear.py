@@ -9,16 +9,16 @@ from __future__ import annotations
 import asyncio
 import select
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ssl import SSLWantReadError
 from typing import Any, cast
 
 import hiredis
-from redis.asyncio.connection import Connection as AsyncConnection
 from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
 from redis.connection import Connection, ConnectionPool
 from redis.exceptions import InvalidResponse, RedisError
 
+from headrace.client.async_line import AsyncStream
 from headrace.client.line import BROKEN, READ_AT_ONCE, closed_by_server
 from headrace.client.topology import Topology
 
@@ -28,6 +28,7 @@ Channels = tuple[tuple[int, str], ...]
 SILENCE = 5.0
 SUBSCRIBE_WITHIN = 5.0
 _NOT_YET = object()
+pack_command: Callable[[Any], bytes] = hiredis.pack_command
 
 
 class Deaf(ConnectionError):
@@ -206,77 +207,122 @@ class AsyncEar:
     """What an awaiting waiter hears."""
 
     def __init__(self, channels: Channels) -> None:
-        self.broken = False
         self.ended = False
         self.cause: Exception | None = None
         self.channels = channels
-        self._connections: dict[AsyncConnection, Silence] = {}
-        self._reads: dict[asyncio.Task[Any], AsyncConnection] = {}
+        self._lost = False
+        self._streams: list[AsyncEarStream] = []
+        self._heard: list[Notice] = []
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def broken(self) -> bool:
+        """Whether nothing more is heard; what came before is heard first."""
+        return self._lost and not self._heard
 
     async def subscribe(self, topology: Topology[AsyncConnectionPool]) -> None:
         try:
             for address, names in topology.channels_by_node(self.channels).items():
-                connection = cast(AsyncConnection, topology.pool(address).make_connection())
-                self._connections[connection] = Silence()
-                await connection.connect()
-                await connection.send_packed_command(
-                    connection.pack_commands(_subscriptions(names))
-                )
-                for _ in names:
-                    await connection.read_response(timeout=SUBSCRIBE_WITHIN)
+                stream = AsyncEarStream(topology.pool(address).make_connection, self)
+                self._streams.append(stream)
+                await stream.subscribe(names)
         except LOST as error:
-            await self._lose(error)
+            self.lose(error)
         except BaseException:
             await self.disconnect()
             raise
-        else:
-            for connection in self._connections:
-                self._read_from(connection)
-
-    def _read_from(self, connection: AsyncConnection) -> None:
-        read = connection.read_response(timeout=None)
-        self._reads[asyncio.ensure_future(read)] = connection
 
     async def hear(self, timeout: float) -> list[Notice]:  # noqa: ASYNC109 - the wire's signature
         """The notices that came within timeout seconds; returns with the first."""
-        if self.broken:
-            return []
-        done, _ = await asyncio.wait(
-            self._reads, timeout=min(timeout, SILENCE), return_when=asyncio.FIRST_COMPLETED
-        )
-        heard: list[Notice] = []
+        if not self._heard and not self._lost:
+            await self._wait(min(timeout, SILENCE))
+        heard, self._heard = self._heard, []
         try:
-            for read in done:
-                # Who has ended us meanwhile has taken the reads away.
-                connection = self._reads.pop(read, None)
-                if connection is not None:
-                    heard += _notices(read.result())
-                    self._connections[connection].is_broken()
-                    self._read_from(connection)
-            await self._ask_silent_ones()
-        except LOST as error:
-            await self._lose(error)
+            for stream in self._streams:
+                if not self._lost:
+                    stream.ask_if_silent()
+        except Deaf as error:
+            self.lose(error)
         return heard
 
-    async def _ask_silent_ones(self) -> None:
-        for connection, silence in self._connections.items():
-            if not self.broken and silence.is_long():
-                await connection.send_command("PING")
+    async def _wait(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
+        timer = loop.call_later(seconds, self._wake)
+        try:
+            await self._waiter
+        finally:
+            timer.cancel()
+            self._waiter = None
 
-    async def _lose(self, error: Exception) -> None:
-        self.cause = error
-        await self.disconnect()
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def told(self, notices: list[Notice]) -> None:
+        """A stream has brought these."""
+        self._heard += notices
+        self._wake()
+
+    def lose(self, error: Exception) -> None:
+        """Nothing more will be heard."""
+        self.cause = self.cause or error
+        self._silence()
+
+    def _silence(self) -> None:
+        self._lost = True
+        for stream in self._streams:
+            stream.close()
+        self._wake()
 
     async def disconnect(self) -> None:
-        self.broken = True
-        reads, self._reads = self._reads, {}
-        for read in reads:
-            read.cancel()
-        await asyncio.gather(*reads, return_exceptions=True)
-        for connection in self._connections:
-            await connection.disconnect(nowait=True)
+        self._silence()
 
     async def end(self) -> None:
         """For good; a task that waits wakes up."""
         self.ended = True
-        await self.disconnect()
+        self._silence()
+
+
+class AsyncEarStream(AsyncStream):
+    """One connection of an awaiting ear."""
+
+    def __init__(self, make_connection: Callable[[], Any], ear: AsyncEar) -> None:
+        super().__init__(make_connection)
+        self._ear = ear
+        self._silence = Silence()
+        self._missing = 0
+        self._subscribed: asyncio.Future[None] | None = None
+
+    async def subscribe(self, names: Sequence[str]) -> None:
+        """Connects and subscribes."""
+        await self.open()
+        self._missing = len(names)
+        self._subscribed = asyncio.get_running_loop().create_future()
+        self.write(b"".join(map(pack_command, _subscriptions(names))))
+        try:
+            async with asyncio.timeout(SUBSCRIBE_WITHIN):
+                await self._subscribed
+        except TimeoutError:
+            raise Deaf("the server has not confirmed the subscription in time") from None
+
+    def ask_if_silent(self) -> None:
+        if self._silence.is_long():
+            self.write(pack_command(("PING",)))
+
+    def take(self, message: Any) -> None:
+        self._silence.is_broken()
+        if isinstance(message, Exception):
+            raise message
+        if message[0] == b"ssubscribe":
+            self._missing -= 1
+            if not self._missing and self._subscribed and not self._subscribed.done():
+                self._subscribed.set_result(None)
+        elif notices := _notices(message):
+            self._ear.told(notices)
+
+    def lost(self, error: Exception) -> None:
+        if self._subscribed is not None and not self._subscribed.done():
+            self._subscribed.set_exception(error)
+        else:
+            self._ear.lose(error)

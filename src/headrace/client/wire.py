@@ -15,11 +15,11 @@ from typing import Any, cast
 from weakref import WeakSet
 
 import hiredis
-from redis.asyncio.connection import Connection as AsyncConnection
 from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
 from redis.connection import Connection, ConnectionPool
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import RedisError
 
+from headrace.client.async_line import AsyncLine
 from headrace.client.ear import AsyncEar, Channels, Ear
 from headrace.client.line import BROKEN, Line
 from headrace.client.topology import Address, Topology
@@ -152,10 +152,13 @@ class Wire:
 
 
 class AsyncWire:
-    """The awaiting wire: connections are taken from redis-py's pool for one exchange."""
+    """The awaiting wire: each exchange has a line to itself; idle ones are kept."""
 
-    def __init__(self, topology: Topology[AsyncConnectionPool]) -> None:
+    def __init__(self, topology: Topology[AsyncConnectionPool], timeout: float) -> None:
         self._topology = topology
+        self._timeout = timeout
+        self._closed = False
+        self._idle: dict[Address, list[AsyncLine]] = {}
         self._ears: list[AsyncEar] = []
         self._held: set[AsyncEar] = set()
 
@@ -178,7 +181,7 @@ class AsyncWire:
     async def refresh(self) -> None:
         """Learns anew which node has which slots, or which server is the primary."""
         if self._topology.single is not None:
-            await self._topology.pool(self._topology.single).disconnect(inuse_connections=False)
+            self._close_idle()
         for address in self._topology.addresses():
             reply = (await self._exchange(address, [("CLUSTER", "SLOTS")]))[0]
             if not isinstance(reply, Exception):
@@ -216,30 +219,29 @@ class AsyncWire:
             await self._held.pop().end()
         while self._ears:
             await self._ears.pop().disconnect()
+        self._closed = True
+        self._close_idle()
         for pool in self._topology.pools():
             await pool.disconnect()
 
+    def _close_idle(self) -> None:
+        for lines in self._idle.values():
+            while lines:
+                lines.pop().close()
+
     async def _exchange(self, address: Address, commands: list[Words]) -> list[Any]:
-        replies: list[Any] = []
-        pool = self._topology.pool(address)
+        idle = self._idle.setdefault(address, [])
+        line = idle.pop() if idle else self._new_line(address)
         try:
-            connection = cast(AsyncConnection, await pool.get_connection())
+            await line.open()
         except (*BROKEN, RedisError) as error:
             return [Unreachable(error)] * len(commands)
-        try:
-            await connection.send_packed_command([_packed(commands)])
-            for _ in commands:
-                try:
-                    replies.append(await connection.read_response())
-                except ResponseError as error:
-                    replies.append(error)
-        except BROKEN as error:
-            await connection.disconnect(nowait=True)
-            replies += [error] * (len(commands) - len(replies))
-        except BaseException:
-            # A cancelled exchange leaves replies unread: the connection cannot be used again.
-            await connection.disconnect(nowait=True)
-            raise
-        finally:
-            await pool.release(connection)
+        replies = await line.exchange(_packed(commands), len(commands))
+        if line.is_open and not self._closed:
+            idle.append(line)
+        else:
+            line.close()
         return replies
+
+    def _new_line(self, address: Address) -> AsyncLine:
+        return AsyncLine(self._topology.pool(address).make_connection, self._timeout)
