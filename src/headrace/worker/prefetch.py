@@ -5,6 +5,7 @@ from __future__ import annotations
 # What is held beyond what runs is to be begun within this time, so that nothing slow is hoarded.
 HORIZON = 0.02
 MOST = 500
+QUICKEST = 1e-6
 # The weight of the newest job in the mean.
 NEWEST = 0.02
 
@@ -34,5 +35,4 @@ class Prefetch:
         concurrency, mean = self._concurrency, self._mean
         if mean is None:
             return concurrency
-        beyond = MOST if mean <= 0 else int(concurrency * HORIZON / mean)
-        return concurrency + min(MOST, beyond)
+        return concurrency + int(min(MOST, concurrency * HORIZON / max(mean, QUICKEST)))
