@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import datetime
 from functools import update_wrapper
-from hashlib import blake2b
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -23,6 +22,7 @@ import msgspec
 
 from headrace.app.options import CARRIED, COMPUTED, JobOptions, checked
 from headrace.app.signature import Signature
+from headrace.client.codec import digest_of
 from headrace.client.values import Job, Put
 from headrace.engine.check import Span, listed
 from headrace.errors import (
@@ -53,7 +53,6 @@ SCHEDULED = {
     "throttles",
 }
 RUNS = ("loop", "thread", "process")
-DIGEST_BYTES = 16
 
 
 class Task(Generic[P, R]):
@@ -247,8 +246,9 @@ class Call(Generic[P, R]):
                 found[name] = value(**self.task.signature.unpack(arguments))
         if found.get("unique") is True:
             # Not the payload as it is: what is traced differs from put to put.
-            plain = msgspec.json.encode([self.task.name, arguments], order="sorted")
-            found["unique"] = blake2b(plain, digest_size=DIGEST_BYTES).hexdigest()
+            call = [self.task.name, dict(sorted(arguments.items()))]
+            plain = msgspec.json.encode(call, order="sorted")
+            found["unique"] = digest_of(self.task.app.codec, call, plain)
         return found
 
 
