@@ -57,6 +57,8 @@ VALUES = (
     headrace.Job,
     headrace.Failure,
     headrace.Stage,
+    headrace.FailureGroup,
+    headrace.Bulk,
     headrace.Page,
     headrace.Tracked,
     headrace.Counts,

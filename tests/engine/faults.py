@@ -137,6 +137,32 @@ BOOKS = [
     Fault("the audit finds nobody", "ops/audit_jobs", "reply[#reply + 1] =", "local _ ="),
 ]
 
+BULK = [
+    Fault(
+        "failed jobs of other queues match", "ops/sift_failed", "or job.queue == queue", "or true"
+    ),
+    Fault("failed jobs without the tag match", "ops/sift_failed", "one == wanted", "true"),
+    Fault("what failed later matches", "ops/sift_failed", "tonumber(at) > last", "false"),
+    Fault(
+        "what failed anew is retried",
+        "ops/retry",
+        "failed_at and failed_at ~= extra(job, 'failure')[3]",
+        "false",
+    ),
+    Fault(
+        "what failed anew is cancelled",
+        "ops/cancel",
+        "failed_at and failed_at ~= extra(job, 'failure')[3]",
+        "false",
+    ),
+    Fault(
+        "what others depend on is cancelled in bulk",
+        "ops/cancel",
+        "and others_of(job)[1] and 'HAS_DEPENDENTS'",
+        "and nil",
+    ),
+]
+
 RETENTION = [
     Fault(
         "one too many is kept",
@@ -233,6 +259,7 @@ FAULTS = [
     *LEASES,
     *SESSIONS,
     *BOOKS,
+    *BULK,
     *RETENTION,
     *STATISTICS,
     *TIDINGS,

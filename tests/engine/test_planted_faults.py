@@ -12,6 +12,7 @@ from tests.engine.breakage import BREAKAGES, unnoticed
 from tests.engine.error_texts import errors_are_kept
 from tests.engine.faults import FAULTS, Fault
 from tests.engine.matches import matching_in_steps
+from tests.engine.sifting import bulk_is_exact
 from tests.engine.tie_faults import TIES
 from tests.engine.tie_walks import TIE_WALKS
 from tests.engine.tour import Tour, walk
@@ -21,7 +22,7 @@ from tests.engine.walks import WALKS
 Way = Callable[[Tour], None]
 
 # What the walks do not come to: each raises if the scripts with these swaps go wrong.
-CHECKS = [matching_in_steps, errors_are_kept]
+CHECKS = [matching_in_steps, errors_are_kept, bulk_is_exact]
 
 
 def complaint(url: str, swaps: dict[str, str], ways: Sequence[Way] = WALKS) -> str:

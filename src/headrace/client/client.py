@@ -18,6 +18,7 @@ from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
 from headrace.client.talk import drive, drive_async
 from headrace.client.talks import (
+    bulk,
     depending,
     ending,
     matching,
@@ -75,6 +76,7 @@ class Client:
 
     audit = blocking(upkeep.audit)
     cancel = blocking(job_talks.cancel)
+    cancel_failed = blocking(bulk.cancel_failed)
     cancel_matching = blocking(matching.cancel_matching)
     chain = blocking(depending.chain)
     complete_many = blocking(ending.complete_many)
@@ -84,6 +86,7 @@ class Client:
     fail = blocking(ending.fail_by_id)
     fail_many = blocking(ending.fail_many)
     failed = blocking(job_talks.failed)
+    failure_groups = blocking(bulk.failure_groups)
     failures = blocking(job_talks.failures)
     feed_exists = blocking(feed_talks.feed_exists)
     feeds = blocking(feed_talks.feeds)
@@ -100,6 +103,7 @@ class Client:
     reschedule = blocking(scheduling.reschedule)
     result = blocking(job_talks.result)
     retry = blocking(job_talks.retry)
+    retry_failed = blocking(bulk.retry_failed)
     schedule = blocking(scheduling.schedule)
     schedules = blocking(scheduling.schedules)
     set_throttle = blocking(throttle_talks.set_throttle)
@@ -220,6 +224,7 @@ class AsyncClient:
 
     audit = awaiting(upkeep.audit)
     cancel = awaiting(job_talks.cancel)
+    cancel_failed = awaiting(bulk.cancel_failed)
     cancel_matching = awaiting(matching.cancel_matching)
     chain = awaiting(depending.chain)
     complete_many = awaiting(ending.complete_many)
@@ -229,6 +234,7 @@ class AsyncClient:
     fail = awaiting(ending.fail_by_id)
     fail_many = awaiting(ending.fail_many)
     failed = awaiting(job_talks.failed)
+    failure_groups = awaiting(bulk.failure_groups)
     failures = awaiting(job_talks.failures)
     feed_exists = awaiting(feed_talks.feed_exists)
     feeds = awaiting(feed_talks.feeds)
@@ -245,6 +251,7 @@ class AsyncClient:
     reschedule = awaiting(scheduling.reschedule)
     result = awaiting(job_talks.result)
     retry = awaiting(job_talks.retry)
+    retry_failed = awaiting(bulk.retry_failed)
     schedule = awaiting(scheduling.schedule)
     schedules = awaiting(scheduling.schedules)
     set_throttle = awaiting(throttle_talks.set_throttle)

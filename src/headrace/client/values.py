@@ -244,6 +244,31 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class FailureGroup:
+    """A type of failures: how many jobs failed so, and the newest of them."""
+
+    type: str
+    count: int
+    at: datetime
+    message: str
+    queue: str
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """What became of many failed jobs: how many matched, and were retried or cancelled.
+
+    One is refused if its unique value is taken, or if others depend on a job to be cancelled. Those
+    that somebody else moved meanwhile only matched.
+    """
+
+    matched: int = 0
+    done: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Tracked:
     """The tracked jobs, and the ids of those that are gone but still listed."""
 

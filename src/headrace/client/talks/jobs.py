@@ -100,7 +100,7 @@ def _cancel_call(rows: Sequence[Row], *, cascade: bool) -> Call[list[Answer]]:
             raise HasDependents(job_id, dependents)
         return states(answers)
 
-    return build("cancel", decode, rows, cascade=int(cascade))
+    return build("cancel", decode, rows, cascade=int(cascade), expected=b"")
 
 
 def timeout(client: ClientFace, *ids: str) -> Talk[list[Answer]]:
@@ -148,7 +148,9 @@ def retry(
         text("failure", failure, core.limits.name)
         found = yield from _failed_page(client, failure, 0, count, oldest_first=True)
         ids = tuple(one.id for one in found.jobs)
-    make = _state_calls("retry", delay=milliseconds("delay", delay), nonce=new_nonce())
+    make = _state_calls(
+        "retry", delay=milliseconds("delay", delay), nonce=new_nonce(), expected=b""
+    )
     return (yield from in_batches(core, checked_rows(core, ids), make))
 
 

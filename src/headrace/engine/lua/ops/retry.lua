@@ -1,37 +1,40 @@
 -- retry: failed jobs are tried again, from the back of their queue, their budget renewed. The
--- nonce tells a repeated call from a second one.
+-- nonce tells a repeated call from a second one. Where it is expected of each when it failed, one that
+-- has failed anew since is left alone, and each has a delay of its own.
 --
--- args   delay:int nonce
+-- args   delay:int nonce expected:packed
 -- each   id
 -- flags  allow-oom
 -- uses   jobs emit move failure_list claims line_up commit
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
 
-local function try_again(job)
+local function try_again(job, after)
   unlist_failure(job)
   leave(job)
   job.remaining = job.retries
   set_extra(job, 'releases', nil)
   set_extra(job, 'by', nonce)
   job.token = ''
-  job.seq = emit('unfailed', job, nil, nil, nil, { 'delay', delay })
+  job.seq = emit('unfailed', job, nil, nil, nil, { 'delay', after })
   take_claim(job)
-  line_up(job, delay)
+  line_up(job, after)
   return job.state
 end
 
 local answers = {}
 for id in each() do
   local job = read_job(id)
+  local failed_at, own_delay = unpack(expected and expected[#answers + 1] or {})
   if not job then
     answers[#answers + 1] = 'NOT_FOUND'
   elseif again and extra(job, 'by') == nonce then
     answers[#answers + 1] = job.state
-  elseif job.state ~= 'failed' then
+  elseif job.state ~= 'failed' or failed_at and failed_at ~= extra(job, 'failure')[3] then
     answers[#answers + 1] = 'WRONG_STATE ' .. job.state
   else
-    answers[#answers + 1] = claim_refusal(job.queue, extra(job, 'unique'), id) or try_again(job)
+    answers[#answers + 1] = claim_refusal(job.queue, extra(job, 'unique'), id)
+      or try_again(job, own_delay or delay)
   end
 end
 return commit(answers)

@@ -1,0 +1,320 @@
+"""retry_failed and cancel_failed: failed jobs by the thousand, in bounded steps, oldest first."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from headrace import Bulk, Client, InvalidArgument, Put
+from headrace.client.batches import in_batches
+from headrace.client.talk import drive
+from headrace.client.talks.bulk import STEP
+from headrace.client.talks.ending import fail_call
+from headrace.testing import Clock, open_with_clock
+from tests.colours import COLOURS, got, opened
+from tests.dump import dump
+from tests.engine.shortcuts import pop_one
+from tests.proof import proves
+
+
+@pytest.fixture(params=[1, 4])
+def calm(request: pytest.FixtureRequest, valkey_url: str) -> Iterator[Client]:
+    """A client that blocks, to prepare and to look."""
+    space = f"sift-{uuid4().hex[:12]}"
+    client, _ = open_with_clock(valkey_url, namespace=space, shards=request.param)
+    with client:
+        yield client
+
+
+@pytest.fixture
+def clock(calm: Client) -> Clock:
+    return Clock(calm)
+
+
+@pytest.fixture(params=COLOURS)
+async def hr(request: pytest.FixtureRequest, valkey_url: str, calm: Client) -> AsyncIterator[Any]:
+    """A client of either colour on the same namespace."""
+    async with opened(request.param, valkey_url, namespace=calm.core.namespace) as client:
+        yield client
+
+
+def set_aside(hr: Client, ids: list[str], failure: str = "io") -> None:
+    """Fails jobs, as an operator."""
+    rows = [(job_id, "", failure, "why", None, -1, b"") for job_id in ids]
+    asking = in_batches(hr.core, rows, lambda part: fail_call(hr.core, part))
+    assert set(drive(hr.core.wire, asking)) == {"failed"}
+
+
+def failed_one_by_one(hr: Client, clock: Clock, count: int, **options: Any) -> list[str]:
+    """Ids of failed jobs, the oldest failure first."""
+    ids = [f"job {number}" for number in range(count)]
+    hr.queue("mail").put_many([Put(0, id=job_id, **options) for job_id in ids])
+    for job_id in ids:
+        clock.tick(1)
+        set_aside(hr, [job_id])
+    return ids
+
+
+def waiting(hr: Client, queue: str = "mail") -> set[str]:
+    return {job.id for job in hr.queue(queue).jobs("waiting", count=1000).jobs}
+
+
+@proves("QL-02")
+async def test_thousands_are_retried_in_steps(calm: Client, hr: Any) -> None:
+    ids = calm.queue("mail").put_many(range(3 * STEP + 7))
+    set_aside(calm, ids)
+    seen: list[Bulk] = []
+
+    report = await got(hr.retry_failed("io", on_progress=seen.append))
+
+    assert report == Bulk(matched=len(ids), done=len(ids), refused=0) == seen[-1]
+    assert len(seen) >= 4
+    assert calm.queue("mail").counts().waiting == len(ids)
+    assert calm.failures() == {}
+    assert calm.audit().problems == []
+    assert await got(hr.retry_failed("io")) == Bulk()
+
+
+async def test_thousands_are_cancelled_in_steps(calm: Client, hr: Any) -> None:
+    ids = calm.queue("mail").put_many(range(2 * STEP + 7))
+    set_aside(calm, ids)
+
+    report = await got(hr.cancel_failed(queue="mail"))
+
+    assert report == Bulk(matched=len(ids), done=len(ids), refused=0)
+    assert calm.queue("mail").counts().failed == 0
+    assert calm.jobs(ids[:5]) == []
+    assert calm.audit().problems == []
+
+
+async def test_the_oldest_come_first(calm: Client, clock: Clock, hr: Any) -> None:
+    ids = failed_one_by_one(calm, clock, 20)
+
+    assert (await got(hr.retry_failed("io", count=6))).done == 6
+    assert waiting(calm) == set(ids[:6])
+    assert (await got(hr.cancel_failed("io", count=5))).done == 5
+    assert [job.id for job in calm.jobs(ids)] == ids[:6] + ids[11:]
+    assert (await got(hr.retry_failed(queue="mail", count=3))).done == 3
+    assert waiting(calm) == set(ids[:6] + ids[11:14])
+
+
+async def test_a_pace_spreads_them_by_when_they_are_due(
+    calm: Client, clock: Clock, hr: Any
+) -> None:
+    ids = failed_one_by_one(calm, clock, 9)
+
+    report = await got(hr.retry_failed("io", pace="2/s", delay=10))
+
+    assert report.done == 9
+    due = [job.due for job in calm.jobs(ids)]
+    assert due == [clock.now + timedelta(seconds=10 + nth / 2) for nth in range(9)]
+
+
+async def test_of_a_pace_the_first_starts_at_once(calm: Client, clock: Clock, hr: Any) -> None:
+    ids = failed_one_by_one(calm, clock, 3)
+
+    await got(hr.retry_failed("io", pace="1/m"))
+
+    assert [job.state for job in calm.jobs(ids)] == ["waiting", "scheduled", "scheduled"]
+
+
+FILTERS: dict[str, tuple[dict[str, Any], str]] = {
+    "type": ({"failure": "io"}, "abcd"),
+    "queue": ({"queue": "mail"}, "aceg"),
+    "tag": ({"tag": "vip"}, "abef"),
+    "type and queue": ({"failure": "bug", "queue": "post"}, "fh"),
+    "type and tag": ({"failure": "bug", "tag": "vip"}, "ef"),
+    "queue and tag": ({"queue": "post", "tag": "vip"}, "bf"),
+    "all": ({"failure": "io", "queue": "mail", "tag": "vip"}, "a"),
+    "none": ({}, "abcdefgh"),
+    "unknown type": ({"failure": "never"}, ""),
+    "unknown queue": ({"queue": "never"}, ""),
+    "unknown tag": ({"tag": "never"}, ""),
+    "since": ({"since": 3}, "defgh"),
+    "until": ({"until": 3}, "abc"),
+    "between": ({"since": 2, "until": 4, "failure": "io"}, "cd"),
+    "never": ({"since": 4, "until": 4}, ""),
+}
+
+
+def eight_of_a_kind(hr: Client, clock: Clock) -> datetime:
+    """Jobs a to h, one of each type, queue and tag, failed one second after the other."""
+    first = clock.now
+    for number, job_id in enumerate("abcdefgh"):
+        tags = ["vip", "late"] if job_id in "abef" else ["late"]
+        hr.queue("mail" if number % 2 == 0 else "post").put(0, id=job_id, tags=tags)
+        set_aside(hr, [job_id], "io" if number < 4 else "bug")
+        clock.tick(1)
+    return first
+
+
+def as_given(chosen: dict[str, Any], first: datetime) -> dict[str, Any]:
+    """Options as they are given: seconds are moments."""
+    return {
+        name: first + timedelta(seconds=value) if name in ("since", "until") else value
+        for name, value in chosen.items()
+    }
+
+
+async def test_what_matches_is_counted_without_a_change(
+    calm: Client, clock: Clock, hr: Any
+) -> None:
+    first = eight_of_a_kind(calm, clock)
+    before = dump(calm)
+    for given, chosen in FILTERS.values():
+        options = as_given(given, first)
+        assert await got(hr.retry_failed(**options, dry_run=True)) == Bulk(len(chosen)), given
+        assert await got(hr.cancel_failed(**options, dry_run=True)) == Bulk(len(chosen)), given
+    assert dump(calm) == before
+
+
+@pytest.mark.parametrize("name", ["type and tag", "queue and tag", "all", "between", "none"])
+async def test_filters_choose(calm: Client, clock: Clock, hr: Any, name: str) -> None:
+    given, chosen = FILTERS[name]
+    first = eight_of_a_kind(calm, clock)
+
+    assert (await got(hr.retry_failed(**as_given(given, first)))).done == len(chosen)
+    assert waiting(calm) | waiting(calm, "post") == set(chosen)
+    assert (await got(hr.cancel_failed())).done == 8 - len(chosen)
+    assert waiting(calm) | waiting(calm, "post") == set(chosen)
+
+
+async def test_filters_look_through_many_that_do_not_match(calm: Client, hr: Any) -> None:
+    plain = calm.queue("mail").put_many(range(2 * STEP))
+    marked = calm.queue("mail").put_many(range(3), tags=["vip"])
+    set_aside(calm, plain)
+    set_aside(calm, marked)
+
+    assert await got(hr.retry_failed("io", tag="vip")) == Bulk(3, 3, 0)
+    assert waiting(calm) == set(marked)
+
+
+@pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
+async def test_what_fails_meanwhile_is_not_met_again(
+    calm: Client, clock: Clock, hr: Any, call: str
+) -> None:
+    """Workers fail what was retried, at once: the call ends all the same."""
+    ids = failed_one_by_one(calm, clock, 30)
+    calm.queue("mail").put_many([Put(0, id=f"new {n}") for n in range(30)])
+
+    def fail_more(_: Bulk) -> None:
+        clock.tick(1)
+        set_aside(calm, [f"new {n}" for n in range(30)])
+        if call == "retry_failed":
+            set_aside(calm, ids)
+
+    report = await got(getattr(hr, call)("io", on_progress=fail_more))
+
+    assert report == Bulk(30, 30, 0)
+
+
+@pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
+async def test_what_somebody_else_moves_meanwhile_is_left_alone(
+    calm: Client, clock: Clock, hr: Any, call: str
+) -> None:
+    ids = calm.queue("mail").put_many(range(2 * STEP))
+    set_aside(calm, ids)
+    first = True
+
+    def meddle(_: Bulk) -> None:
+        nonlocal first
+        if first:
+            left = {job.id for job in calm.failed("io", count=STEP).jobs}
+            assert len(left) >= 3
+            retried, failed_anew, cancelled = sorted(left)[:3]
+            clock.tick(1)
+            calm.retry(retried)
+            calm.retry(failed_anew)
+            set_aside(calm, [failed_anew])
+            calm.cancel(cancelled)
+            meddled.extend((retried, failed_anew))
+        first = False
+
+    meddled: list[str] = []
+    report = await got(getattr(hr, call)("io", on_progress=meddle))
+
+    states = {job.id: job.state for job in calm.jobs(meddled)}
+    assert [states[job_id] for job_id in meddled] == ["waiting", "failed"]
+    assert report.done == 2 * STEP - 3
+    assert report.refused == 0
+    assert report.matched in range(2 * STEP - 3, 2 * STEP + 1)
+    assert calm.audit().problems == []
+
+
+async def test_refusals_are_counted(calm: Client, clock: Clock, hr: Any) -> None:
+    mail = calm.queue("mail")
+    first = mail.put(1, unique="one")
+    set_aside(calm, [first])
+    clock.tick(1)
+    mail.put(2, unique="one")
+    parent = mail.put(3)
+    mail.put(4, depends_on=[parent])
+    set_aside(calm, [parent])
+
+    assert await got(hr.cancel_failed("io")) == Bulk(matched=2, done=1, refused=1)
+    assert [job.id for job in calm.failed("io").jobs] == [parent]
+    again = mail.put(5, unique="two")
+    set_aside(calm, [again])
+    mail.put(6, unique="two")
+    assert await got(hr.retry_failed("io")) == Bulk(matched=2, done=1, refused=1)
+    assert [job.id for job in calm.failed("io").jobs] == [again]
+    assert calm.audit().problems == []
+
+
+@proves("Q-82")
+async def test_types_are_shown_with_their_newest_failure(
+    calm: Client, clock: Clock, hr: Any
+) -> None:
+    assert await got(hr.failure_groups()) == []
+    for number in range(6):
+        clock.tick(1)
+        calm.queue(f"q{number}").put(0, id=f"job {number}")
+        for_all = "often" if number < 4 else "seldom"
+        while not (leases := calm.queue(f"q{number}").pop("w")):
+            pass
+        leases[0].fail(for_all, f"message {number}")
+
+    often, seldom = await got(hr.failure_groups())
+
+    assert (often.type, often.count, seldom.type, seldom.count) == ("often", 4, "seldom", 2)
+    assert (often.message, often.queue, often.job_id) == ("message 3", "q3", "job 3")
+    assert (seldom.message, seldom.at) == ("message 5", clock.now)
+    assert await got(hr.failure_groups(offset=1, count=1)) == [seldom]
+
+
+@pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"failure": ""},
+        {"failure": 5},
+        {"queue": ""},
+        {"tag": 5},
+        {"since": 5},
+        {"since": datetime(2026, 1, 1)},  # noqa: DTZ001 - that is what is wrong
+        {"until": "2026-01-01"},
+        {"count": 0},
+        {"count": 2.5},
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_meant_is_refused(valkey_url: str, call: str, wrong: Any) -> None:
+    client, _ = open_with_clock(valkey_url)
+    with client:
+        client.queue("mail").put(1, id="x")
+        pop_one(client.queue("mail")).fail("io")
+        before = dump(client)
+        with pytest.raises(InvalidArgument):
+            getattr(client, call)(**wrong)
+        assert dump(client) == before
+
+
+@pytest.mark.parametrize("pace", ["", "fast", 5, "0/s", "10", "1/0s"])
+def test_a_pace_that_cannot_be_is_refused(valkey_url: str, pace: Any) -> None:
+    client, _ = open_with_clock(valkey_url)
+    with client, pytest.raises(InvalidArgument, match="pace"):
+        client.retry_failed("io", pace=pace)

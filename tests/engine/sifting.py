@@ -1,0 +1,44 @@
+"""Failed jobs in bulk, and what must not happen to those that are no longer meant."""
+
+from __future__ import annotations
+
+from headrace import Bulk, Client
+from headrace.engine.call import build, pack
+from headrace.testing import Clock
+from tests.engine.twin import opened
+
+
+def bulk_is_exact(url: str, swaps: dict[str, str]) -> None:
+    """Raises if more or less is retried or cancelled than is meant."""
+    hr, clock = opened(url, swaps)
+    with hr:
+        _fail(hr, clock)
+        assert hr.retry_failed("io", queue="mail", dry_run=True) == Bulk(2)
+        assert hr.retry_failed("io", tag="vip", dry_run=True) == Bulk(2)
+        assert hr.retry_failed(queue="post", tag="vip", dry_run=True) == Bulk(1)
+        assert hr.cancel_failed(queue="mail", until=clock.now, dry_run=True) == Bulk(2)
+        _expects_what_failed(hr, clock)
+        assert hr.cancel_failed("io") == Bulk(3, 2, 1)
+
+
+def _fail(hr: Client, clock: Clock) -> None:
+    for name, queue, tags in (
+        ("a", "mail", ["vip"]),
+        ("b", "mail", ["other"]),
+        ("c", "post", ["vip"]),
+    ):
+        hr.queue(queue).put(0, id=name, tags=tags)
+        hr.fail(name, "io")
+    hr.queue("mail").put(0, id="d", depends_on=["a"])
+    clock.tick(1)
+    hr.queue("mail").put(0, id="e")
+    hr.fail("e", "bug")
+
+
+def _expects_what_failed(hr: Client, clock: Clock) -> None:
+    """One that has failed anew since somebody looked is neither retried nor cancelled."""
+    then = round(clock.now.timestamp() * 1000) - 1
+    retry = build("retry", list, [("e",)], delay=0, nonce="n", expected=pack([(then, 0)]))
+    cancel = build("cancel", list, [("e",)], cascade=0, expected=pack([then]))
+    for call in (retry, cancel):
+        assert hr.core.wire.send([(0, hr.core.words(0, call))]) == [[b"WRONG_STATE failed"]]
