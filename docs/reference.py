@@ -12,6 +12,7 @@ import headrace
 from docs import sentences
 from headrace import errors, testing
 from headrace.client.client import AsyncConfig, Config
+from headrace.testing import plugin
 
 FACES: list[tuple[type, type, str]] = [
     (headrace.Client, headrace.AsyncClient, "Made by `headrace.connect(...)`."),
@@ -71,7 +72,7 @@ VALUES = (
     headrace.Stats,
     headrace.Series,
 )
-FIXTURES = ("headrace_url", "headrace_client", "headrace_clock")
+FIXTURES = ("headrace_url", "headrace_client", "headrace_clock", "headrace_app")
 
 
 def page(made: str) -> Iterator[str]:
@@ -94,7 +95,7 @@ def page(made: str) -> Iterator[str]:
     yield from ("`headrace.testing` is a pytest plugin; its fixtures need no import.", "")
     for name in FIXTURES:
         yield f"- fixture `{name}`: {_about(_fixture(name))}"
-    for name in ("settable_clock", "open_with_clock"):
+    for name in ("settable_clock", "open_with_clock", "private_server"):
         yield _entry(f"testing.{name}", getattr(testing, name))
     for name in ("tick", "set"):
         yield _entry(f"Clock.{name}", getattr(testing.Clock, name))
@@ -162,5 +163,5 @@ def _tree() -> list[str]:
 
 
 def _fixture(name: str) -> Any:
-    found = getattr(testing, name)
+    found = getattr(plugin, name)
     return getattr(found, "__wrapped__", None) or found._get_wrapped_function()  # noqa: SLF001

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 from weakref import WeakKeyDictionary
 
 from headrace.app.backoff import Backoff
 from headrace.app.options import JobOptions, checked
 from headrace.app.task import AsyncTask, Register, Task
+from headrace.app.tracing import Tracing
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
 from headrace.client.codec import Codec
@@ -22,9 +25,15 @@ from headrace.errors import InvalidArgument
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from headrace.testing.report import Ran
+
 URL_VARIABLE = "HEADRACE_URL"
 DEFAULT_QUEUE = "default"
 LONGEST_NAME = 250
+
+
+# The client of a loop, and what closes it.
+Clients = WeakKeyDictionary[Any, tuple[AsyncClient, AsyncGenerator[None, None]]]
 
 
 class Inline(Protocol):
@@ -36,11 +45,7 @@ class Inline(Protocol):
         self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
     ) -> str: ...
 
-
-class Tracing(Protocol):
-    """How a trace goes on from the put of a job to its run."""
-
-    def carrier(self) -> dict[str, str]: ...
+    def result(self, job_id: str) -> Any: ...
 
 
 class App:
@@ -75,7 +80,7 @@ class App:
             self.url, name, shards, codec, limits, library, retry_for, 5
         )
         self._client: Client | None = None
-        self._async_clients: WeakKeyDictionary[Any, AsyncClient] = WeakKeyDictionary()
+        self._async_clients: Clients = WeakKeyDictionary()
 
     def __repr__(self) -> str:
         return f"<App {self.name!r} with {len(self.tasks)} tasks>"
@@ -135,10 +140,12 @@ class App:
     async def async_client(self) -> AsyncClient:
         """The client of this app, for code that awaits; one for each event loop."""
         loop = asyncio.get_running_loop()
-        client = self._async_clients.get(loop)
-        if client is None:
-            client = self._async_clients[loop] = await connecting.connect_async(self._wanted)
-        return client
+        if loop not in self._async_clients:
+            client = await connecting.connect_async(self._wanted)
+            closing = _closing(client)
+            await anext(closing)
+            self._async_clients[loop] = client, closing
+        return self._async_clients[loop][0]
 
     @property
     def codec(self) -> Codec:
@@ -155,6 +162,60 @@ class App:
         """Where its jobs are."""
         return self._wanted
 
+    # for tests
+
+    @contextmanager
+    def bound_to(
+        self, url: str, *, namespace: str | None = None, library: Library | None = None
+    ) -> Iterator[Self]:
+        """In the block its jobs are in another place, by default in the namespace of its name."""
+        own = self.url, self._wanted, self._client, self._async_clients
+        asked = connecting.wanted(url, namespace or self.name, None, "json", None, library, 0, 1)
+        self.url = url
+        self._wanted = replace(
+            self._wanted, url=asked.url, namespace=asked.namespace, library=asked.library
+        )
+        self._client, self._async_clients = None, WeakKeyDictionary()
+        try:
+            yield self
+        finally:
+            self.close()
+            self.url, self._wanted, self._client, self._async_clients = own
+
+    @contextmanager
+    def inlined(self, *, keep_failures: bool = False) -> Iterator[list[Ran]]:
+        """In the block what is put runs at once, without a server; gives the list of runs.
+
+        What a task raises is raised by its put, or with keep_failures only noted.
+        """
+        from headrace.testing.inline import Inline  # noqa: PLC0415 - only tests need it
+
+        own, inline = self.inline, Inline(self, keep_failures=keep_failures)
+        self.inline = inline
+        try:
+            yield inline.runs
+        finally:
+            self.inline = own
+
+    def run_pending(
+        self, *, queues: Iterable[str] | None = None, reraise: bool = False, most: int = 1000
+    ) -> list[Ran]:
+        """Runs here, one after the other, every job that can be had now, also those put meanwhile.
+
+        With reraise, what the first failing task raises is raised. More than `most` are too many.
+        """
+        from headrace.testing.pending import run_pending  # noqa: PLC0415
+
+        return run_pending(self, queues=queues, reraise=reraise, most=most)
+
+    async def arun_pending(
+        self, *, queues: Iterable[str] | None = None, reraise: bool = False, most: int = 1000
+    ) -> list[Ran]:
+        """The same for code that awaits; plain functions run in a thread, one after the other."""
+        from headrace.testing.pending import arun_pending  # noqa: PLC0415
+
+        return await arun_pending(self, queues=queues, reraise=reraise, most=most)
+
     def close(self) -> None:
         """Closes the connections of the client for code that blocks."""
         if self._client is not None:
@@ -163,9 +224,17 @@ class App:
 
     async def aclose(self) -> None:
         """Closes the connections of this event loop."""
-        client = self._async_clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
+        known = self._async_clients.pop(asyncio.get_running_loop(), None)
+        if known is not None:
+            await known[1].aclose()
+
+
+async def _closing(client: AsyncClient) -> AsyncGenerator[None, None]:
+    """Begun in a loop, it closes the client when the loop ends: a loop ends its generators."""
+    try:
+        yield
+    finally:
+        await client.close()
 
 
 def _class_name(error: BaseException) -> str:

@@ -6,7 +6,7 @@ import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from headrace.client.lease import AsyncLease, Lease
+from headrace.client.lease import AsyncLease, Lease, job_of
 from headrace.client.talks.popping import Popped
 from headrace.client.values import Job
 from headrace.engine.check import Span
@@ -14,6 +14,7 @@ from headrace.errors import LeaseLost
 
 if TYPE_CHECKING:
     from headrace.app.app import App
+    from headrace.app.tracing import RunSpan
 
 _current: ContextVar[Context] = ContextVar("headrace_context")
 
@@ -24,12 +25,14 @@ class Context:
     Names that begin with an a are for code that awaits.
     """
 
-    __slots__ = ("_app", "_popped", "_taken")
+    __slots__ = ("_app", "_popped", "_taken", "span")
 
     def __init__(self, app: App, popped: Popped) -> None:
         self._app = app
         self._popped = popped
         self._taken: threading.Event | None = None
+        # What telemetry has of this run, where there is telemetry.
+        self.span: RunSpan | None = None
 
     @property
     def id(self) -> str:
@@ -44,7 +47,7 @@ class Context:
     @property
     def job(self) -> Job:
         """The job as it was when it was handed out."""
-        return self._lease().job
+        return job_of(self._app.codec, self._popped)
 
     @staticmethod
     def current() -> Context:
@@ -107,6 +110,8 @@ class Context:
 def enter(context: Context) -> None:
     """From here on this is the current context of the running code."""
     _current.set(context)
+    if context.span is not None:
+        context.span.enter()
 
 
 def tell_taken(context: Context) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import update_wrapper
 from typing import (
@@ -22,7 +23,10 @@ import msgspec
 
 from headrace.app.options import CARRIED, COMPUTED, JobOptions, checked
 from headrace.app.signature import Signature
+from headrace.app.tracing import UNTRACED, Told
 from headrace.client.codec import digest_of
+from headrace.client.queue import QueueName
+from headrace.client.talks.scheduling import schedule_queue
 from headrace.client.values import Job, Put
 from headrace.engine.check import Span, listed
 from headrace.errors import (
@@ -36,7 +40,9 @@ from headrace.errors import (
 
 if TYPE_CHECKING:
     from headrace.app.app import App
-    from headrace.client.client import AsyncClient
+    from headrace.client.core import Core
+    from headrace.client.schedules import Schedule
+    from headrace.client.talk import Talk
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -111,6 +117,8 @@ class Task(Generic[P, R]):
 
         Raises TaskFailed if the job is failed, NoResult if it is not complete in time.
         """
+        if self.app.inline is not None:
+            return cast(R, self.signature.read_result(self.app.inline.result(job_id)))
         client = self.app.client
         try:
             found = client.result(job_id, wait=wait).value
@@ -122,6 +130,8 @@ class Task(Generic[P, R]):
 
     async def aresult(self, job_id: str, *, wait: Span | None = 0) -> R:
         """The same for code that awaits."""
+        if self.app.inline is not None:
+            return self.result(job_id)
         client = await self.app.async_client()
         try:
             found = (await client.result(job_id, wait=wait)).value
@@ -131,9 +141,9 @@ class Task(Generic[P, R]):
             raise _failure_of(job_id, await client.job(job_id)) from None
         return cast(R, self.signature.read_result(found))
 
-    async def schedule(self, client: AsyncClient, cron: str, zone: str) -> None:
+    def schedule(self, core: Core, cron: str, zone: str) -> Talk[Schedule]:
         """Lets the server put this task again and again; said again, it goes on as it was."""
-        await self._plain.schedule(client, cron, zone)
+        return (yield from self._plain.schedule(core, cron, zone))
 
 
 class AsyncTask(Task[P, R]):
@@ -172,49 +182,68 @@ class Call(Generic[P, R]):
     def put(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """Puts a call of the function into its queue; returns the id of the job."""
         data, options = self._prepared(args, kwargs)
-        if self.task.app.inline is not None:
-            return self.task.app.inline.put(self.task, data, options)
-        return self.task.app.client.queue(self._queue).put(data, **options)
+        with self._sending([data]) as told:
+            if self.task.app.inline is not None:
+                job_id = self.task.app.inline.put(self.task, data, options)
+            else:
+                job_id = self.task.app.client.queue(self._queue).put(data, **options)
+            told([job_id])
+        return job_id
 
     async def aput(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """The same for code that awaits."""
         data, options = self._prepared(args, kwargs)
-        if self.task.app.inline is not None:
-            return await self.task.app.inline.aput(self.task, data, options)
-        client = await self.task.app.async_client()
-        return await client.queue(self._queue).put(data, **options)
+        with self._sending([data]) as told:
+            if self.task.app.inline is not None:
+                job_id = await self.task.app.inline.aput(self.task, data, options)
+            else:
+                client = await self.task.app.async_client()
+                job_id = await client.queue(self._queue).put(data, **options)
+            told([job_id])
+        return job_id
 
     def put_many(self, calls: Iterable[Mapping[str, Any]]) -> list[str]:
         """Puts many calls, each given as its arguments by name; returns the ids in order."""
-        items, options = self._prepared_many(calls)
-        if self.task.app.inline is not None:
-            return [self.task.app.inline.put(self.task, item, options) for item in items]
-        return self.task.app.client.queue(self._queue).put_many(items, **options)
+        datas, options = self._prepared_many(calls)
+        with self._sending(datas) as told:
+            if self.task.app.inline is not None:
+                ids = [self.task.app.inline.put(self.task, data, options) for data in datas]
+            else:
+                queue = self.task.app.client.queue(self._queue)
+                ids = queue.put_many(self._items(datas), **options)
+            told(ids)
+        return ids
 
     async def aput_many(self, calls: Iterable[Mapping[str, Any]]) -> list[str]:
         """The same for code that awaits."""
-        items, options = self._prepared_many(calls)
-        if self.task.app.inline is not None:
-            return [await self.task.app.inline.aput(self.task, item, options) for item in items]
-        client = await self.task.app.async_client()
-        return await client.queue(self._queue).put_many(items, **options)
+        datas, options = self._prepared_many(calls)
+        with self._sending(datas) as told:
+            if self.task.app.inline is not None:
+                ids = [await self.task.app.inline.aput(self.task, data, options) for data in datas]
+            else:
+                queue = (await self.task.app.async_client()).queue(self._queue)
+                ids = await queue.put_many(self._items(datas), **options)
+            told(ids)
+        return ids
 
-    async def schedule(self, client: AsyncClient, cron: str, zone: str) -> None:
+    def schedule(self, core: Core, cron: str, zone: str) -> Talk[Schedule]:
         """Lets the server put this call again and again."""
         data, options = self._prepared((), {})
         given = {name: value for name, value in options.items() if name in SCHEDULED}
-        queue = client.queue(self._queue)
-        await queue.schedule(f"cron:{self.task.name}", data, cron=cron, zone=zone, **given)
+        name = f"cron:{self.task.name}"
+        queue = QueueName(core, self._queue)
+        return (yield from schedule_queue(queue, name, data, cron=cron, zone=zone, **given))
 
     def envelope(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """A call as the data of a job."""
         data = {"task": self.task.name, "args": self.task.signature.pack(args, kwargs)}
         if self._carried:
             data |= msgspec.to_builtins(self._carried)
-        tracing = self.task.app.telemetry
-        if tracing is not None:
-            data["trace"] = tracing.carrier()
         return data
+
+    def _sending(self, datas: list[dict[str, Any]]) -> AbstractContextManager[Told]:
+        tracing = self.task.app.telemetry
+        return UNTRACED if tracing is None else tracing.sending(self.task.name, self._queue, datas)
 
     def _prepared(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -224,7 +253,7 @@ class Call(Generic[P, R]):
 
     def _prepared_many(
         self, calls: Iterable[Mapping[str, Any]]
-    ) -> tuple[list[Any], dict[str, Any]]:
+    ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         every = listed("calls", calls, "arguments by name")
         for call in every:
             if not isinstance(call, Mapping):
@@ -234,10 +263,12 @@ class Call(Generic[P, R]):
                 )
         if "id" in self._options:
             raise InvalidArgument("many jobs do not share an id; put them one by one")
-        datas = [self.envelope((), dict(call)) for call in every]
-        if not self._computed or self.task.app.inline is not None:
-            return datas, self._options
-        return [Put(data, **self._computed_for(data["args"])) for data in datas], self._options
+        return [self.envelope((), dict(call)) for call in every], self._options
+
+    def _items(self, datas: list[dict[str, Any]]) -> list[Any]:
+        if not self._computed:
+            return datas
+        return [Put(data, **self._computed_for(data["args"])) for data in datas]
 
     def _computed_for(self, arguments: dict[str, Any]) -> dict[str, Any]:
         found = dict(self._computed)

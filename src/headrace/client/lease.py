@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from headrace.client.bind import awaiting, blocking, named
+from headrace.client.codec import Codec
 from headrace.client.core import Core
 from headrace.client.talks import ending
 from headrace.client.talks.popping import Popped
@@ -61,9 +62,13 @@ class LeaseFacts:
     @property
     def job(self) -> Job:
         """The job as it was when it was handed out."""
-        beside: list[Any] = [self.payload, b"", (None, None, None), [], 0, ([], [])]
-        described = [self.id.encode(), self._popped.packed, *beside]
-        return read_job(self.core.codec, described)
+        return job_of(self.core.codec, self._popped)
+
+
+def job_of(codec: Codec, popped: Popped) -> Job:
+    """A job as it was when it was handed out."""
+    beside: list[Any] = [popped.payload, b"", (None, None, None), [], 0, ([], [])]
+    return read_job(codec, [popped.id.encode(), popped.packed, *beside])
 
 
 @named

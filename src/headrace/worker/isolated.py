@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from headrace.app.tracing import RunSpan
 from headrace.client.talks.popping import Popped
 from headrace.worker.run import Crashed, Done, Failed, Snoozed
 
@@ -33,12 +34,13 @@ class Isolated:
         self._idle: deque[Process] = deque()
         self._free = asyncio.Semaphore(most)
 
-    async def run(self, popped: Popped) -> Done | Failed | Snoozed:
+    async def run(self, popped: Popped, span: RunSpan | None) -> Done | Failed | Snoozed:
         """Runs a job; Crashed if its process died of it. Cancelled, the process is killed."""
         async with self._free:
             process = self._idle_one() or await Process.begun(self._app_path)
             try:
-                kind, values = await process.ask([popped.id, popped.packed, popped.payload])
+                trace = None if span is None else span.carrier()
+                kind, values = await process.ask([popped.id, popped.packed, popped.payload, trace])
             except (asyncio.IncompleteReadError, ConnectionError):
                 raise Crashed(await process.obituary()) from None
             except BaseException:

@@ -17,14 +17,14 @@ from headrace.client.talks.popping import Popped
 from headrace.engine.record import decode_record
 from headrace.worker.isolated import LENGTH_BYTES, pack, unpack
 from headrace.worker.load import load_app
+from headrace.worker.reading import read_call
 from headrace.worker.run import (
     Done,
     Failed,
+    Run,
     Snoozed,
     failed,
-    open_envelope,
     packed_value,
-    read_data,
 )
 
 PR_SET_PDEATHSIG = 1
@@ -40,9 +40,9 @@ def main() -> None:
     app = load_app(app_path)
     with socket.socket(fileno=int(number)) as line, line.makefile("rwb") as stream:
         while head := stream.read(LENGTH_BYTES):
-            job_id, packed, payload = unpack(stream.read(int.from_bytes(head, "big")))
+            job_id, packed, payload, trace = unpack(stream.read(int.from_bytes(head, "big")))
             popped = Popped(job_id, decode_record(packed), packed, payload)
-            outcome = run(app, popped)
+            outcome = run_isolated(app, popped, trace)
             values = [getattr(outcome, name) for name in outcome.__dataclass_fields__]
             body = pack((type(outcome).__name__, values))
             stream.write(len(body).to_bytes(LENGTH_BYTES, "big") + body)
@@ -56,23 +56,20 @@ def _die_with(worker_pid: int) -> None:
         sys.exit(1)
 
 
-def run(app: App, popped: Popped) -> Done | Failed | Snoozed:
-    """Runs a job here and now."""
-    sent = None
+def run_isolated(app: App, popped: Popped, trace: dict[str, str] | None) -> Done | Failed | Snoozed:
+    """Runs a job here and now; the worker tells of it."""
+    run = Run(popped, Context(app, popped))
+    if trace is not None and app.telemetry is not None:
+        run.context.span = app.telemetry.joining(trace)
     try:
-        sent = read_data(app.codec, popped.payload)
-        envelope = open_envelope(app, sent)
-        context = Context(app, popped)
-        wanted = envelope.task.signature.context_name
-        if wanted is not None:
-            envelope.arguments[wanted] = context
-        enter(context)
+        envelope = read_call(app, run)
+        enter(run.context)
         value: Any = envelope.task.function(**envelope.arguments)
         if inspect.iscoroutine(value):
             value = asyncio.run(value)
         return Done(packed_value(app, value))
     except Exception as error:  # noqa: BLE001 - whatever it is, it becomes of the job
-        return failed(app, popped, error, sent)
+        return failed(app, popped, error, run.sent)
 
 
 if __name__ == "__main__":

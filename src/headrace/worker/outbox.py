@@ -10,6 +10,7 @@ from headrace.client.core import Core
 from headrace.client.talks.ending import complete_call, fail_call, release_call
 from headrace.client.talks.popping import Popped
 from headrace.engine.call import Answer, Call
+from headrace.worker.run import Done, Failed, Snoozed
 
 Row = tuple[Any, ...]
 
@@ -32,6 +33,15 @@ class Outbox:
 
     def __bool__(self) -> bool:
         return bool(self._piles)
+
+    def say(self, popped: Popped, outcome: Done | Failed | Snoozed) -> None:
+        """What became of a job that was run."""
+        if isinstance(outcome, Done):
+            self.complete(popped, outcome.given)
+        elif isinstance(outcome, Failed):
+            self.fail(popped, outcome.failure, outcome.message, outcome.traceback, outcome.retry_in)
+        else:
+            self.release(popped, outcome.delay)
 
     def complete(self, popped: Popped, given: bytes) -> None:
         # Plain completions of one queue go a short way on the server; results would bar it.

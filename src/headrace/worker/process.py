@@ -14,6 +14,7 @@ import msgspec
 
 from headrace.app.app import App
 from headrace.client.client import AsyncClient
+from headrace.client.talk import drive_async
 from headrace.engine.check import text
 from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
 from headrace.worker.load import load_app
@@ -106,6 +107,8 @@ async def _live(
     if await life.begun:
         await life.work()
     await _cancel_the_rest()
+    if app.telemetry is not None:
+        app.telemetry.flush()
     return RECYCLED if life.recycling else DRAINED
 
 
@@ -129,7 +132,7 @@ async def _cancel_the_rest() -> None:
 async def put_crons(app: App, client: AsyncClient) -> None:
     """Tells the server of the tasks that come again and again."""
     for name, rule in app.crons.items():
-        await app.tasks[name].schedule(client, **rule)
+        await drive_async(client.core.wire, app.tasks[name].schedule(client.core, **rule))
 
 
 class Life:

@@ -216,7 +216,7 @@ def _message(error: BaseException) -> str:
 def _traceback(error: BaseException) -> str:
     if error.__traceback__ is None or isinstance(error, OURS):
         return ""
-    own = str(Path(__file__).parent)
+    own = str(Path(__file__).parent.parent)
     shown: TracebackType | None = error.__traceback__
     while shown is not None and shown.tb_frame.f_code.co_filename.startswith(own):
         shown = shown.tb_next

@@ -13,6 +13,7 @@ from headrace.app.context import Context, enter, tell_taken
 from headrace.client.core import Core
 from headrace.client.talks.popping import Popped
 from headrace.worker.isolated import Isolated
+from headrace.worker.reading import read_call
 from headrace.worker.run import (
     Done,
     Envelope,
@@ -22,9 +23,7 @@ from headrace.worker.run import (
     Timeout,
     Unwritable,
     failed,
-    open_envelope,
     packed_value,
-    read_data,
 )
 from headrace.worker.threads import Threads
 
@@ -54,7 +53,7 @@ class Runner:
         run.started = time.perf_counter()
         self.running.add(run)
         try:
-            envelope = self._read(run)
+            envelope = read_call(self._app, run)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it is said of the job
             self._end(run, error=error)
             return run
@@ -81,15 +80,6 @@ class Runner:
     async def close(self) -> None:
         await self._isolated.close()
 
-    def _read(self, run: Run) -> Envelope:
-        run.sent = read_data(self._core.codec, run.popped.payload)
-        envelope = open_envelope(self._app, run.sent)
-        run.task = envelope.task
-        wanted = envelope.task.signature.context_name
-        if wanted is not None:
-            envelope.arguments[wanted] = run.context
-        return envelope
-
     # the three ways to run
 
     async def _in_loop(self, run: Run, envelope: Envelope) -> None:
@@ -114,7 +104,7 @@ class Runner:
 
     async def _in_process(self, run: Run) -> None:
         try:
-            outcome = await self._isolated.run(run.popped)
+            outcome = await self._isolated.run(run.popped, run.context.span)
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes of the job
             self._end(run, error=error)
         else:
@@ -146,11 +136,13 @@ class Runner:
 
     def _finish(self, run: Run, outcome: Outcome) -> None:
         if not run.over:
-            self._let_go(run)
+            self._let_go(run, outcome)
             self._on_end(run, outcome)
 
-    def _let_go(self, run: Run) -> None:
+    def _let_go(self, run: Run, outcome: Outcome | None = None) -> None:
         run.over = True
+        if run.context.span is not None:
+            run.context.span.end(outcome)
         self.running.discard(run)
         if run.timer is not None:
             run.timer.cancel()

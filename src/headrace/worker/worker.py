@@ -30,7 +30,7 @@ from headrace.worker.notices import Hands, station_of
 from headrace.worker.outbox import Outbox, Said
 from headrace.worker.prefetch import Prefetch
 from headrace.worker.renewing import RENEWALS, leases_of, renew
-from headrace.worker.run import Done, Failed, Run
+from headrace.worker.run import Run
 from headrace.worker.runner import Outcome, Runner
 from headrace.worker.settings import Served, WorkerSettings
 from headrace.worker.sources import Sources
@@ -206,22 +206,12 @@ class Worker:
         self._suspects.forget(popped)
         if self._hands.drop(_proof(popped)):
             if popped.record.state == "running":
-                self._say(popped, outcome)
+                self._outbox.say(popped, outcome)
             self._log.ended(run, outcome, seconds)
         if not self._will_start and (self._ready or self._suspects):
             self._will_start = True
             self._loop.call_soon(self._start_ready, context=self._context)
         self._wake.set()
-
-    def _say(self, popped: Popped, outcome: Outcome) -> None:
-        if isinstance(outcome, Done):
-            self._outbox.complete(popped, outcome.given)
-        elif isinstance(outcome, Failed):
-            self._outbox.fail(
-                popped, outcome.failure, outcome.message, outcome.traceback, outcome.retry_in
-            )
-        else:
-            self._outbox.release(popped, outcome.delay)
 
     def _give_back(self, popped: Popped) -> None:
         self._suspects.forget(popped)

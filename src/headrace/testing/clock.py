@@ -1,24 +1,11 @@
-"""For your tests: a private server, a namespace for each test, and a clock you can move.
-
-Installed as a pytest plugin, so the fixtures are there without an import:
-
-    def test_a_late_job_comes_back(headrace_client, headrace_clock):
-        queue = headrace_client.queue("mail")
-        queue.put("hello")
-        queue.pop("first", lease=30)
-        headrace_clock.tick(30)
-        assert queue.pop("second")[0].attempt == 2
-"""
+"""A clock that stands still until it is moved, in place of the server's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
-
-import pytest
 
 if TYPE_CHECKING:
     from headrace.client.client import Client
@@ -41,7 +28,7 @@ class Clock:
     """The clock of a namespace that was opened with library=settable_clock()."""
 
     def __init__(self, client: Client) -> None:
-        self._client = client
+        self._clients = [client]
         self.now = START
 
     def tick(self, seconds: float | timedelta) -> None:
@@ -52,8 +39,21 @@ class Clock:
     def set(self, moment: datetime) -> None:
         """Sets the clock."""
         self.now = moment
-        core = self._client.core
-        ms = str(round(moment.timestamp() * 1000))
+        for client in self._clients:
+            self._tell(client)
+
+    def join(self, client: Client) -> None:
+        """From now on the namespace of this client has the same time."""
+        self._clients.append(client)
+        self._tell(client)
+
+    def leave(self, client: Client) -> None:
+        """The namespace of this client keeps the time it has."""
+        self._clients.remove(client)
+
+    def _tell(self, client: Client) -> None:
+        core = client.core
+        ms = str(round(self.now.timestamp() * 1000))
         commands = [(shard, ("SET", core.key(shard, "clock"), ms)) for shard in range(core.shards)]
         for reply in core.wire.send(commands):
             if isinstance(reply, Exception):
@@ -67,26 +67,3 @@ def open_with_clock(url: str, **options: Any) -> tuple[Client, Clock]:
     options.setdefault("namespace", f"test-{uuid4().hex[:12]}")
     client = headrace.connect(url, library=settable_clock(), **options)
     return client, Clock(client)
-
-
-@pytest.fixture(scope="session")
-def headrace_url() -> Iterator[str]:
-    """The URL of a private server that is gone after the test run."""
-    from headrace.client.scratch import private_server
-
-    with private_server() as url:
-        yield url
-
-
-@pytest.fixture
-def headrace_client(headrace_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own, whose clock stands still until it is moved."""
-    client, _ = open_with_clock(headrace_url)
-    with client:
-        yield client
-
-
-@pytest.fixture
-def headrace_clock(headrace_client: Client) -> Clock:
-    """The clock of headrace_client."""
-    return Clock(headrace_client)

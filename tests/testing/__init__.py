@@ -1,0 +1,1 @@
+"""Tests of what Headrace offers to the tests of its users."""

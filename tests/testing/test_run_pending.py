@@ -1,0 +1,392 @@
+"""app.run_pending: every job that can be had now is run here, as a worker would."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+
+import pytest
+
+import headrace
+from headrace.testing import Clock
+from headrace.testing.report import Ran
+
+STEADY = headrace.Backoff(first=10, factor=2, jitter=0)
+
+Bind = Callable[[headrace.App], headrace.App]
+
+
+@pytest.fixture
+def app(headrace_app: Bind) -> headrace.App:
+    return headrace_app(headrace.App("shop", backoff=STEADY))
+
+
+def job(app: headrace.App, job_id: str) -> headrace.Job:
+    found = app.client.job(job_id)
+    assert found is not None
+    return found
+
+
+def outcomes(report: list[Ran]) -> list[tuple[str, str]]:
+    return [(one.task, one.outcome) for one in report]
+
+
+def test_jobs_run_in_order_in_this_thread_and_the_report_tells_of_each(app: headrace.App) -> None:
+    threads = []
+
+    @app.task()
+    def double(number: int) -> int:
+        threads.append(threading.current_thread())
+        return 2 * number
+
+    ids = double.put_many([{"number": 1}, {"number": 2}])
+    first = double.options(priority=-1).put(0)
+
+    report = app.run_pending()
+
+    assert report == [
+        Ran("double", first, "default", 1, {"number": 0}, "completed", 0),
+        Ran("double", ids[0], "default", 1, {"number": 1}, "completed", 2),
+        Ran("double", ids[1], "default", 1, {"number": 2}, "completed", 4),
+    ]
+    assert threads == [threading.current_thread()] * 3
+    assert double.result(ids[1]) == 4
+    assert job(app, ids[1]).state == "complete"
+    assert app.run_pending() == []
+    assert app.client.workers() == []
+
+
+def test_what_a_task_puts_runs_too(app: headrace.App) -> None:
+    @app.task(queue="second")
+    def second() -> None:
+        pass
+
+    @app.task(queue="first")
+    async def first() -> None:
+        await second.aput()
+        second.put()
+
+    first.put()
+
+    assert [one.task for one in app.run_pending()] == ["first", "second", "second"]
+
+
+def test_a_retry_runs_when_the_clock_was_moved(app: headrace.App, headrace_clock: Clock) -> None:
+    @app.task(retries=1)
+    def shaky() -> str:
+        if headrace.Context.current().attempt == 1:
+            raise ConnectionError("busy")
+        return "done"
+
+    job_id = shaky.put()
+
+    [failed] = app.run_pending()
+    assert (failed.outcome, repr(failed.error)) == ("retried", "ConnectionError('busy')")
+    assert app.run_pending() == []
+    headrace_clock.tick(9.999)
+    assert app.run_pending() == []
+    headrace_clock.tick(0.001)
+    [again] = app.run_pending()
+    assert (again.outcome, again.attempt, again.result) == ("completed", 2, "done")
+    assert shaky.result(job_id) == "done"
+
+
+def test_what_has_no_retries_left_is_failed_with_its_traceback(app: headrace.App) -> None:
+    @app.task(retries=0)
+    def broken() -> None:
+        raise ValueError("no")
+
+    job_id = broken.put()
+
+    assert outcomes(app.run_pending()) == [("broken", "failed")]
+    failure = job(app, job_id).failure
+    assert failure is not None
+    assert (failure.type, failure.message) == ("ValueError", "no")
+    assert 'raise ValueError("no")' in failure.traceback
+    assert "headrace/testing" not in failure.traceback
+
+
+def test_verdicts_decide(app: headrace.App, headrace_clock: Clock) -> None:
+    @app.task(retries=5)
+    def decide(verdict: str) -> None:
+        raise {
+            "snooze": headrace.Snooze(60),
+            "discard": headrace.Discard("never"),
+            "retry": headrace.Retry("soon", delay=1),
+        }[verdict]
+
+    decide.put_many([{"verdict": "snooze"}, {"verdict": "discard"}, {"verdict": "retry"}])
+
+    told = [(one.arguments["verdict"], one.outcome) for one in app.run_pending()]
+    assert told == [("snooze", "snoozed"), ("discard", "failed"), ("retry", "retried")]
+    headrace_clock.tick(1)
+    assert [one.arguments["verdict"] for one in app.run_pending()] == ["retry"]
+    headrace_clock.tick(59)
+    assert [one.arguments["verdict"] for one in app.run_pending()] == ["snooze", "retry"]
+
+
+def test_jobs_for_later_wait_for_the_clock(app: headrace.App, headrace_clock: Clock) -> None:
+    @app.task()
+    def later() -> None:
+        pass
+
+    later.after(3600).put()
+
+    assert app.run_pending() == []
+    headrace_clock.tick(3600)
+    assert len(app.run_pending()) == 1
+
+
+def test_a_cron_task_runs_when_its_time_has_come(app: headrace.App, headrace_clock: Clock) -> None:
+    @app.cron("0 3 * * *")
+    def nightly() -> None:
+        pass
+
+    assert app.run_pending() == []
+    headrace_clock.tick(3 * 3600)
+    assert outcomes(app.run_pending()) == [("nightly", "completed")]
+    headrace_clock.tick(24 * 3600)
+    assert outcomes(app.run_pending()) == [("nightly", "completed")]
+
+
+def test_the_first_error_is_raised_on_request_and_the_rest_waits(app: headrace.App) -> None:
+    @app.task(retries=0)
+    def broken(number: int) -> None:
+        raise LookupError(number)
+
+    first, second = broken.put_many([{"number": 1}, {"number": 2}])
+
+    with pytest.raises(LookupError, match="1"):
+        app.run_pending(reraise=True)
+
+    assert job(app, first).state == "failed"
+    assert job(app, second).state == "waiting"
+
+
+@pytest.mark.parametrize("data", ["text", {"task": "nobody"}, {"task": "known", "args": {"x": 1}}])
+def test_what_is_no_call_of_a_task_fails_as_in_a_worker(app: headrace.App, data: object) -> None:
+    @app.task()
+    def known() -> None:
+        pass
+
+    app.client.queue("by hand").put(data, retries=0)
+
+    [told] = app.run_pending()
+    assert told.outcome == "failed"
+    assert type(told.error).__name__ in ("Malformed", "UnknownTask", "WrongArguments")
+
+
+def test_what_cannot_be_kept_as_a_result_fails(app: headrace.App) -> None:
+    @app.task()
+    def strange() -> object:
+        return object()
+
+    strange.put()
+
+    [told] = app.run_pending()
+    assert (told.outcome, type(told.error).__name__) == ("failed", "Unwritable")
+
+
+def test_a_job_that_is_no_longer_there_cannot_be_ended(app: headrace.App) -> None:
+    @app.task()
+    def suicidal() -> None:
+        app.client.cancel(headrace.Context.current().id)
+
+    suicidal.put()
+
+    [told] = app.run_pending()
+    assert told.outcome == "refused"
+    assert isinstance(told.error, headrace.HeadraceError)
+
+
+def test_a_queue_that_hands_out_once_has_nothing_to_be_told(app: headrace.App) -> None:
+    @app.task(queue="once")
+    def nothing() -> None:
+        pass
+
+    app.client.queue("once").configure("fifo")
+    nothing.put()
+
+    assert outcomes(app.run_pending()) == [("nothing", "completed")]
+
+
+def test_what_ends_a_program_ends_only_the_job(app: headrace.App) -> None:
+    @app.task(retries=0)
+    def leave() -> None:
+        sys.exit(1)
+
+    leave.put()
+
+    assert outcomes(app.run_pending()) == [("leave", "failed")]
+
+
+def test_what_decides_over_a_test_does(app: headrace.App) -> None:
+    @app.task()
+    def check() -> None:
+        pytest.fail("not so")
+
+    check.put()
+
+    with pytest.raises(pytest.fail.Exception, match="not so"):
+        app.run_pending()
+    assert app.client.queue("default").counts().waiting == 1
+
+
+def test_chosen_queues_alone(app: headrace.App) -> None:
+    @app.task(queue="one")
+    def one() -> None:
+        pass
+
+    @app.task(queue="two")
+    def two() -> None:
+        pass
+
+    one.put()
+    two.put()
+
+    assert outcomes(app.run_pending(queues=["two"])) == [("two", "completed")]
+    with pytest.raises(headrace.InvalidArgument, match="queues"):
+        app.run_pending(queues="one")
+    assert outcomes(app.run_pending()) == [("one", "completed")]
+
+
+def test_jobs_without_end_are_an_error_and_the_next_one_goes_back(app: headrace.App) -> None:
+    @app.task()
+    def endless() -> None:
+        endless.put()
+
+    endless.put()
+
+    with pytest.raises(RuntimeError, match=r"3 jobs were run.*endless completed"):
+        app.run_pending(most=3)
+
+    assert app.client.queue("default").counts().waiting == 1
+    assert app.client.audit().balanced
+
+
+@pytest.mark.parametrize("colour", ["plain", "async"])
+def test_a_timeout_ends_a_run_here_too(app: headrace.App, colour: str) -> None:
+    def busy() -> None:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            pass
+
+    async def idle() -> None:
+        await asyncio.sleep(60)
+
+    function: Callable[[], object] = busy if colour == "plain" else idle
+    task = app.task(timeout=0.05, retries=0)(function)
+    task.put()
+
+    [told] = app.run_pending()
+    assert told.outcome == "failed"
+    assert type(told.error).__name__ == "Timeout"
+    assert "0.05 seconds" in str(told.error)
+
+
+def test_a_function_that_ends_in_time_is_not_interrupted_later(app: headrace.App) -> None:
+    @app.task(timeout=0.01)
+    def quick() -> int:
+        return 1
+
+    quick.put_many([{}] * 30)
+
+    assert {one.outcome for one in app.run_pending()} == {"completed"}
+
+
+def test_the_context_is_that_of_the_job_and_gone_afterwards(app: headrace.App) -> None:
+    seen = []
+
+    @app.task()
+    def plain() -> None:
+        headrace.Context.current().log("plain was here")
+        seen.append(headrace.Context.current().id)
+
+    @app.task()
+    async def awaiting() -> None:
+        context = headrace.Context.current()
+        await context.aprogress(0.5, "half")
+        seen.append(headrace.Context.current().id)
+
+    @app.task()
+    def given(context: headrace.Context) -> None:
+        seen.append(context.id)
+
+    ids = [plain.put(), awaiting.put(), app.client.queue("default").put({"task": given.name})]
+    app.run_pending(reraise=True)
+
+    assert seen == ids
+    assert [line for _, line in job(app, ids[0]).log] == ["plain was here"]
+    assert job(app, ids[1]).note == "half"
+    with pytest.raises(LookupError, match="no task is running here"):
+        headrace.Context.current()
+
+
+def test_tasks_of_a_process_of_their_own_run_here(app: headrace.App) -> None:
+    seen = []
+
+    @app.task(run="process")
+    def isolated() -> None:
+        seen.append(1)
+
+    isolated.put()
+    app.run_pending(reraise=True)
+
+    assert seen == [1]
+
+
+def test_inside_a_loop_the_blocking_one_says_what_to_do(app: headrace.App) -> None:
+    async def main() -> None:
+        app.run_pending()
+
+    with pytest.raises(RuntimeError, match=r"await app\.arun_pending"):
+        asyncio.run(main())
+
+
+CHOSEN: ContextVar[str] = ContextVar("CHOSEN", default="none")
+
+
+async def test_it_can_be_awaited(app: headrace.App, headrace_clock: Clock) -> None:
+    loops, threads = [], []
+
+    @app.task()
+    async def awaiting(name: str) -> str:
+        loops.append(asyncio.get_running_loop())
+        CHOSEN.set(name)
+        return name
+
+    @app.task(retries=1)
+    def plain() -> None:
+        threads.append(threading.current_thread())
+        if headrace.Context.current().attempt == 1:
+            raise OSError
+
+    job_id = await awaiting.aput("ada")
+    await plain.aput()
+
+    told = await app.arun_pending()
+
+    assert outcomes(told) == [("awaiting", "completed"), ("plain", "retried")]
+    assert loops == [asyncio.get_running_loop()]
+    assert threads != [threading.current_thread()]
+    assert CHOSEN.get() == "none"
+    assert app.client.result(job_id).value == "ada"
+    headrace_clock.tick(10)
+    assert outcomes(await app.arun_pending(reraise=True)) == [("plain", "completed")]
+
+
+async def test_awaited_it_raises_on_request_and_keeps_time(app: headrace.App) -> None:
+    @app.task(timeout=0.05, retries=0)
+    def busy() -> None:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            pass
+
+    await busy.aput()
+
+    with pytest.raises(Exception, match=r"0\.05 seconds"):
+        await app.arun_pending(reraise=True)
