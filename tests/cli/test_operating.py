@@ -23,9 +23,9 @@ def test_failures_are_listed_by_type_with_the_newest_message(typed: Type, mail: 
     said = typed("failures")
 
     assert said.rows[1][:2] == ["smtp", "2"]
-    assert said.out.splitlines()[1].endswith("job-1  server gone")
+    assert said.out.splitlines()[1].endswith("mail   job-1  server gone")
     found = typed("failures", "--json").json["failures"]
-    assert [(each["failure"], each["jobs"], each["message"]) for each in found] == [
+    assert [(each["type"], each["count"], each["message"]) for each in found] == [
         ("smtp", 2, "server gone"),
         ("bad address", 1, "no such user"),
     ]
@@ -61,17 +61,62 @@ def test_failed_jobs_are_tried_again_by_type_the_oldest_first(
         fail(queue, "smtp", "")
 
     def retried(*words: str) -> list[str]:
-        found: list[str] = typed("retry", "--failure", "smtp", "--json", *words).json["retried"]
-        return found
+        before = {job.id for job in client.failed("smtp").jobs}
+        told = typed("retry", "--failure", "smtp", "--json", *words).json
+        left = {job.id for job in client.failed("smtp").jobs}
+        assert (told["matched"], told["refused"]) == (told["retried"], 0)
+        assert told["retried"] == len(before - left)
+        return sorted(before - left)
 
-    assert retried("--dry-run", "--all") == [*(f"mail-{n}" for n in range(5)), "report"]
-    assert client.failures() == {"smtp": 6}
     assert retried("--count", "2") == ["mail-0", "mail-1"]
     assert retried("--queue", "reports") == ["report"]
     assert retried("--tag", "vip") == ["mail-3"]
     assert retried("--all") == ["mail-2", "mail-4"]
     assert retried() == []
     assert client.failures() == {}
+
+
+def test_failed_jobs_are_tried_again_by_queue_alone_and_at_a_pace(
+    typed: Type, client: Client, mail: Queue
+) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(2)])
+    fail(mail, "smtp", "")
+    fail(mail, "bad address", "")
+
+    said = typed("retry", "--queue", "mail", "--delay", "1h", "--pace", "1/m")
+
+    assert (said.code, said.out) == (0, "2 jobs retried\n")
+    first, second = client.jobs(["job-0", "job-1"])
+    assert first.due
+    assert second.due
+    assert (second.due - first.due).total_seconds() == pytest.approx(60, abs=5)
+
+
+def test_a_retry_that_is_refused_is_exit_code_1(typed: Type, mail: Queue) -> None:
+    mail.put(1, id="a", unique="u")
+    fail(mail, "smtp", "")
+    mail.put(1, id="b", unique="u")
+
+    said = typed("retry", "--failure", "smtp")
+
+    assert (said.code, said.out) == (1, "0 jobs retried\n")
+    assert "1 job refused: another job has the same unique value" in said.err
+    told = typed("retry", "--failure", "smtp", "--json")
+    assert (told.code, told.json) == (1, {"matched": 1, "retried": 0, "refused": 1})
+
+
+def test_a_dry_run_of_a_retry_counts_and_changes_nothing(
+    typed: Type, client: Client, mail: Queue
+) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(3)])
+    fail(mail, "smtp", "", times=3)
+
+    said = typed("retry", "--failure", "smtp", "--count", "2", "--dry-run")
+    assert said.out == "2 jobs would be retried; nothing was changed\n"
+    told = typed("cancel", "--failure", "smtp", "--dry-run", "--json").json
+    assert told == {"dry_run": True, "matched": 3}
+    assert typed("retry", "job-0", "--dry-run").out == "job-0\n"
+    assert client.failures() == {"smtp": 3}
 
 
 def test_a_dry_run_names_the_jobs_and_changes_nothing(typed: Type, mail: Queue) -> None:
@@ -116,7 +161,8 @@ def test_jobs_are_cancelled_by_failure_state_tag_and_data(
         found: list[str] = typed("cancel", "--json", *words).json["cancelled"]
         return found
 
-    assert cancelled("--failure", "smtp", "--count", "2") == ["f-0", "f-1"]
+    told = typed("cancel", "--failure", "smtp", "--count", "2", "--json").json
+    assert told == {"matched": 2, "cancelled": 2, "refused": 0}
     assert cancelled("--tag", "old") == ["tagged"]
     assert cancelled("--queue", "mail", "--matching", '{"to": "ada"}') == ["same-1", "same-2"]
     assert cancelled("--queue", "mail", "--state", "waiting") == ["waiting"]
@@ -150,7 +196,11 @@ def test_a_job_that_others_depend_on_is_cancelled_only_with_them(typed: Type, ma
         ("retry",),
         ("retry", "a", "--failure", "smtp"),
         ("retry", "a", "--queue", "mail"),
-        ("retry", "--queue", "mail"),
+        ("retry", "a", "--pace", "1/s"),
+        ("retry", "--queue", "mail", "--pace", "fast"),
+        ("retry", "--failure", ""),
+        ("cancel", "--failure", "smtp", "--cascade"),
+        ("cancel", "--failure", "smtp", "--state", "failed"),
         ("cancel",),
         ("cancel", "a", "--failure", "smtp"),
         ("cancel", "a", "--tag", "vip"),

@@ -53,6 +53,10 @@ class Gently:
             yield
         finally:
             self._in_step = False
+        self.stop_if_asked()
+
+    def stop_if_asked(self) -> None:
+        """Where it is known what was done."""
         if self._asked:
             raise KeyboardInterrupt
 

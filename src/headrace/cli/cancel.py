@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli.bulk import agree, in_steps
-from headrace.cli.choosing import Choice, check_choice, chosen, report
+from headrace.cli.choosing import Choice, change_failed, check_choice, chosen, report, report_plan
 from headrace.cli.opening import existing, opened
 from headrace.cli.options import (
     DryRun,
@@ -52,40 +52,48 @@ def cancel(
 
     A job that runs is taken from its worker; one that is complete stays. What is cancelled is gone.
     """
-    choice = Choice(failure=failure, queue=queue, tag=tag, state=state, count=count)
-    check_choice(ids, choice, _way(choice, matching))
+    choice = Choice(failure=failure, queue=queue, tag=tag, state=state)
+    _check(choice, matching, cascade=cascade)
+    check_choice(ids, chosen_otherwise=choice.is_made())
     data = None if matching is None else as_json_value(matching)
     with opened(url, namespace) as client:
+        if failure is not None:
+            change_failed(
+                client.cancel_failed, choice, "cancelled", question="Cancel", count=count,
+                yes=yes, dry_run=dry_run, as_json=as_json,
+            )  # fmt: skip
+            return
         if matching is not None:
             found = list(client.matching(existing(client, queue or "").name, data))[:count]
         else:
-            found = list(dict.fromkeys(ids or ())) or chosen(client, choice)
-        if not ids and not dry_run:
-            agree(f"Cancel {counted(len(found), 'job')}?", yes=yes or not found)
+            found = list(dict.fromkeys(ids or ())) or chosen(client, choice, count)
+        if dry_run:
+            report_plan("cancelled", found, as_json=as_json)
+            return
+        agree(f"Cancel {counted(len(found), 'job')}?", yes=yes or bool(ids) or not found)
 
         def act(part: Sequence[str]) -> Sequence[object]:
             gone = set(client.cancel(*part, cascade=cascade))
-            over = {
-                job.id: job.state for job in client.jobs([one for one in part if one not in gone])
-            }
+            left = client.jobs([one for one in part if one not in gone])
+            over = {job.id: job.state for job in left}
             return ["cancelled" if one in gone else _refusal(one, over.get(one)) for one in part]
 
-        answers = [] if dry_run else in_steps(found, act, "cancelled")
-    report("cancelled", found, answers, as_json=as_json, dry_run=dry_run)
+        answers = in_steps(found, act, "cancelled")
+    report("cancelled", found, answers, as_json=as_json)
 
 
 def _refusal(job_id: str, state: str | None) -> HeadraceError:
     return JobNotFound(job_id) if state is None else WrongState(job_id, state)
 
 
-def _way(choice: Choice, matching: str | None) -> str | None:
-    """What jobs are chosen by, if not by their ids."""
-    if matching is not None:
-        if choice.queue is None or choice.failure or choice.tag or choice.state:
-            raise typer.BadParameter("it goes with --queue alone", param_hint="--matching")
-        return matching
-    if choice.queue is not None and not (choice.state or choice.failure or choice.tag):
+def _check(choice: Choice, matching: str | None, *, cascade: bool) -> None:
+    if matching is not None and choice != Choice(queue=choice.queue or ""):
+        raise typer.BadParameter("it goes with --queue alone", param_hint="--matching")
+    if choice.queue and matching is None and choice == Choice(queue=choice.queue):
         raise typer.BadParameter(
             "give --state, --tag, --failure or --matching too", param_hint="--queue"
         )
-    return choice.failure or choice.tag or choice.queue
+    if choice.state and not choice.queue and not choice.tag:
+        raise typer.BadParameter("give --queue or --tag too", param_hint="--state")
+    if choice.failure and (choice.state or cascade):
+        raise typer.BadParameter("not with --state or --cascade", param_hint="--failure")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from headrace.cli.bulk import Gently, Stopped, agree, progress
 from headrace.cli.jobs import PAGE, every, every_tagged, is_one
 from headrace.cli.opening import existing
 from headrace.cli.show import as_line
@@ -16,62 +17,47 @@ from headrace.cli.words import counted
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
-    from headrace import Client, Job
+    from headrace import Bulk, Client, Job
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What jobs must have in common to be chosen, and how many at most."""
+    """What jobs must have in common to be chosen."""
 
     failure: str | None = None
     queue: str | None = None
     tag: str | None = None
     state: str | None = None
-    count: int | None = None
+
+    def is_made(self) -> bool:
+        return any((self.failure, self.queue, self.tag, self.state))
 
 
-def check_choice(ids: Sequence[str] | None, choice: Choice, by: str | None) -> None:
-    """Raises unless jobs are chosen in exactly one way: by ids, or by what `by` says."""
-    if bool(ids) == (by is not None):
+def check_choice(ids: Sequence[str] | None, *, chosen_otherwise: bool) -> None:
+    """Raises unless jobs are chosen in one way: by their ids or otherwise."""
+    if bool(ids) == chosen_otherwise:
         raise typer.BadParameter("give ids, or say which by options, one of them", param_hint="ID")
-    if ids and (choice.queue or choice.tag or choice.state):
-        raise typer.BadParameter("ids need no --queue, --tag or --state", param_hint="ID")
 
 
-def chosen(client: Client, choice: Choice) -> list[str]:
-    """The ids of the jobs that are meant, the oldest first where it is about failures."""
+def chosen(client: Client, choice: Choice, count: int | None) -> list[str]:
+    """The ids of the jobs that are meant, up to so many."""
     found = dict.fromkeys(
         job.id
         for job in _candidates(client, choice)
         if is_one(job, choice.queue, choice.state, choice.tag)
     )
-    # Failures are listed newest first, and those that have waited longest are to go first.
-    oldest_first = reversed(found) if choice.failure is not None else iter(found)
-    return list(islice(oldest_first, choice.count))
+    return list(islice(found, count))
 
 
 def _candidates(client: Client, choice: Choice) -> Iterator[Job]:
-    if choice.failure is not None:
-        failure = choice.failure
-        return every(lambda offset: client.failed(failure, offset=offset, count=PAGE))
     if choice.queue is not None and choice.state is not None:
         queue, state = existing(client, choice.queue), choice.state
         return every(lambda offset: queue.jobs(state, offset=offset, count=PAGE))
     return every_tagged(client, choice.tag or "")
 
 
-def report(
-    done: str,
-    ids: Sequence[str],
-    answers: Sequence[object],
-    *,
-    as_json: bool,
-    dry_run: bool,
-) -> None:
+def report(done: str, ids: Sequence[str], answers: Sequence[object], *, as_json: bool) -> None:
     """Says what became of each; exit code 1 if something was refused."""
-    if dry_run:
-        _report_plan(done, ids, as_json=as_json)
-        return
     refused = {
         job_id: str(answer)
         for job_id, answer in zip(ids, answers, strict=True)
@@ -88,10 +74,68 @@ def report(
         raise typer.Exit(1)
 
 
-def _report_plan(done: str, ids: Sequence[str], *, as_json: bool) -> None:
+def report_plan(done: str, ids: Sequence[str], *, as_json: bool) -> None:
+    """Says which jobs it would be."""
     if as_json:
         typer.echo(as_line({"dry_run": True, done: list(ids)}))
         return
     for job_id in ids:
         typer.echo(job_id)
     typer.echo(f"{counted(len(ids), 'job')} would be {done}; nothing was changed", err=True)
+
+
+def change_failed(
+    change: Callable[..., Bulk],
+    choice: Choice,
+    done: str,
+    *,
+    question: str,
+    yes: bool,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Changes failed jobs step by step, after asking, and says how many it was."""
+    options |= {"queue": choice.queue, "tag": choice.tag}
+    plan = change(choice.failure, dry_run=True, **options)
+    if dry_run:
+        sentence = f"{counted(plan.matched, 'job')} would be {done}; nothing was changed"
+        typer.echo(as_line({"dry_run": True, "matched": plan.matched}) if as_json else sentence)
+        return
+    agree(f"{question} {counted(plan.matched, 'job')}?", yes=yes or not plan.matched)
+    told = _carried_out(
+        lambda tell: change(choice.failure, on_progress=tell, **options), plan, done
+    )
+    if as_json:
+        typer.echo(as_line({"matched": told.matched, done: told.done, "refused": told.refused}))
+    else:
+        typer.echo(f"{counted(told.done, 'job')} {done}")
+    if told.refused:
+        typer.echo(f"headrace: {counted(told.refused, 'job')} refused: {_WHY[done]}", err=True)
+        raise typer.Exit(1)
+
+
+_WHY = {
+    "retried": "another job has the same unique value; wait for it, or cancel one of them",
+    "cancelled": "others depend on them; cancel them by their ids, with --cascade",
+}
+
+
+def _carried_out(change: Callable[[Callable[[Bulk], None]], Bulk], total: int, done: str) -> Bulk:
+    so_far = 0
+    try:
+        with Gently().at_interrupts() as gently, progress(done, total) as advance:
+
+            def tell(told: Bulk) -> None:
+                nonlocal so_far
+                advance(told.matched - so_far)
+                so_far = told.matched
+                gently.stop_if_asked()
+
+            with gently.step():
+                return change(tell)
+    except KeyboardInterrupt:
+        typer.echo(f"headrace: interrupted, {done} {so_far} of {total}", err=True)
+        raise
+    except HeadraceError as error:
+        raise Stopped(f"{done} {so_far} of {total}, then: {error}") from error

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from headrace.cli.bulk import agree, in_steps
-from headrace.cli.choosing import Choice, check_choice, chosen, report
+from headrace.cli.bulk import in_steps
+from headrace.cli.choosing import Choice, change_failed, check_choice, report, report_plan
 from headrace.cli.completing import failure_types
 from headrace.cli.jobs import show_page
 from headrace.cli.opening import opened, server_time
 from headrace.cli.options import (
-    Count,
     Delay,
     DryRun,
     Ids,
@@ -26,12 +25,13 @@ from headrace.cli.options import (
     Yes,
 )
 from headrace.cli.show import AsJson, as_line, table
-from headrace.cli.words import ago, counted
-
-if TYPE_CHECKING:
-    from headrace import Job
+from headrace.cli.words import ago
 
 AtMost = Annotated[int, typer.Option("--count", min=1, help="The oldest so many, at most.")]
+Pace = Annotated[
+    str | None,
+    typer.Option("--pace", metavar="RATE", help="Start them one after the other: 100/s, 5/m."),
+]
 All = Annotated[bool, typer.Option("--all", help="All of them, not only --count.")]
 
 
@@ -44,7 +44,7 @@ def failures(
     ] = None,
     *,
     offset: Offset = 0,
-    count: Count = 25,
+    count: Annotated[int, typer.Option("--count", min=1, max=100, help="Show up to so many.")] = 25,
     url: Url = None,
     namespace: Namespace = "default",
     as_json: AsJson = False,
@@ -55,31 +55,19 @@ def failures(
             page, now = client.failed(failure, offset=offset, count=count), server_time(client)
             show_page(page, f"failed with {failure}", now, as_json=as_json)
             return
-        found = client.failures(offset=offset, count=count)
-        newest = {kind: _newest(client.failed(kind, count=1).jobs) for kind in found}
-        now = server_time(client)
-    rows = [
-        (kind, times, job and job.failure and job.failure.at, job and job.id, _message(job))
-        for (kind, times), job in zip(found.items(), newest.values(), strict=True)
-    ]
+        found, now = client.failure_groups(offset=offset, count=count), server_time(client)
     if as_json:
-        names = ("failure", "jobs", "newest", "job_id", "message")
-        typer.echo(as_line({"failures": [dict(zip(names, row, strict=True)) for row in rows]}))
-    elif rows:
+        typer.echo(as_line({"failures": found}))
+    elif found:
         table(
-            ("failure", "jobs", "newest", "job", "message"),
-            ((kind, times, ago(at or None, now), *rest) for kind, times, at, *rest in rows),
+            ("failure", "jobs", "newest", "queue", "job", "message"),
+            (
+                (each.type, each.count, ago(each.at, now), each.queue, each.job_id, each.message)
+                for each in found
+            ),
         )
     else:
         typer.echo("nothing is failed")
-
-
-def _newest(found: list[Job]) -> Job | None:
-    return found[0] if found else None
-
-
-def _message(job: Job | None) -> str | None:
-    return job.failure.message if job is not None and job.failure is not None else None
 
 
 def retry(
@@ -91,22 +79,35 @@ def retry(
     count: AtMost = 25,
     every: All = False,
     delay: Delay = None,
+    pace: Pace = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     url: Url = None,
     namespace: Namespace = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Try failed jobs again: by their ids, or those of a type of failure."""
-    choice = Choice(failure=failure, queue=queue, tag=tag, count=None if every else count)
-    check_choice(ids, choice, failure)
+    """Try failed jobs again: by their ids, or by failure, queue, tag.
+
+    The oldest are tried first; with --pace they are due one after the other.
+    """
+    choice = Choice(failure=failure, queue=queue, tag=tag)
+    check_choice(ids, chosen_otherwise=choice.is_made())
+    if ids and pace:
+        raise typer.BadParameter("not with ids", param_hint="--pace")
     with opened(url, namespace) as client:
-        found = list(ids or ()) or chosen(client, choice)
-        if not ids and not dry_run:
-            agree(f"Retry {counted(len(found), 'job')}?", yes=yes or not found)
+        if not ids:
+            change_failed(
+                client.retry_failed, choice, "retried", question="Retry", yes=yes,
+                dry_run=dry_run, as_json=as_json, count=None if every else count,
+                delay=delay or 0, pace=pace,
+            )  # fmt: skip
+            return
+        if dry_run:
+            report_plan("retried", ids, as_json=as_json)
+            return
 
         def act(part: Sequence[str]) -> Sequence[object]:
             return client.retry(*part, delay=delay or 0)
 
-        answers = [] if dry_run else in_steps(found, act, "retried")
-    report("retried", found, answers, as_json=as_json, dry_run=dry_run)
+        answers = in_steps(ids, act, "retried")
+    report("retried", ids, answers, as_json=as_json)

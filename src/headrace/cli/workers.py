@@ -79,4 +79,4 @@ def timeout(
             return client.timeout(*part)
 
         answers = in_steps(ids, act, "taken back")
-    report("taken back", ids, answers, as_json=as_json, dry_run=False)
+    report("taken back", ids, answers, as_json=as_json)
