@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 import pytest
 
 import headrace
 from headrace import Client, Queue
+from headrace.cli import bulk, choosing
 from tests.cli.conftest import Type, fail
 
 
@@ -299,3 +305,36 @@ def test_the_settings_of_a_namespace_are_shown_and_changed(typed: Type, client: 
     told = typed("config", "--unset", "retries", "--json").json
     assert told["settings"] == client.config.get()
     assert client.config.get("retries") == 5
+
+
+@contextmanager
+def bar_at_which_somebody_hits_ctrl_c(_what: str, _total: int) -> Iterator[Callable[[int], None]]:
+    yield lambda _: os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_interrupted_retry_ends_after_its_step_and_tells_how_far_it_came(
+    typed: Type, client: Client, mail: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mail.put_many(range(700))
+    while leases := mail.pop("ann", count=500):
+        client.fail_many([headrace.Fail(lease, "smtp") for lease in leases])
+    monkeypatch.setattr(choosing, "progress", bar_at_which_somebody_hits_ctrl_c)
+
+    said = typed("retry", "--failure", "smtp", "--all")
+
+    assert (said.code, said.out) == (130, "")
+    assert said.err == "headrace: interrupted, retried 500 of 700\n"
+    assert client.failures() == {"smtp": 200}
+
+
+def test_an_interrupted_cancel_ends_after_its_step_and_tells_how_far_it_came(
+    typed: Type, mail: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mail.put_many(range(300))
+    monkeypatch.setattr(bulk, "progress", bar_at_which_somebody_hits_ctrl_c)
+
+    said = typed("cancel", "--queue", "mail", "--state", "waiting")
+
+    assert (said.code, said.out) == (130, "")
+    assert said.err == "headrace: interrupted, cancelled 250 of 300\n"
+    assert mail.length() == 50

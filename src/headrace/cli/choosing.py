@@ -104,7 +104,7 @@ def change_failed(
         return
     agree(f"{question} {counted(plan.matched, 'job')}?", yes=yes or not plan.matched)
     told = _carried_out(
-        lambda tell: change(choice.failure, on_progress=tell, **options), plan, done
+        lambda tell: change(choice.failure, on_progress=tell, **options), plan.matched, done
     )
     if as_json:
         typer.echo(as_line({"matched": told.matched, done: told.done, "refused": told.refused}))
@@ -122,20 +122,20 @@ _WHY = {
 
 
 def _carried_out(change: Callable[[Callable[[Bulk], None]], Bulk], total: int, done: str) -> Bulk:
-    so_far = 0
+    seen = well = 0
     try:
         with Gently().at_interrupts() as gently, progress(done, total) as advance:
 
             def tell(told: Bulk) -> None:
-                nonlocal so_far
-                advance(told.matched - so_far)
-                so_far = told.matched
+                nonlocal seen, well
+                advance(told.matched - seen)
+                seen, well = told.matched, told.done
                 gently.stop_if_asked()
 
             with gently.step():
                 return change(tell)
     except KeyboardInterrupt:
-        typer.echo(f"headrace: interrupted, {done} {so_far} of {total}", err=True)
+        typer.echo(f"headrace: interrupted, {done} {well} of {total}", err=True)
         raise
     except HeadraceError as error:
-        raise Stopped(f"{done} {so_far} of {total}, then: {error}") from error
+        raise Stopped(f"{done} {well} of {total}, then: {error}") from error
