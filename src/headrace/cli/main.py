@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 from headrace.cli import (
     audit,
@@ -95,12 +97,18 @@ def headrace(
     """A reliable, atomic, distributed work queue on Redis or Valkey."""
 
 
+@cache
+def built() -> Callable[..., object]:
+    """The commands, which take a while to build."""
+    return get_command(app)
+
+
 def main() -> None:
     """Run the command line; what Headrace refuses is one line, and exit code 1, or 2 if what was
     typed makes no sense.
     """
     try:
-        app(prog_name="headrace")
+        built()(prog_name="headrace")
     except HeadraceError as error:
         lines = (line.strip() for line in str(error).splitlines())
         typer.echo(f"headrace: {' | '.join(filter(None, lines))}", err=True)
