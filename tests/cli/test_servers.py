@@ -59,7 +59,7 @@ def test_a_wrong_password_is_one_line_and_shows_none(
         "redis://:s3cret@host:port",
         "redis+sentinel://me:s3cret@host",
         "s3cret@host",
-        "http://me:s3cret@host",
+        "ftp://me:s3cret@host",
         "redis://me:s3[cret@host",
     ],
 )
@@ -75,10 +75,10 @@ def test_a_url_that_cannot_be_read_is_exit_code_2_and_shows_no_part_of_the_passw
 
 
 def test_a_url_without_secrets_is_told_what_is_wrong_with_it(typed: Type) -> None:
-    said = typed("queues", "--url", "http://host")
+    said = typed("queues", "--url", "ftp://host")
 
     assert said.code == 2
-    assert "this one begins with 'http'" in said.err
+    assert "this one begins with 'ftp'" in said.err
 
 
 def test_a_wrong_namespace_is_exit_code_2(typed: Type) -> None:
