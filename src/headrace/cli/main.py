@@ -13,7 +13,6 @@ from typer.main import get_command
 from headrace.cli import (
     audit,
     cancel,
-    demo,
     events,
     failures,
     job,
@@ -27,6 +26,7 @@ from headrace.cli import (
     work,
     workers,
 )
+from headrace.cli.demo.command import demo
 from headrace.cli.doctor.command import doctor
 from headrace.cli.top.command import top
 from headrace.errors import HeadraceError, InvalidArgument
@@ -64,7 +64,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
     },
     "Run": {
         work.work: "headrace work shop.tasks:app -q mail,default --processes 2",
-        demo.demo: "headrace demo",
+        demo: "headrace demo",
     },
     "Server": {
         doctor: "headrace doctor --strict",

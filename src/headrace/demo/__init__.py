@@ -1,0 +1,1 @@
+"""A small application to look at: what `headrace demo` runs."""
