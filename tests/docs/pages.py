@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -21,6 +20,9 @@ _CHANGING = (
     (re.compile(r"\d+ s ago *"), "<ago> "),
     (re.compile(r"when *"), "when "),
 )
+
+_FILE = re.compile(r"# \w+\.py\n")
+_DIFFERS = re.compile(r"worker=\S+|[\d,.:]*\d(?: (?:m?s|min)\b)?|[█░]+ ?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +65,82 @@ def blocks(page: Path) -> list[Block]:
     ]
 
 
-def programs(page: Path) -> list[tuple[Block, str]]:
-    """The Python of a page, each block with what it is said to print."""
-    found = [*blocks(page), Block("", 0, "", "")]
-    return [
-        (block, after.text if after.kind == "text" else "")
-        for block, after in pairwise(found)
-        if block.kind == "python"
-    ]
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that a reader does: writes a file, begins a worker, runs Python or a command."""
+
+    block: Block
+    kind: str
+    text: str
+    said: str
+
+
+def steps(page: Path) -> list[Step]:
+    """What is done on a page in one place, one thing after the other: all of its Python, and from
+    the first worker that is begun (with a & after it) its commands too.
+    """
+    found: list[Step] = []
+    for block in blocks(page):
+        if block.kind == "python":
+            kind = "file" if _FILE.match(block.text) else "python"
+            found.append(Step(block, kind, block.text, ""))
+        elif block.kind == "text" and found:
+            found[-1] = replace(found[-1], said=block.text)
+        elif block.kind == "console" and _has_begun(found, block):
+            found += [_typed(block, line, said) for line, said in _lines(block)]
+    return found
 
 
 def commands(page: Path) -> Iterator[tuple[Block, list[tuple[str, str]]]]:
-    """Blocks with the commands that they show after a $, and what these are said to print."""
+    """Blocks with the commands that they show after a $, and what these are said to print; those
+    that are no steps of the page.
+    """
+    of_the_page = {step.block for step in steps(page)}
     for block in blocks(page):
-        if block.kind == "console":
-            parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]
-            yield (
-                block,
-                [(line, said) for line, _, said in (part.partition("\n") for part in parts)],
-            )
+        if block.kind == "console" and block not in of_the_page:
+            yield block, _lines(block)
+
+
+def _lines(block: Block) -> list[tuple[str, str]]:
+    parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]
+    return [(line, said) for line, _, said in (part.partition("\n") for part in parts)]
+
+
+def _has_begun(found: list[Step], block: Block) -> bool:
+    return any(step.kind == "begin" for step in found) or any(
+        line.endswith("&") for line, _ in _lines(block)
+    )
+
+
+def _typed(block: Block, line: str, said: str) -> Step:
+    kind = "begin" if line.endswith("&") else "run"
+    return Step(block, kind, line.removesuffix("&").strip(), said)
+
+
+def same(printed: str, said: str) -> bool:
+    """Whether this was printed; where a page leaves lines out with ..., whether those it shows were
+    printed in that order, with whatever numbers. A line may end with ... too.
+    """
+    if not re.search(r"^ *\.\.\.$", said, re.MULTILINE):
+        return steady(printed) == steady(said)
+    lines = iter(_shapes(printed))
+    return all(any(_fits(line, shape) for line in lines) for shape in _shapes(said))
+
+
+def missing(log: str, said: str) -> list[str]:
+    """The lines of a worker's log that a page shows and that the worker has not written."""
+    written = _shapes(log)
+    return [shape for shape in _shapes(said) if shape not in written]
+
+
+def _fits(line: str, shape: str) -> bool:
+    return line.startswith(shape[:-3]) if shape.endswith("...") else line == shape
+
+
+def _shapes(text: str) -> list[str]:
+    """Lines without what differs from run to run: numbers, bars, how far things stand apart."""
+    lines = [_DIFFERS.sub("#", line) for line in steady(text).splitlines()]
+    return [" ".join(line.split()) for line in lines if line.strip() not in ("", "...")]
 
 
 def steady(output: str) -> str:

@@ -16,18 +16,10 @@ import pytest
 import headrace.testing
 from headrace.client import embedded
 from headrace.client.scratch import scratch_directory
-from tests.docs.pages import ROOT, Block, blocks, commands, pages, programs, steady
+from tests.docs.pages import ROOT, Block, blocks, commands, missing, pages, same, steps
 
-# Runs the blocks of a page one after the other, as a reader would type them.
-RUNNER = """
-import contextlib, io, json, sys
-names, outputs = {"__name__": "__main__"}, []
-for where, code in json.load(sys.stdin):
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(code, where, "exec"), names)
-    outputs.append(printed.getvalue())
-print(json.dumps(outputs))
-"""
+# Goes through a page as a reader would.
+READER = (Path(__file__).parent / "reader.py").read_text()
 MAIN = "from headrace.cli.main import main; main()"
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "FORCE_COLOR": ""}
 
@@ -58,15 +50,18 @@ def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in pages() if programs(page)], ids=named)
-def test_the_python_of_a_page_prints_what_the_page_says(page: Path, here: Path) -> None:
-    shown = programs(page)
-    ready = [(str(block), block.text) for block, _ in shown]
+@pytest.mark.parametrize("page", [page for page in pages() if steps(page)], ids=named)
+def test_what_is_done_on_a_page_prints_what_the_page_says(page: Path, here: Path) -> None:
+    done = steps(page)
+    ready = [(step.kind, str(step.block), step.text) for step in done]
 
-    outputs = json.loads(run(here, RUNNER, say=json.dumps(ready)))
+    outputs = json.loads(run(here, READER, say=json.dumps(ready)))
 
-    for (block, said), printed in zip(shown, outputs, strict=True):
-        assert steady(printed) == steady(said), str(block)
+    for step, printed in zip(done, outputs, strict=True):
+        if step.kind == "begin":
+            assert missing(printed, step.said) == [], str(step.block)
+        else:
+            assert same(printed, step.said), f"{step.block}: {printed}"
 
 
 SHOWN = [(str(block), lines) for page in pages() for block, lines in commands(page)]
@@ -84,7 +79,7 @@ def test_the_commands_of_a_block_print_what_the_page_says(
         else:
             assert program == "headrace", f"{where}: nothing runs {program}"
             printed = run(here, MAIN, *arguments)
-            assert not said.strip() or steady(printed) == steady(said), f"{where}: {line}"
+            assert not said.strip() or same(printed, said), f"{where}: {line}: {printed}"
 
 
 def test_all_that_is_shown_as_printed_is_printed_by_something() -> None:

@@ -26,9 +26,12 @@ FEWEST, MOST = 200, 40_000
 NEXT = (
     ("{headrace} failures{where}", "what went wrong, by type"),
     ("{headrace} job {job}{where}", "the life of a job whose worker died"),
-    ("{headrace} retry --failure CorruptPicture --all --yes{where}", "let them be tried again"),
-    ("{env}{headrace} work headrace.demo.shop:app", "a worker that tries; Ctrl-C ends it"),
-    ("{headrace} top{where}", "all of it, live"),
+    (
+        "{headrace} retry --failure CorruptPicture --all --yes{where}",
+        "the pictures were uploaded again: one more try",
+    ),
+    ("{env}{headrace} work headrace.demo.shop:app", "a worker that does it; Ctrl-C ends it"),
+    ("{headrace} top{where}", "all of it, live; q ends it"),
     ("README.md", "the same with an app of your own, in five minutes"),
     ("{headrace} down{directory}", "stop the server; its data stays"),
 )

@@ -222,7 +222,4 @@ def _sum(counts: Any, state: str) -> int:
 
 
 def _between(seconds: list[float]) -> str:
-    if not seconds:
-        return "0"
-    low, high = f"{min(seconds):.1f}", f"{max(seconds):.1f}"
-    return low if low == high else f"{low} to {high}"
+    return f"from {min(seconds):.1f} to {max(seconds):.1f}" if seconds else "0"

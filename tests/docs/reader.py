@@ -1,0 +1,66 @@
+"""A reader who does what stands on a page: told by stdin, what was printed goes to stdout.
+
+Files are written, Python is run in one process, commands and workers in others. What a worker wrote
+to its log is what it printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HEADRACE = [sys.executable, "-W", "error", "-c", "from headrace.cli.main import main; main()"]
+
+
+def main() -> None:
+    """Does one thing after the other; workers end last."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    outputs: list[str] = []
+    workers: dict[int, tuple[subprocess.Popen[bytes], Any]] = {}
+    try:
+        for kind, where, text in json.load(sys.stdin):
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                if kind == "begin":
+                    workers[len(outputs)] = _begin(text)
+                else:
+                    _do(kind, where, text, names)
+            outputs.append(printed.getvalue())
+    finally:
+        for at, (worker, log) in workers.items():
+            worker.terminate()
+            worker.wait()
+            log.seek(0)
+            outputs[at] = log.read().decode()
+    print(json.dumps(outputs))
+
+
+def _do(kind: str, where: str, text: str, names: dict[str, Any]) -> None:
+    if kind == "file":
+        Path(text.split()[1]).write_text(text)
+    elif kind == "run":
+        print(subprocess.run(_command(text), check=True, capture_output=True, text=True).stdout)
+    else:
+        exec(compile(text, where, "exec"), names)  # noqa: S102 - that is what it is for
+
+
+def _begin(text: str) -> tuple[subprocess.Popen[bytes], Any]:
+    log = tempfile.TemporaryFile()  # noqa: SIM115 - it is read when the worker has ended
+    return subprocess.Popen(_command(text), stderr=log), log
+
+
+def _command(line: str) -> list[str]:
+    program, *arguments = shlex.split(line)
+    if program != "headrace":
+        raise ValueError(f"nothing runs {program}")
+    return [*HEADRACE, *arguments]
+
+
+if __name__ == "__main__":
+    main()
