@@ -217,6 +217,7 @@ TIDINGS = [
     Fault("what comes due is not told", "lib/promote", "emit('due', job)", ""),
     Fault("a holder is not told", "lib/lose", "tell_worker(job, 'lost')", ""),
     Fault("nobody is woken", "lib/line_up", "wake(job.queue, 1)", ""),
+    Fault("what comes sooner is not told", "lib/move", "expect(queue, score)", ""),
     Fault("nobody is woken for plain jobs", "ops/put", "'work ' ..", "'rest ' .."),
     Fault("a sweep sees what is gone", "ops/sweep", "settle()", ""),
     Fault("somebody is woken in vain", "lib/pop_any", "wake(queue, -#granted)", ""),

@@ -27,7 +27,9 @@ local function enter(job, state, score)
   job.state = state
   place(key(state, queue), member(job), score)
   book(queue, state, 1)
-  if state == 'waiting' and is_in_lane(job) then
+  if state == 'scheduled' then
+    expect(queue, score)
+  elseif state == 'waiting' and is_in_lane(job) then
     lanes('step_in', job, member(job))
   elseif state == 'running' and in_session(job.worker) then
     place(key('held', job.worker), held_member(job), 0)

@@ -3,10 +3,14 @@
 --
 -- uses   keys
 
-local woken, told, ended = {}, {}, {}
+local woken, coming, told, ended = {}, {}, {}, {}
 
 local function wake(queue, jobs)
   woken[queue] = (woken[queue] or 0) + jobs
+end
+
+local function expect(queue, at)
+  coming[queue] = math.min(coming[queue] or at, at)
 end
 
 local function tell_queue(queue, message)
@@ -29,6 +33,12 @@ local function send_notices()
   for queue, jobs in pairs(woken) do
     if jobs > 0 then
       redis.call('SPUBLISH', key('queue', queue), 'work ' .. jobs)
+    end
+  end
+  -- Who waits knows when something is due; only what comes before that is news.
+  for queue, at in pairs(coming) do
+    if tonumber(redis.call('ZRANGE', key('scheduled', queue), 0, 0, 'WITHSCORES')[2]) == at then
+      redis.call('SPUBLISH', key('queue', queue), 'coming')
     end
   end
   for _, notice in ipairs(told) do
