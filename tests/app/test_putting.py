@@ -99,7 +99,7 @@ GOOD: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "value"), GOOD, ids=str)
+@pytest.mark.parametrize(("kind", "value"), GOOD)
 @pytest.mark.parametrize("codec", ["json", "msgpack"])
 def test_what_travels_arrives_as_it_was(
     app: App, valkey_url: str, kind: Any, value: Any, codec: str
@@ -136,7 +136,7 @@ WRONG: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "value"), WRONG, ids=str)
+@pytest.mark.parametrize(("kind", "value"), WRONG)
 def test_a_wrong_argument_is_refused_before_anything_is_put(
     app: App, kind: Any, value: Any
 ) -> None:

@@ -293,6 +293,11 @@ class Model(Work):
     def notices(self) -> list[tuple[str, ...]]:
         """What the last call told whoever listens."""
         work = [(f"queue:{queue}", f"work {n}") for queue, n in self.woken.items() if n > 0]
+        work += [
+            (f"queue:{queue}", "coming")
+            for queue, at in self.coming.items()
+            if at == min((job.moment for job in self.listed(queue, "scheduled")), default=None)
+        ]
         return sorted(work + self.told + [("ended:", job_id) for job_id in self.ended])
 
     def moments(self) -> list[int]:

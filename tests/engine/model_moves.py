@@ -31,6 +31,7 @@ def operation(method: Callable[Concatenate[M, P], T]) -> Callable[Concatenate[M,
             [],
             [],
         )
+        self.coming = {}
         answer = method(self, *args, **kwargs)
         if len(self.events) > before:
             self.tidy()
@@ -58,6 +59,7 @@ class Moves(Ties):
         self.woken: Counter[str] = Counter()
         self.told: list[tuple[str, ...]] = []
         self.ended: list[str] = []
+        self.coming: dict[str, float] = {}
 
     def rules(self, queue: str) -> Rules:
         return self.queues.get(queue) or Rules()
@@ -113,6 +115,12 @@ class Moves(Ties):
         job.worker, job.since, job.moment = "", self.now + delay, self.now + delay
         job.state = "scheduled" if delay else "waiting"
         self.woken[job.queue] += not delay
+        if delay:
+            self.expect(job)
+
+    def expect(self, job: Job) -> None:
+        """Whoever waits is told if nothing is due before this job."""
+        self.coming[job.queue] = min(self.coming.get(job.queue, job.moment), job.moment)
 
     def join(self, job: Job, queue: str, seq: int, delay: int) -> None:
         self.queues.setdefault(queue, Rules())

@@ -94,6 +94,7 @@ class Work(Moves):
             job.remaining = job.retries
         if options.get("delay", 0 if job.state == "waiting" else 1) > 0:
             job.state = "scheduled"
+            self.expect(job)
         else:
             job.state = "waiting"
         self.woken[job.queue] += job.state == "waiting"
