@@ -12,6 +12,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from headrace import App, Backoff, Context, Discard, LeaseLost, Limits, Retry, Snooze
@@ -95,6 +96,12 @@ def hog(seconds: float) -> None:
     ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
 
 
+@app.task()
+async def hog_the_loop(seconds: float) -> None:
+    note("ran")
+    ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
+
+
 # what waits at a gate
 
 
@@ -147,7 +154,12 @@ def gate_apart(name: str) -> None:
 @app.task()
 async def awaits_a_thread(name: str) -> None:
     note("begun")
-    await asyncio.to_thread(gate_plain.function, name)
+    await asyncio.to_thread(_sleep_until_open, name)
+
+
+def _sleep_until_open(name: str) -> None:
+    while not is_open(name):
+        time.sleep(0.01)
 
 
 @app.task()
@@ -165,10 +177,12 @@ def attentive(context: Context) -> None:
 
 @app.task()
 def talks_late(context: Context, name: str) -> None:
-    """Says all a task can say, after the gate has opened."""
-    note("begun")
+    """Says all a task can say, after the gate has opened, whatever it was told meanwhile."""
+    note(f"begun {name}")
+    note("ran")
     while not is_open(name):
-        time.sleep(0.01)
+        with suppress(BaseException):
+            time.sleep(0.01)
     says: dict[str, Callable[[], None]] = {
         "progress": lambda: context.progress(0.5),
         "log": lambda: context.log("late"),

@@ -35,11 +35,13 @@ class Note(NamedTuple):
 class Work:
     """A `headrace work` that runs: a supervisor and its processes, in a group of their own."""
 
-    def __init__(self, command: Sequence[str], env: dict[str, str], log: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], env: dict[str, str], log: Path, cwd: Path | None
+    ) -> None:
         self._log = log
         with log.open("ab") as output:
             self._supervisor = subprocess.Popen(
-                command, env=env, stderr=output, stdout=output, start_new_session=True
+                command, env=env, cwd=cwd, stderr=output, stdout=output, start_new_session=True
             )
         self.pid = self._supervisor.pid
 
@@ -87,7 +89,14 @@ class Site:
     def queue(self) -> Queue:
         return self.hr.queue("default")
 
-    def work(self, *options: str, app: str = SHOP, url: str | None = None, **env: str) -> Work:
+    def work(
+        self,
+        *options: str,
+        app: str = SHOP,
+        url: str | None = None,
+        cwd: Path | None = None,
+        **env: str,
+    ) -> Work:
         """Begins to work."""
         given = {
             **os.environ,
@@ -97,7 +106,7 @@ class Site:
             **env,
         }
         log = self.home / f"log {len(self.every)}"
-        self.every.append(Work([*MAIN, app, *options], given, log))
+        self.every.append(Work([*MAIN, app, *options], given, log, cwd))
         return self.every[-1]
 
     def put(self, task: str, queue: str = "default", **arguments: Any) -> str:

@@ -88,6 +88,9 @@ class Supervisor:
         self._children: dict[int, Child] = {}
         self._clients: dict[tuple[str, str], Client] = {}
         self._ends_said = 0
+        self._passed_on = 0
+        # Whether the server answered: what goes on is said once.
+        self._heard = True
         self._ever_worked = False
         self._pause = 0.0
         self._begin_at = [0.0] * settings.processes
@@ -120,8 +123,13 @@ class Supervisor:
         self._ends_said += 1
 
     def _pass_on(self) -> None:
+        told = self._ends_said
+        if self._passed_on < told:
+            self._passed_on = told
+            what = "what runs may end" if told == 1 else "everything is given back"
+            say(logging.INFO, f"told to end: {what}")
         for child in self._children.values():
-            while child.ends_said < self._ends_said:
+            while child.ends_said < told:
                 child.say_end()
 
     # processes
@@ -248,12 +256,15 @@ class Supervisor:
     def _try(self, act: Callable[[], object], child: Child | None = None) -> None:
         try:
             act()
+            self._heard = True
         except SessionEnded:
             if child is not None:
                 say(logging.WARNING, "the session had lapsed, a new one begins", worker=child.name)
                 self._open_session(child)
         except HeadraceError as error:
-            say(logging.WARNING, "no session could be kept", why=error)
+            if self._heard:
+                say(logging.WARNING, "no session can be kept for now", why=error)
+            self._heard = False
 
     def _client(self, child: Child) -> Client:
         hello = child.hello
