@@ -308,3 +308,8 @@ async def retries(delay: float) -> None:
     note("ran")
     if Context.current().attempt == 1:
         raise Retry("once more", delay=delay)
+
+
+@app.task()
+def echo(text: str) -> str:
+    return text

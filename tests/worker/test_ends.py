@@ -147,6 +147,6 @@ def test_a_worker_ends_before_it_has_begun(site: Site, tmp_path: Path) -> None:
         "import pathlib, time\npathlib.Path('loading').touch()\ntime.sleep(1000)\n"
     )
     work = site.work("--processes", "2", app="slow_app:app", cwd=tmp_path)
-    until(lambda: (tmp_path / "loading").exists(), "the app is being loaded")
+    until((tmp_path / "loading").exists, "the app is being loaded")
     work.signal(SIGTERM)
     assert work.exit_code() == 0

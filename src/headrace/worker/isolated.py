@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -21,6 +23,7 @@ unpack = msgspec.msgpack.decode
 
 LENGTH_BYTES = 4
 LARGEST = 1 << 30
+READY = b"!"
 OUTCOMES: dict[str, type[Done | Failed | Snoozed]] = {
     kind.__name__: kind for kind in (Done, Failed, Snoozed)
 }
@@ -33,12 +36,18 @@ class Isolated:
         self._app_path = app_path
         self._idle: deque[Process] = deque()
         self._free = asyncio.Semaphore(most)
+        # To load an app is work: begun all at once, processes would take longer than in turns.
+        self._beginning = asyncio.Semaphore(os.cpu_count() or 1)
 
-    async def run(self, popped: Popped, span: RunSpan | None) -> Done | Failed | Snoozed:
+    async def run(
+        self, popped: Popped, span: RunSpan | None, on_begin: Callable[[], None]
+    ) -> Done | Failed | Snoozed:
         """Runs a job; Crashed if its process died of it. Cancelled, the process is killed."""
         async with self._free:
-            process = self._idle_one() or await Process.begun(self._app_path)
+            process = await self._process()
             try:
+                await process.ready()
+                on_begin()
                 trace = None if span is None else span.carrier()
                 kind, values = await process.ask([popped.id, popped.packed, popped.payload, trace])
             except (asyncio.IncompleteReadError, ConnectionError):
@@ -48,6 +57,18 @@ class Isolated:
                 raise
             self._idle.append(process)
             return OUTCOMES[kind](*values)
+
+    async def _process(self) -> Process:
+        if process := self._idle_one():
+            return process
+        async with self._beginning:
+            # By now one may be done with its job.
+            if process := self._idle_one():
+                return process
+            process = await Process.begun(self._app_path)
+            with suppress(asyncio.IncompleteReadError, ConnectionError):
+                await process.ready()
+            return process
 
     def _idle_one(self) -> Process | None:
         while self._idle:
@@ -70,6 +91,7 @@ class Process:
         self._child = child
         self._reader = reader
         self._writer = writer
+        self._is_ready = False
 
     @classmethod
     async def begun(cls, app_path: str) -> Process:
@@ -78,6 +100,12 @@ class Process:
             child = _begin(app_path, theirs.fileno())
         reader, writer = await asyncio.open_connection(sock=ours, limit=LARGEST)
         return cls(child, reader, writer)
+
+    async def ready(self) -> None:
+        """Waits until the app is loaded there."""
+        if not self._is_ready:
+            await self._reader.readexactly(len(READY))
+            self._is_ready = True
 
     async def ask(self, question: Any) -> Any:
         """Sends a job and waits for what came of it."""

@@ -15,7 +15,7 @@ from headrace.app.app import App
 from headrace.app.context import Context, enter
 from headrace.client.talks.popping import Popped
 from headrace.engine.record import decode_record
-from headrace.worker.isolated import LENGTH_BYTES, pack, unpack
+from headrace.worker.isolated import LENGTH_BYTES, READY, pack, unpack
 from headrace.worker.load import load_app
 from headrace.worker.reading import read_call
 from headrace.worker.run import (
@@ -39,14 +39,21 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: None)
     app = load_app(app_path)
     with socket.socket(fileno=int(number)) as line, line.makefile("rwb") as stream:
+        stream.write(READY)
+        stream.flush()
         while head := stream.read(LENGTH_BYTES):
             job_id, packed, payload, trace = unpack(stream.read(int.from_bytes(head, "big")))
             popped = Popped(job_id, decode_record(packed), packed, payload)
             outcome = run_isolated(app, popped, trace)
-            values = [getattr(outcome, name) for name in outcome.__dataclass_fields__]
+            values = [_sendable(getattr(outcome, name)) for name in outcome.__dataclass_fields__]
             body = pack((type(outcome).__name__, values))
             stream.write(len(body).to_bytes(LENGTH_BYTES, "big") + body)
             stream.flush()
+
+
+def _sendable(value: Any) -> Any:
+    """What users raise may be no valid Unicode."""
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
 def _die_with(worker_pid: int) -> None:

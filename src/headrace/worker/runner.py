@@ -57,15 +57,15 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it is said of the job
             self._end(run, error=error)
             return run
-        if envelope.timeout is not None:
-            run.timer = self._loop.call_later(envelope.timeout, self._time_out, run)
+        if envelope.task.run == "process":
+            run.handle = self._loop.create_task(self._in_process(run, envelope))
+            return run
+        self._limit_time(run, envelope)
         if envelope.task.run == "loop":
             run.handle = self._loop.create_task(self._in_loop(run, envelope))
-        elif envelope.task.run == "thread":
+        else:
             run.handle = partial(_in_thread, run.context, envelope)
             self._threads.start(run)
-        else:
-            run.handle = self._loop.create_task(self._in_process(run))
         return run
 
     def stop(self, run: Run) -> None:
@@ -102,15 +102,21 @@ class Runner:
         for run, value, error in self._threads.ended():
             self._end(run, value, error)
 
-    async def _in_process(self, run: Run) -> None:
+    async def _in_process(self, run: Run, envelope: Envelope) -> None:
         try:
-            outcome = await self._isolated.run(run.popped, run.context.span)
+            begin = partial(self._limit_time, run, envelope)
+            outcome = await self._isolated.run(run.popped, run.context.span, begin)
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes of the job
             self._end(run, error=error)
         else:
             self._finish(run, outcome)
 
     # how runs end
+
+    def _limit_time(self, run: Run, envelope: Envelope) -> None:
+        run.started = time.perf_counter()
+        if envelope.timeout is not None:
+            run.timer = self._loop.call_later(envelope.timeout, self._time_out, run)
 
     def _time_out(self, run: Run) -> None:
         if run.over:
