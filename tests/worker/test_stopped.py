@@ -39,7 +39,7 @@ def test_what_a_worker_says_that_was_stopped_past_its_session_is_refused(
         new = site.put_many(SLEEPERS + PEERS, "talks_late", name=f"gate {number}")
         site.wait_for_notes(len(new), f"begun gate {number}")
         slept_on = {
-            note.id
+            (note.id, note.attempt)
             for note in site.notes(f"begun gate {number}")
             if note.pid in sleeper.processes()
         }
@@ -47,13 +47,15 @@ def test_what_a_worker_says_that_was_stopped_past_its_session_is_refused(
         signal(sleeper, SIGSTOP)
         site.open_gate(f"gate {number}")
         site.wait_for("complete", *new)
-        assert {job.attempt for job in site.hr.jobs(list(slept_on))} == {2}
+        for job_id, attempt in slept_on:
+            assert site.job(job_id).attempt > attempt
+            assert "lost" in site.kinds(job_id)
 
         signal(sleeper, SIGCONT)
         for saying in SAYINGS:
             site.wait_for_notes(SLEEPERS * (number + 1), f"refused {saying}")
             accepted = site.notes(f"accepted {saying}")
-            assert {note.id for note in accepted if note.attempt == 1} & slept_on == set()
+            assert {(note.id, note.attempt) for note in accepted} & slept_on == set()
         ids += new
     assert_done_once(site, ids, "ran")
 
