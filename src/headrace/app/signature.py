@@ -119,5 +119,17 @@ class Signature:
         return named | kwargs
 
     def _wrong(self, why: object) -> InvalidArgument:
-        shown = ", ".join(str(p) for n, p in self._parameters.items() if n != self.context_name)
-        return InvalidArgument(f"{self._name}({shown}): {why}")
+        return InvalidArgument(f"{self._name}({self._shown()}): {why}")
+
+    def _shown(self) -> str:
+        shown = []
+        for name in self._order:
+            parameter = self._parameters[name]
+            kind = parameter.annotation
+            plain = str(parameter.replace(annotation=parameter.empty))
+            if isinstance(kind, str):
+                bare, equals, default = plain.partition("=")
+                shown.append(f"{bare}: {kind}" + (f" = {default}" if equals else ""))
+            else:
+                shown.append(str(parameter))
+        return ", ".join(shown)

@@ -75,6 +75,7 @@ class Worker:
         self._wake = asyncio.Event()
         self._stopping = False
         self._will_start = False
+        self._exchanging = False
         self._begun_at = 0.0
         self._loop = asyncio.get_running_loop()
         # What a task leaves in its context is not for those that are begun when it ends.
@@ -145,7 +146,9 @@ class Worker:
         asked = self._sources.next(self._room()) if self._room() > 0 else []
         calls: list[tuple[int, Call[Any]]] = [(one.shard, one.call) for one in said]
         calls += [(source.shard, self._pop(source.queue, count)) for source, count in asked]
+        self._exchanging = True
         answers = await drive_async(self._core.wire, ask(self._core, calls))
+        self._exchanging = False
         for one, answer in zip(said, answers[: len(said)], strict=True):
             self._heard(one, answer)
         without_session = False
@@ -195,7 +198,9 @@ class Worker:
         while self._ready and len(self._runner.running) < self._settings.concurrency:
             self._begun_at = time.monotonic()
             self._runner.start(self._ready.popleft())
-        if not self._runner.running and (alone := self._suspects.begin()):
+        # Whatever is unsaid when a suspect kills us would be lost with it.
+        unsaid = self._runner.running or self._outbox or self._exchanging
+        if not unsaid and (alone := self._suspects.begin()):
             self._runner.start(alone)
 
     def _ended(self, run: Run, outcome: Outcome) -> None:
