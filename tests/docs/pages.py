@@ -130,9 +130,7 @@ def same(printed: str, said: str) -> bool:
 def missing(log: str, said: str) -> list[str]:
     """The lines of a worker's log that a page shows and that the worker has not written."""
     written = _shapes(log)
-    return [
-        shape for shape in _shapes(said) if not any(_fits(line, shape) for line in written)
-    ]
+    return [shape for shape in _shapes(said) if not any(_fits(line, shape) for line in written)]
 
 
 def _fits(line: str, shape: str) -> bool:
