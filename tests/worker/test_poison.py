@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from tests.worker.judge import assert_done_once
 from tests.worker.site import Site
 
 
@@ -37,6 +38,21 @@ def test_an_isolated_job_that_kills_its_process_costs_nobody_else_anything(
     site.wait_for("complete", *others)
     assert {job.attempt for job in site.hr.jobs(others)} == {1}
     assert "died" not in work.log()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_innocent_jobs_beside_a_poison_job_all_complete(site: Site) -> None:
+    site.work("--processes", "2", "-c", "50", "--session", "1")
+    innocents = site.queue.put_many([{"task": "brief", "args": {"seconds": 0.05}}] * 100, retries=2)
+    poison = site.queue.put({"task": "dies", "args": {"how": "kill"}}, retries=3)
+    innocents += site.queue.put_many(
+        [{"task": "brief", "args": {"seconds": 0.05}}] * 100, retries=2
+    )
+    [job] = site.wait_for("failed", poison)
+    assert job.attempt == 4
+    site.wait_for("complete", *innocents)
+    assert_done_once(site, innocents)
 
 
 HANGS = {"gate": "never", "gate_plain": "never", "gate_in_c": "pipe", "gate_apart": "never"}
