@@ -10,7 +10,7 @@ import asyncio
 import random
 import re
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -153,6 +153,16 @@ def _load(core: Core, calls: Sequence[tuple[int, Call[Any]]]) -> Talk[None]:
     for (_, call), reply in zip(calls, (yield Send(loads)), strict=True):
         if isinstance(reply, Exception) and not passes(reply):
             raise _fault(core, call, reply) from reply
+
+
+def load(core: Core, ops: Iterable[str]) -> Talk[None]:
+    """Lets every shard know these scripts before they are first called."""
+    loads: list[Command] = [
+        (shard, ("SCRIPT", "LOAD", core.library[op].text))
+        for op in ops
+        for shard in range(core.shards)
+    ]
+    yield from raw(core, loads)
 
 
 def _fault(core: Core, call: Call[Any], error: Exception) -> Exception:

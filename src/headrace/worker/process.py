@@ -14,7 +14,7 @@ import msgspec
 
 from headrace.app.app import App
 from headrace.client.client import AsyncClient
-from headrace.client.talk import drive_async
+from headrace.client.talk import drive_async, load
 from headrace.engine.check import text
 from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
 from headrace.worker.load import load_app
@@ -27,6 +27,9 @@ DRAINED, AWAY, RECYCLED, UNUSABLE = 0, 69, 75, 78
 
 # What a supervisor says to a process: the session has begun; end, and said again: at once.
 BEGIN, END = b"!", b"."
+
+# What is called again and again: composed before processes are forked, loaded before they work.
+SCRIPTS = ("pop", "complete", "fail", "release", "holds", "heartbeat")
 
 LOOK_EVERY = 1.0
 # How long nobody is told that the server does not answer.
@@ -97,6 +100,7 @@ async def _live(
     app: App, name: str, queues: tuple[Served, ...], settings: WorkerSettings, line: Line
 ) -> int:
     client = await _connected(app, name)
+    await drive_async(client.core.wire, load(client.core, SCRIPTS))
     await put_crons(app, client)
     loop = asyncio.get_running_loop()
     life = Life(Worker(app, client, name, queues, settings), settings)

@@ -83,6 +83,7 @@ class Runner:
     # the three ways to run
 
     async def _in_loop(self, run: Run, envelope: Envelope) -> None:
+        run.started = time.perf_counter()
         enter(run.context)
         try:
             value = await envelope.task.function(**envelope.arguments)

@@ -24,10 +24,21 @@ import msgspec
 from headrace.client import connect as connecting
 from headrace.client.client import Client
 from headrace.client.session import Session
+from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.worker import process
 from headrace.worker.logs import say
-from headrace.worker.process import AWAY, BEGIN, DRAINED, END, RECYCLED, UNUSABLE, Hello, Line
+from headrace.worker.process import (
+    AWAY,
+    BEGIN,
+    DRAINED,
+    END,
+    RECYCLED,
+    SCRIPTS,
+    UNUSABLE,
+    Hello,
+    Line,
+)
 from headrace.worker.settings import WorkerSettings
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
@@ -100,6 +111,8 @@ class Supervisor:
 
     def run(self) -> int:
         """Works until it is told to end; the exit code."""
+        for op in SCRIPTS:
+            LIBRARY[op]
         os.set_blocking(self._wake_writes, False)
         os.set_blocking(self._wake_reads, False)
         signal.set_wakeup_fd(self._wake_writes, warn_on_full_buffer=False)

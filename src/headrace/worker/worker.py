@@ -28,7 +28,7 @@ from headrace.errors import HeadraceError
 from headrace.worker.logs import JobLog, say
 from headrace.worker.notices import Hands, station_of
 from headrace.worker.outbox import Outbox, Said
-from headrace.worker.prefetch import Prefetch
+from headrace.worker.prefetch import HORIZON, Prefetch
 from headrace.worker.renewing import RENEWALS, leases_of, renew
 from headrace.worker.run import Run
 from headrace.worker.runner import Outcome, Runner
@@ -124,7 +124,17 @@ class Worker:
         return self._stopping and not self._runner.running and not self._outbox
 
     def _has_something_to_say_or_ask(self) -> bool:
+        if self._works_on_enough():
+            return False
         return bool(self._outbox) or (self._room() > 0 and bool(self._sources.next(1)))
+
+    def _works_on_enough(self) -> bool:
+        """While more than half of what is held is to be begun at once, more to say will gather."""
+        return (
+            len(self._ready) > self._prefetch.capacity() // 2
+            and time.monotonic() - self._begun_at < HORIZON
+            and not self._stopping
+        )
 
     def _room(self) -> int:
         if self._stopping or self._suspects:
@@ -136,6 +146,8 @@ class Worker:
 
     async def _pause(self) -> None:
         seconds = self._sources.seconds_left() if self._room() > 0 else None
+        if self._outbox or self._ready:
+            seconds = HORIZON
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
