@@ -210,6 +210,7 @@ class AsyncEar:
         self.ended = False
         self.cause: Exception | None = None
         self.channels = channels
+        self.on_notice: Callable[[str, bytes], bool] = lambda *_: False
         self._lost = False
         self._streams: list[AsyncEarStream] = []
         self._heard: list[Notice] = []
@@ -260,9 +261,10 @@ class AsyncEar:
             self._waiter.set_result(None)
 
     def told(self, notices: list[Notice]) -> None:
-        """A stream has brought these."""
-        self._heard += notices
-        self._wake()
+        """A stream has brought these; those that nobody takes at once are heard in their turn."""
+        self._heard += [notice for notice in notices if not self.on_notice(*notice)]
+        if self._heard:
+            self._wake()
 
     def lose(self, error: Exception) -> None:
         """Nothing more will be heard."""

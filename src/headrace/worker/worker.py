@@ -12,8 +12,8 @@ import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 from headrace.app.app import App
@@ -25,8 +25,9 @@ from headrace.client.talks.holding import LOOK_EVERY, missed
 from headrace.client.talks.popping import Handout, Popped, pop_call
 from headrace.engine.call import Call, is_refusal
 from headrace.errors import HeadraceError
+from headrace.worker.alarm import Alarm
 from headrace.worker.logs import JobLog, say
-from headrace.worker.notices import Hands, station_of
+from headrace.worker.notices import WORK, Hands, station_of
 from headrace.worker.outbox import Outbox, Said
 from headrace.worker.prefetch import HORIZON, Prefetch
 from headrace.worker.renewing import RENEWALS, leases_of, renew
@@ -72,7 +73,7 @@ class Worker:
         self._log = JobLog(name)
         self._ready: deque[Popped] = deque()
         self._suspects = Suspects()
-        self._wake = asyncio.Event()
+        self._alarm = Alarm()
         self._stopping = False
         self._will_start = False
         self._exchanging = False
@@ -90,7 +91,7 @@ class Worker:
         beside = [asyncio.create_task(self._go_on(duty)) for duty in duties]
         try:
             while not self._is_over():
-                self._wake.clear()
+                self._alarm.clear()
                 self._start_ready()
                 if self._has_something_to_say_or_ask():
                     await self._exchange()
@@ -108,7 +109,7 @@ class Worker:
         for popped in (*self._ready, *self._suspects.give_up()):
             self._give_back(popped)
         self._ready.clear()
-        self._wake.set()
+        self._alarm.ring()
 
     def give_back_everything(self) -> None:
         """Stops what runs and gives it back too."""
@@ -116,7 +117,7 @@ class Worker:
         for run in list(self._runner.running):
             self._runner.stop(run)
             self._give_back(run.popped)
-        self._wake.set()
+        self._alarm.ring()
 
     # one turn
 
@@ -148,9 +149,7 @@ class Worker:
         seconds = self._sources.seconds_left() if self._room() > 0 else None
         if self._outbox or self._ready:
             seconds = HORIZON
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._wake.wait()
+        await self._alarm.wait(seconds)
 
     async def _exchange(self) -> None:
         """Says what is to be said and asks for as many jobs as there is room, in one trip."""
@@ -228,7 +227,7 @@ class Worker:
         if not self._will_start and (self._ready or self._suspects):
             self._will_start = True
             self._loop.call_soon(self._start_ready, context=self._context)
-        self._wake.set()
+        self._alarm.ring()
 
     def _give_back(self, popped: Popped) -> None:
         self._suspects.forget(popped)
@@ -245,7 +244,7 @@ class Worker:
             if run.popped is popped:
                 self._runner.stop(run)
                 break
-        self._wake.set()
+        self._alarm.ring()
 
     # what is done beside
 
@@ -271,16 +270,24 @@ class Worker:
             for _ in range(min(too_many, len(self._ready))):
                 self._give_back(self._ready.pop())
             if too_many > 0:
-                self._wake.set()
+                self._alarm.ring()
 
     async def _listen(self) -> None:
         station = station_of(self._core, self._sources, self._pops, self._hands)
         await drive_async(self._core.wire, self._hearing(station))
 
+    def _hears_of_work(self, station: Any, channel: str, message: bytes) -> bool:
+        is_work: bool = station.read(channel, message) == [WORK]
+        if is_work:
+            self._alarm.ring()
+        return is_work
+
     def _hearing(self, station: Any) -> Talk[None]:
         yield from tune_in(station)
         looked = time.monotonic()
         while True:
+            # What says that there is work goes the shortest way; the rest is heard below.
+            station.ear.on_notice = partial(self._hears_of_work, station)
             for why, proof in (yield from hear(station)):
                 if why:
                     self._hands.take(why, proof)
@@ -289,7 +296,7 @@ class Worker:
                 looked = time.monotonic()
                 for why, proof in (yield from missed(self._core, self._hands)):
                     self._hands.take(why, proof)
-            self._wake.set()
+            self._alarm.ring()
 
     async def _renew(self) -> None:
         leases = await leases_of(self._client, list(self._pops))
