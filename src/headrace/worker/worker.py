@@ -34,7 +34,7 @@ from headrace.worker.renewing import RENEWALS, leases_of, renew
 from headrace.worker.run import Run
 from headrace.worker.runner import Outcome, Runner
 from headrace.worker.settings import Served, WorkerSettings
-from headrace.worker.sources import Sources
+from headrace.worker.sources import Source, Sources
 from headrace.worker.suspects import Suspects, is_suspect
 
 log = logging.getLogger("headrace.worker")
@@ -93,8 +93,9 @@ class Worker:
             while not self._is_over():
                 self._alarm.clear()
                 self._start_ready()
-                if self._has_something_to_say_or_ask():
-                    await self._exchange()
+                asked = self._whom_to_ask()
+                if (asked or self._outbox) and not self._works_on_enough():
+                    await self._exchange(asked)
                 else:
                     await self._pause()
         finally:
@@ -124,10 +125,9 @@ class Worker:
     def _is_over(self) -> bool:
         return self._stopping and not self._runner.running and not self._outbox
 
-    def _has_something_to_say_or_ask(self) -> bool:
-        if self._works_on_enough():
-            return False
-        return bool(self._outbox) or (self._room() > 0 and bool(self._sources.next(1)))
+    def _whom_to_ask(self) -> list[tuple[Source, int]]:
+        room = self._room()
+        return self._sources.next(room) if room > 0 else []
 
     def _works_on_enough(self) -> bool:
         """While more than half of what is held is to be begun at once, more to say will gather."""
@@ -151,10 +151,9 @@ class Worker:
             seconds = HORIZON
         await self._alarm.wait(seconds)
 
-    async def _exchange(self) -> None:
-        """Says what is to be said and asks for as many jobs as there is room, in one trip."""
+    async def _exchange(self, asked: list[tuple[Source, int]]) -> None:
+        """Says what is to be said and asks for more jobs, in one trip."""
         said = self._outbox.take()
-        asked = self._sources.next(self._room()) if self._room() > 0 else []
         calls: list[tuple[int, Call[Any]]] = [(one.shard, one.call) for one in said]
         calls += [(source.shard, self._pop(source.queue, count)) for source, count in asked]
         self._exchanging = True
@@ -169,6 +168,9 @@ class Worker:
                 continue
             self._sources.answered(source, count, len(handout.jobs), handout.due)
             self._take_in(handout.jobs)
+        self._start_ready()
+        # They begin before anything else is seen to.
+        await asyncio.sleep(0)
         if without_session:
             # It lapsed, or was ended by somebody; whoever keeps it begins a new one.
             await asyncio.sleep(SESSION_PAUSE)
