@@ -21,6 +21,7 @@ from headrace import (
     JobExists,
     JobNotFound,
     NoResult,
+    Put,
     TaskFailed,
 )
 from headrace.testing import START
@@ -205,7 +206,21 @@ def test_the_context_is_not_an_argument(app: App) -> None:
     def send(context: Context, to: str) -> None: ...
 
     assert send.signature.context_name == "context"
-    assert job_of(app, send.options().put(to="ada")).data["args"] == {"to": "ada"}  # type: ignore[call-arg]
+    assert job_of(app, send.options().put(to="ada")).data["args"] == {"to": "ada"}
+
+
+def test_calls_are_data_for_groups_and_chains(app: App) -> None:
+    @app.task(queue="mail")
+    def send(to: str) -> None: ...
+
+    first, second = app.client.chain(
+        [("mail", Put(send.data("ada"))), ("mail", Put(send.data(to="grace")))]
+    )
+
+    assert job_of(app, second).depends_on == [first]
+    assert job_of(app, first).data == {"task": "send", "args": {"to": "ada"}}
+    with pytest.raises(InvalidArgument):
+        send.data(5)  # type: ignore[arg-type]
 
 
 def test_two_tasks_of_one_name_are_refused(app: App) -> None:

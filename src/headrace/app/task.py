@@ -10,6 +10,7 @@ from functools import update_wrapper
 from typing import (
     TYPE_CHECKING,
     Any,
+    Concatenate,
     Generic,
     ParamSpec,
     Protocol,
@@ -40,6 +41,7 @@ from headrace.errors import (
 
 if TYPE_CHECKING:
     from headrace.app.app import App
+    from headrace.app.context import Context
     from headrace.client.core import Core
     from headrace.client.schedules import Schedule
     from headrace.client.talk import Talk
@@ -112,6 +114,10 @@ class Task(Generic[P, R]):
         """The same for code that awaits."""
         return await self._plain.aput_many(calls)
 
+    def data(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
+        """A call as the data of a job: for what the client does with jobs, groups and chains."""
+        return self._plain.data(*args, **kwargs)
+
     def result(self, job_id: str, *, wait: Span | None = 0) -> R:
         """What the function returned for a job; waits for it as asked.
 
@@ -154,7 +160,18 @@ class AsyncTask(Task[P, R]):
 
 
 class Register(Protocol):
-    """What makes a task of a function, plain or async, with its types."""
+    """What makes a task of a function, plain or async, with its types.
+
+    A context that is the first parameter is no argument of the task.
+    """
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[Context, P], Coroutine[Any, Any, R]], /
+    ) -> AsyncTask[P, R]: ...
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> Task[P, R]: ...
 
     @overload
     def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...
@@ -234,8 +251,11 @@ class Call(Generic[P, R]):
         queue = QueueName(core, self._queue)
         return (yield from schedule_queue(queue, name, data, cron=cron, zone=zone, **given))
 
-    def envelope(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def data(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
         """A call as the data of a job."""
+        return self._data(args, kwargs)
+
+    def _data(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         data = {"task": self.task.name, "args": self.task.signature.pack(args, kwargs)}
         if self._carried:
             data |= msgspec.to_builtins(self._carried)
@@ -248,7 +268,7 @@ class Call(Generic[P, R]):
     def _prepared(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        data = self.envelope(args, kwargs)
+        data = self._data(args, kwargs)
         return data, self._options | self._computed_for(data["args"])
 
     def _prepared_many(
@@ -263,7 +283,7 @@ class Call(Generic[P, R]):
                 )
         if "id" in self._options:
             raise InvalidArgument("many jobs do not share an id; put them one by one")
-        return [self.envelope((), dict(call)) for call in every], self._options
+        return [self._data((), dict(call)) for call in every], self._options
 
     def _items(self, datas: list[dict[str, Any]]) -> list[Any]:
         if not self._computed:

@@ -101,7 +101,7 @@ def write_invoices(orders: list[Order], charged: dict[int, str]) -> dict[str, st
 
 def when_all_invoices_are_written(orders: int) -> str:
     """One job comes after all of a group, whatever becomes of them."""
-    close = shop.close_day.options().envelope((), {"orders": orders})
+    close = shop.close_day.data(orders=orders)
     group = shop.app.client.group(GROUP)
     return group.then("office", close, if_dependency_fails="run", retries=3)
 
