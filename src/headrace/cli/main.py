@@ -17,6 +17,7 @@ from headrace.cli import (
     failures,
     job,
     jobs,
+    metrics,
     put,
     queues,
     schedules,
@@ -50,6 +51,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         stats.stats: "headrace stats mail 2026-11-15",
         events.events: "headrace events --follow --queue mail",
         audit.audit: "headrace audit",
+        metrics.metrics: "headrace metrics --port 9464 -n shop",
     },
     "Operate": {
         put.put: 'headrace put mail \'{"to": "ada"}\' --priority -1 --tag vip',

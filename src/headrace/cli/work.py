@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated
 
 import typer
@@ -63,6 +64,11 @@ def work(
         max_memory=max_memory,
         verbose=verbose,
         json_logs=as_json,
-        metrics_port=metrics_port,
     )
-    raise typer.Exit(Supervisor(settings).run())
+    if metrics_port is None:
+        raise typer.Exit(Supervisor(settings).run())
+    from headrace.telemetry.worker_metrics import WorkerMetrics  # noqa: PLC0415 - of an extra
+
+    with WorkerMetrics(metrics_port) as metrics:
+        logs.say(logging.INFO, "metrics are served", port=metrics.port)
+        raise typer.Exit(Supervisor(settings, metrics).run())

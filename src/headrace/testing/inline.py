@@ -19,7 +19,8 @@ from headrace.engine.check import Span
 from headrace.engine.record import Record
 from headrace.errors import JobNotFound, NoResult, TaskFailed
 from headrace.testing.calling import Came, acall, call_async, call_plain, is_async
-from headrace.testing.report import Ran, ran, word
+from headrace.testing.report import Ran, ran
+from headrace.worker.metering import word
 from headrace.worker.reading import read_call
 from headrace.worker.run import (
     Done,

@@ -22,7 +22,8 @@ from headrace.client.talks.upkeep import all_queues
 from headrace.engine.check import listed
 from headrace.errors import HeadraceError
 from headrace.testing.calling import Came, acall, call_async, call_plain, is_async
-from headrace.testing.report import Ran, ran, word
+from headrace.testing.report import Ran, ran
+from headrace.worker.metering import word
 from headrace.worker.outbox import Outbox
 from headrace.worker.reading import read_call
 from headrace.worker.run import Done, Envelope, Failed, Run, Snoozed, failed, packed_value

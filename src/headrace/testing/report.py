@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.worker.run import Done, Failed, Run, Snoozed
+from headrace.worker.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,6 @@ class Ran:
     outcome: str
     result: Any = None
     error: BaseException | None = None
-
-
-def word(outcome: Done | Failed | Snoozed) -> str:
-    """What became of a job, in one word."""
-    if isinstance(outcome, Failed):
-        return "failed" if outcome.retry_in is None else "retried"
-    return "completed" if isinstance(outcome, Done) else "snoozed"
 
 
 def ran(run: Run, outcome: str, result: Any, error: BaseException | None) -> Ran:

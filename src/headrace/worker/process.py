@@ -19,6 +19,7 @@ from headrace.engine.check import text
 from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
 from headrace.worker.load import load_app
 from headrace.worker.logs import say
+from headrace.worker.metering import Meter
 from headrace.worker.settings import Served, WorkerSettings
 from headrace.worker.worker import Worker
 
@@ -59,9 +60,13 @@ class Line:
         os.close(self.writes)
 
 
-def main(name: str, settings: WorkerSettings, line: Line) -> int:
+def main(
+    name: str, settings: WorkerSettings, line: Line, place: int = 0, meter: Meter | None = None
+) -> int:
     """The life of a worker process; returns how it ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if meter is not None:
+        meter.begin(place, settings.concurrency)
     try:
         app = load_app(settings.app)
         queues = settings.queues or served_by(app)
@@ -79,7 +84,7 @@ def main(name: str, settings: WorkerSettings, line: Line) -> int:
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        return loop.run_until_complete(_live(app, name, queues, settings, line))
+        return loop.run_until_complete(_live(app, name, queues, settings, line, meter))
     except ServerUnavailable as error:
         say(logging.ERROR, "the server cannot be used", worker=name, why=error)
         return AWAY
@@ -97,13 +102,18 @@ def served_by(app: App) -> tuple[Served, ...]:
 
 
 async def _live(
-    app: App, name: str, queues: tuple[Served, ...], settings: WorkerSettings, line: Line
+    app: App,
+    name: str,
+    queues: tuple[Served, ...],
+    settings: WorkerSettings,
+    line: Line,
+    meter: Meter | None,
 ) -> int:
     client = await _connected(app, name)
     await drive_async(client.core.wire, load(client.core, SCRIPTS))
     await put_crons(app, client)
     loop = asyncio.get_running_loop()
-    life = Life(Worker(app, client, name, queues, settings), settings)
+    life = Life(Worker(app, client, name, queues, settings, meter), settings)
     loop.add_signal_handler(signal.SIGTERM, life.stop)
     loop.add_reader(line.reads, life.hear_supervisor, line.reads)
     hello = Hello(app.url or "", app.name, [queue.name for queue in queues])

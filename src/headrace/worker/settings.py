@@ -36,7 +36,6 @@ class WorkerSettings:
     max_memory: int | None = None
     verbose: bool = False
     json_logs: bool = False
-    metrics_port: int | None = None
 
 
 def read_queues(listed: str) -> tuple[tuple[Served, ...], bool]:

@@ -28,6 +28,7 @@ from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.worker import process
 from headrace.worker.logs import say
+from headrace.worker.metering import Meter
 from headrace.worker.process import (
     AWAY,
     BEGIN,
@@ -50,7 +51,8 @@ PATIENCE = 1.0
 class Child:
     """A worker process, seen from the supervisor."""
 
-    def __init__(self, name: str, pid: int, line: Line) -> None:
+    def __init__(self, name: str, pid: int, line: Line, place: int) -> None:
+        self.place = place
         self.name = name
         self.pid = pid
         self.line = line
@@ -94,8 +96,9 @@ class Child:
 class Supervisor:
     """As many worker processes as were asked for, until a signal says to end."""
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    def __init__(self, settings: WorkerSettings, meter: Meter | None = None) -> None:
         self._settings = settings
+        self._meter = meter
         self._children: dict[int, Child] = {}
         self._clients: dict[tuple[str, str], Client] = {}
         self._ends_said = 0
@@ -163,15 +166,20 @@ class Supervisor:
         our_reads, their_writes = os.pipe()
         # What is ours to do on a signal is not the child's.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
+        place = min(set(range(self._settings.processes)) - self._places())
         pid = os.fork()
         if pid == 0:
-            self._become_child(name, Line(their_reads, their_writes), Line(our_reads, our_writes))
+            theirs, ours = Line(their_reads, their_writes), Line(our_reads, our_writes)
+            self._become_child(name, theirs, ours, place)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(their_reads)
         os.close(their_writes)
-        self._children[pid] = Child(name, pid, Line(our_reads, our_writes))
+        self._children[pid] = Child(name, pid, Line(our_reads, our_writes), place)
 
-    def _become_child(self, name: str, line: Line, other_end: Line) -> None:
+    def _places(self) -> set[int]:
+        return {child.place for child in self._children.values()}
+
+    def _become_child(self, name: str, line: Line, other_end: Line, place: int) -> None:
         """Never returns: the end of the process is the end of this."""
         code = 1
         try:
@@ -185,7 +193,7 @@ class Supervisor:
             # Held open here, they would hide the end of the supervisor from the others.
             for child in self._children.values():
                 child.line.close()
-            code = process.main(name, self._settings, line)
+            code = process.main(name, self._settings, line, place, self._meter)
         except BaseException:
             logging.getLogger("headrace.worker").exception("worker %s failed", name)
         finally:
@@ -202,6 +210,8 @@ class Supervisor:
             child = self._children.pop(pid, None)
             if child is not None:
                 child.line.close()
+                if self._meter is not None:
+                    self._meter.gone(child.place)
                 self._settle(child, os.waitstatus_to_exitcode(status))
 
     def _settle(self, child: Child, code: int) -> None:

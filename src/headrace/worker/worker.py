@@ -27,6 +27,7 @@ from headrace.engine.call import Call, is_refusal
 from headrace.errors import HeadraceError
 from headrace.worker.alarm import Alarm
 from headrace.worker.logs import JobLog, say
+from headrace.worker.metering import Meter
 from headrace.worker.notices import WORK, Hands, station_of
 from headrace.worker.outbox import Outbox, Said
 from headrace.worker.prefetch import HORIZON, Prefetch
@@ -56,6 +57,7 @@ class Worker:
         name: str,
         queues: tuple[Served, ...],
         settings: WorkerSettings,
+        meter: Meter | None = None,
     ) -> None:
         self.name = name
         self.jobs_ended = 0
@@ -71,6 +73,7 @@ class Worker:
         self._prefetch = Prefetch(settings.concurrency)
         self._runner = Runner(app, self._core, settings.app, settings.concurrency, self._ended)
         self._log = JobLog(name)
+        self._meter = meter
         self._ready: deque[Popped] = deque()
         self._suspects = Suspects()
         self._alarm = Alarm()
@@ -93,6 +96,8 @@ class Worker:
             while not self._is_over():
                 self._alarm.clear()
                 self._start_ready()
+                if self._meter is not None:
+                    self._meter.holding(len(self._runner.running), len(self._ready))
                 asked = self._whom_to_ask()
                 if (asked or self._outbox) and not self._works_on_enough():
                     await self._exchange(asked)
@@ -226,6 +231,8 @@ class Worker:
             if popped.record.state == "running":
                 self._outbox.say(popped, outcome)
             self._log.ended(run, outcome, seconds)
+            if self._meter is not None:
+                self._meter.ended(run, outcome, seconds)
         if not self._will_start and (self._ready or self._suspects):
             self._will_start = True
             self._loop.call_soon(self._start_ready, context=self._context)
