@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -100,6 +101,23 @@ def test_how_long_the_next_job_has_waited(hr: headrace.Client) -> None:
     lease.release()
 
     assert told(hr)["headrace_next_waits_seconds mail"] < 3600
+
+
+def test_a_scrape_takes_few_round_trips_however_many_queues_there_are(hr: headrace.Client) -> None:
+    for number in range(30):
+        hr.queue(f"queue {number}").put({})
+    trips = []
+    send = hr.core.wire.send
+
+    def counting(commands: Any) -> Any:
+        trips.append(len(commands))
+        return send(commands)
+
+    hr.core.wire.send = counting
+    told(hr)
+
+    assert len(trips) <= 8 + 1, "one more if a script is not on the server yet"
+    assert max(trips) <= 30 * hr.core.shards
 
 
 def test_to_look_changes_nothing(hr: headrace.Client) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from headrace.cli.opening import opened
 from headrace.cli.options import Namespace, Url
+from headrace.cli.show import AsJson, show
 from headrace.errors import InvalidArgument
 
 
@@ -20,6 +21,7 @@ def metrics(
     ] = 9464,
     url: Url = None,
     namespace: Namespace = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Serve the state of the queues as Prometheus metrics, until Ctrl-C."""
     from headrace.telemetry import ServerCollector  # noqa: PLC0415 - of an extra
@@ -34,5 +36,6 @@ def metrics(
         Server(listening, registry_of(ServerCollector(client))) as server,
         suppress(KeyboardInterrupt),
     ):
-        typer.echo(f"metrics of {namespace} at port {server.server_port}; Ctrl-C ends")
+        said = f"metrics of {namespace} at port {server.server_port}; Ctrl-C ends"
+        show({"namespace": namespace, "port": server.server_port}, said, as_json=as_json)
         server.serve_forever()

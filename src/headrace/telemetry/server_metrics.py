@@ -140,20 +140,20 @@ def look(core: Core) -> Talk[Facts]:
     shards = range(core.shards)
     names = yield from queue_names(core, 0, QUEUES)
     queues = {name: QueueFacts() for name in names}
-    [[seconds, _], about] = yield from raw(core, [(0, ("TIME",)), (0, ("INFO", "memory"))])
+    asked: Any = [(0, ("TIME",)), (0, ("INFO", "memory"))]
+    asked += [(shard, ("XLEN", core.key(shard, "events"))) for shard in shards]
+    [[seconds, _], about, *events] = yield from raw(core, asked)
     now = int(seconds)
-    workers = yield from raw(
-        core, [(shard, ("ZCARD", core.key(shard, "sessions"))) for shard in shards]
-    )
-    events = yield from raw(
-        core, [(shard, ("XLEN", core.key(shard, "events"))) for shard in shards]
-    )
+    asked = [
+        (shard, ("ZCOUNT", core.key(shard, "sessions"), f"{now}000", "+inf")) for shard in shards
+    ]
+    workers = yield from raw(core, asked)
     yield from _count(core, queues)
     yield from _read_books(core, queues)
     yield from _read_stats(core, queues, now // DAY_SECONDS)
     yield from _look_at_next(core, queues, now)
     # A session is on every shard.
-    return Facts(queues, max(workers), list(events), _memory(about))
+    return Facts(queues, max(workers), events, _memory(about))
 
 
 def _memory(about: bytes) -> dict[str, int]:
