@@ -13,6 +13,7 @@ from headrace import Client, ServerUnavailable
 from headrace.client.connect import wanted
 from headrace.client.talks.queues import DELETE_AT_MOST
 from headrace.engine.script import LIBRARY, operations
+from headrace.telemetry import ServerCollector
 from tests import servers
 from tests.conftest import KINDS
 from tests.docs.pages import ROOT, blocks
@@ -176,6 +177,7 @@ def by_operator(hr: Client, ids: list[str]) -> None:
     assert len(hr.cancel_matching("mail", "twice" * 1000)) == 1
     hr.session("dora", ttl=None)
     hr.end_worker("dora")
+    assert next(ServerCollector(hr).collect()).samples[0].value == 1
 
 
 @proves("R-01")

@@ -141,8 +141,8 @@ def look(core: Core) -> Talk[Facts]:
     names = yield from queue_names(core, 0, QUEUES)
     queues = {name: QueueFacts() for name in names}
     asked: Any = [(0, ("TIME",)), (0, ("INFO", "memory"))]
-    asked += [(shard, ("XLEN", core.key(shard, "events"))) for shard in shards]
-    [[seconds, _], about, *events] = yield from raw(core, asked)
+    asked += [(shard, ("HMGET", core.key(shard, "log"), "number", "trimmed")) for shard in shards]
+    [[seconds, _], about, *logs] = yield from raw(core, asked)
     now = int(seconds)
     asked = [
         (shard, ("ZCOUNT", core.key(shard, "sessions"), f"{now}000", "+inf")) for shard in shards
@@ -153,6 +153,7 @@ def look(core: Core) -> Talk[Facts]:
     yield from _read_stats(core, queues, now // DAY_SECONDS)
     yield from _look_at_next(core, queues, now)
     # A session is on every shard.
+    events = [int(number or 0) - int(trimmed or 0) for number, trimmed in logs]
     return Facts(queues, max(workers), events, _memory(about))
 
 
