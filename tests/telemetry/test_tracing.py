@@ -136,6 +136,23 @@ async def test_what_a_task_traces_and_puts_is_part_of_its_run(
     assert trace.get_current_span() is trace.INVALID_SPAN
 
 
+def test_a_call_that_is_put_by_other_means_belongs_to_the_trace_that_goes_on(
+    app: headrace.App, exporter: InMemorySpanExporter, provider: TracerProvider
+) -> None:
+    @app.task()
+    def nothing() -> None:
+        pass
+
+    with trace.get_tracer("t", tracer_provider=provider).start_as_current_span("outer"):
+        app.client.queue("default").put(nothing.data())
+    app.client.queue("default").put(nothing.data())
+    app.run_pending(reraise=True)
+
+    outer = by_name(exporter)["outer"]
+    runs = [span for span in exporter.get_finished_spans() if span.name == "run nothing"]
+    assert [parent_of(run) for run in runs] == [id_of(outer), None]
+
+
 def test_a_failure_is_told_with_its_exception(
     app: headrace.App, exporter: InMemorySpanExporter
 ) -> None:

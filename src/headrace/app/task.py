@@ -253,7 +253,10 @@ class Call(Generic[P, R]):
 
     def data(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
         """A call as the data of a job."""
-        return self._data(args, kwargs)
+        data = self._data(args, kwargs)
+        if self.task.app.telemetry is not None:
+            self.task.app.telemetry.carry([data])
+        return data
 
     def _data(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         data = {"task": self.task.name, "args": self.task.signature.pack(args, kwargs)}

@@ -30,6 +30,9 @@ class Tracing(Protocol):
     ) -> AbstractContextManager[Told]:
         """Jobs are put: their data is given the trace, and in the end their ids are told."""
 
+    def carry(self, datas: list[dict[str, Any]]) -> None:
+        """The data of jobs that are put by other means is given the trace that goes on here."""
+
     def running(self, popped: Any, sent: Any) -> RunSpan:
         """A job that was handed out is run; what was sent is None where it cannot be read."""
 

@@ -82,16 +82,19 @@ class Traces:
         with self._tracer.start_as_current_span(
             f"put {task}", kind=SpanKind.PRODUCER, attributes=attributes
         ) as span:
-            carrier = _carried(contexts.get_current())
-            if carrier:
-                for data in datas:
-                    data["trace"] = carrier
+            self.carry(datas)
 
             def told(ids: list[str]) -> None:
                 if len(ids) == 1:
                     span.set_attribute("messaging.message.id", ids[0])
 
             yield told
+
+    def carry(self, datas: list[dict[str, Any]]) -> None:
+        carrier = _carried(contexts.get_current())
+        if carrier:
+            for data in datas:
+                data["trace"] = carrier
 
     def running(self, popped: Popped, sent: Sent | None) -> Running:
         record = popped.record

@@ -75,16 +75,14 @@ class WorkerMetrics:
 
     def ended(self, run: Run, outcome: Done | Failed | Snoozed, seconds: float) -> None:
         """A run is over."""
-        families = self._families
-        if families is not None:
+        if self._families is not None:
             record = run.popped.record
             # Not what the job says: anybody may put a job that names anything.
             task = UNKNOWN if run.task is None else run.task.name
-            families.runs.labels(task, record.queue, word(outcome)).inc()
-            families.run_seconds.labels(task, record.queue).observe(seconds)
-            families.wait_seconds.labels(task, record.queue).observe(
-                (record.since - record.put_at) / 1000
-            )
+            runs, run_seconds, wait_seconds = self._families.of(task, record.queue, word(outcome))
+            runs.inc()
+            run_seconds.observe(seconds)
+            wait_seconds.observe((record.since - record.put_at) / 1000)
 
     def holding(self, running: int, ready: int) -> None:
         """So many jobs run, and so many are in hand that do not run yet."""
@@ -138,3 +136,15 @@ class Families:
         self.ready = gauge("headrace_ready", "Jobs in hand that do not run yet.")
         self.concurrency = gauge("headrace_concurrency", "How many jobs may run at once.")
         self.processes = gauge("headrace_processes", "Worker processes.")
+        self._found: dict[tuple[str, str, str], tuple[Any, Any, Any]] = {}
+
+    def of(self, task: str, queue: str, outcome: str) -> tuple[Any, Any, Any]:
+        """What counts runs of a task that end so, looked up once."""
+        found = self._found.get((task, queue, outcome))
+        if found is None:
+            found = self._found[task, queue, outcome] = (
+                self.runs.labels(task, queue, outcome),
+                self.run_seconds.labels(task, queue),
+                self.wait_seconds.labels(task, queue),
+            )
+        return found
