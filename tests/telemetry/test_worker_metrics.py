@@ -41,9 +41,9 @@ def port_of(work: Work) -> int:
 
 
 def begin(site: Site, *options: str) -> tuple[Work, int]:
-    work = site.work(
-        *("--metrics-port", "0", *options), app=SHOP, SHOP_SPANS=str(site.home / "spans")
-    )
+    # What is killed in the end leaves its directory behind: there it goes with the test.
+    places = {"SHOP_SPANS": str(site.home / "spans"), "TMPDIR": str(site.home)}
+    work = site.work("--metrics-port", "0", *options, app=SHOP, **places)
     return work, port_of(work)
 
 
