@@ -42,8 +42,8 @@ def port_of(work: Work) -> int:
 
 def begin(site: Site, *options: str) -> tuple[Work, int]:
     # What is killed in the end leaves its directory behind: there it goes with the test.
-    places = {"SHOP_SPANS": str(site.home / "spans"), "TMPDIR": str(site.home)}
-    work = site.work("--metrics-port", "0", *options, app=SHOP, **places)
+    home, spans = str(site.home), str(site.home / "spans")
+    work = site.work("--metrics-port", "0", *options, app=SHOP, SHOP_SPANS=spans, TMPDIR=home)
     return work, port_of(work)
 
 
