@@ -65,6 +65,7 @@ def test_told_to_end_what_runs_may_end_and_the_rest_is_back_at_once(
     running = [site.put("gate", name="slow"), site.put("gate_apart", name="slow")]
     site.wait_for_notes(2, "begun")
     rest = site.put_many(10, "gate", name="slow")
+    until(lambda: "popped" in site.kinds(rest[0]), "more is taken than can run")
     end(work)
     until(lambda: TOLD in work.log() and site.queue.counts().waiting == 10, "all are back")
     assert [job.id for job in site.queue.peek(10)] == rest
@@ -100,6 +101,22 @@ def test_told_twice_to_end_everything_is_given_back_at_once(
     end(work)
     assert work.exit_code() == 0
     assert_given_back(site, ids)
+
+
+@pytest.mark.slow
+def test_a_job_that_holds_the_interpreters_lock_does_not_hold_the_process(site: Site) -> None:
+    work = site.work("--drain", "0.2", "-c", "2", "--session", "1")
+    held = site.put("gate", name="never")
+    site.wait_for_notes(1, "begun")
+    hog = site.put("hog", seconds=1000)
+    site.wait_for_notes(1, "ran")
+    work.signal(SIGTERM)
+    assert work.exit_code() == 0
+    assert [job.id for job in site.queue.peek(2)] == [held, hog]
+    for job_id in (held, hog):
+        job = site.job(job_id)
+        assert (job.state, job.remaining) == ("waiting", job.retries)
+    assert "killed" in work.log()
 
 
 def test_a_process_whose_supervisor_is_killed_gives_everything_back_and_ends(site: Site) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from signal import SIGCONT, SIGSTOP, Signals
+from signal import SIGCONT, SIGSTOP, SIGTERM, Signals
 
 import pytest
 
@@ -58,6 +58,25 @@ def test_what_a_worker_says_that_was_stopped_past_its_session_is_refused(
             assert {(note.id, note.attempt) for note in accepted} & slept_on == set()
         ids += new
     assert_done_once(site, ids, "ran")
+
+
+@pytest.mark.slow
+def test_without_its_supervisor_a_process_lets_go_of_its_jobs_and_later_goes_on(site: Site) -> None:
+    work = site.work("-c", "4", "--session", "1")
+    held = site.put_many(4, "gate", name="first")
+    site.wait_for_notes(4, "begun")
+    work.signal(SIGSTOP)
+    peer = site.work("-c", "4", "--session", "1")
+    site.wait_for_notes(8, "begun")
+    site.wait_for_notes(4, "cancelled")
+    site.open_gate("first")
+    site.wait_for("complete", *held)
+    assert_done_once(site, held, "begun")
+
+    work.signal(SIGCONT)
+    peer.signal(SIGTERM)
+    assert peer.exit_code() == 0
+    site.wait_for("complete", *site.put_many(20, "quick"))
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ not. Processes are forked before anything else is begun, so they share its memor
 from __future__ import annotations
 
 import logging
+import math
 import os
 import secrets
 import select
@@ -34,6 +35,8 @@ from headrace.worker.process import (
     BEGIN,
     DRAINED,
     END,
+    FAREWELL,
+    LAST_WORDS,
     RECYCLED,
     SCRIPTS,
     UNUSABLE,
@@ -43,9 +46,12 @@ from headrace.worker.process import (
 from headrace.worker.settings import WorkerSettings
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-# A process that lived so long did not crash at its start.
+# A process that lived so long did not crash at its start; of one that worked, a job was the cause.
 LIVED = 10.0
+PAUSE_AFTER_WORK = 2.0
 PATIENCE = 1.0
+# How much longer than its jobs a process may take to end: it may be unable to hear us.
+OVERTIME = LAST_WORDS + FAREWELL + PATIENCE
 
 
 class Child:
@@ -60,6 +66,8 @@ class Child:
         self.session: Session | None = None
         self.since = time.monotonic()
         self.ends_said = 0
+        self.end_by = math.inf
+        self.overdue = False
         self._heard = b""
 
     def hear(self) -> bool:
@@ -75,9 +83,10 @@ class Child:
         with suppress(BrokenPipeError):
             os.write(self.line.writes, word)
 
-    def say_end(self) -> None:
+    def say_end(self, drain: float) -> None:
         """Tells it to end: not by a signal, as those that go to all of us would count twice."""
         self.ends_said += 1
+        self.end_by = time.monotonic() + OVERTIME + (drain if self.ends_said == 1 else 0)
         self.tell(END)
         if self.hello is None:
             # It does not listen yet.
@@ -146,7 +155,11 @@ class Supervisor:
             say(logging.INFO, f"told to end: {what}")
         for child in self._children.values():
             while child.ends_said < told:
-                child.say_end()
+                child.say_end(self._settings.drain)
+            if time.monotonic() > child.end_by and not child.overdue:
+                child.overdue = True
+                say(logging.WARNING, "killed, as it does not end", worker=child.name)
+                os.kill(child.pid, signal.SIGKILL)
 
     # processes
 
@@ -216,7 +229,7 @@ class Supervisor:
 
     def _settle(self, child: Child, code: int) -> None:
         """Ends the session of a process that is over, so that its jobs need not wait for that."""
-        died = code not in (DRAINED, RECYCLED)
+        died = code not in (DRAINED, RECYCLED) and not child.overdue
         if child.session is not None:
             self._try(child.session.end if not died else lambda: self._end_as_dead(child))
         if code == UNUSABLE and not self._ever_worked:
@@ -226,9 +239,8 @@ class Supervisor:
             if code not in (AWAY, UNUSABLE):
                 say(logging.ERROR, "a worker process died", worker=child.name, code=code)
             lived = time.monotonic() - child.since >= LIVED
-            self._pause = (
-                FIRST_PAUSE if lived else min(2 * self._pause or FIRST_PAUSE, LONGEST_PAUSE)
-            )
+            longest = LONGEST_PAUSE if child.session is None else PAUSE_AFTER_WORK
+            self._pause = FIRST_PAUSE if lived else min(2 * self._pause or FIRST_PAUSE, longest)
             self._begin_at[0] = time.monotonic() + self._pause
 
     def _end_as_dead(self, child: Child) -> None:
