@@ -103,6 +103,20 @@ def test_told_twice_to_end_everything_is_given_back_at_once(
     assert_given_back(site, ids)
 
 
+def test_a_process_that_is_told_to_end_by_itself_is_replaced(site: Site) -> None:
+    work = site.work("-c", "2")
+    running = site.put("gate", name="slow")
+    [note] = site.wait_for_notes(1, "begun")
+    os.kill(note.pid, SIGTERM)
+    rest = site.put_many(3, "gate", name="slow")
+    site.open_gate("slow")
+    site.wait_for("complete", running, *rest)
+    assert site.kinds(running) == ["put", "popped", "completed"]
+    until(lambda: gone(note.pid) and len(work.processes()) == 1, "it is replaced")
+    assert not work.has_ended()
+    assert "died" not in work.log()
+
+
 @pytest.mark.slow
 def test_a_job_that_holds_the_interpreters_lock_does_not_hold_the_process(site: Site) -> None:
     work = site.work("--drain", "0.2", "-c", "2", "--session", "1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headrace.engine.check import milliseconds
 from headrace.errors import InvalidArgument
 
 SESSION_TTL = 3.0
@@ -36,6 +37,10 @@ class WorkerSettings:
     max_memory: int | None = None
     verbose: bool = False
     json_logs: bool = False
+
+    def __post_init__(self) -> None:
+        milliseconds("the length of a session", self.ttl)
+        milliseconds("the time to drain", self.drain)
 
 
 def read_queues(listed: str) -> tuple[tuple[Served, ...], bool]:
