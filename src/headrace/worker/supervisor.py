@@ -8,7 +8,6 @@ not. Processes are forked before anything else is begun, so they share its memor
 from __future__ import annotations
 
 import logging
-import math
 import os
 import secrets
 import select
@@ -18,31 +17,16 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-
-import msgspec
 
 from headrace.client import connect as connecting
 from headrace.client.client import Client
-from headrace.client.session import Session
 from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.worker import process
+from headrace.worker.child import Child
 from headrace.worker.logs import say
 from headrace.worker.metering import Meter
-from headrace.worker.process import (
-    AWAY,
-    BEGIN,
-    DRAINED,
-    END,
-    FAREWELL,
-    LAST_WORDS,
-    RECYCLED,
-    SCRIPTS,
-    UNUSABLE,
-    Hello,
-    Line,
-)
+from headrace.worker.process import AWAY, BEGIN, DRAINED, RECYCLED, SCRIPTS, UNUSABLE, Line
 from headrace.worker.settings import WorkerSettings
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
@@ -50,56 +34,6 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 LIVED = 10.0
 PAUSE_AFTER_WORK = 2.0
 PATIENCE = 1.0
-# How much longer than its jobs a process may take to end: it may be unable to hear us.
-OVERTIME = LAST_WORDS + FAREWELL + PATIENCE
-
-
-class Child:
-    """A worker process, seen from the supervisor."""
-
-    def __init__(self, name: str, pid: int, line: Line, place: int) -> None:
-        self.place = place
-        self.name = name
-        self.pid = pid
-        self.line = line
-        self.hello: Hello | None = None
-        self.session: Session | None = None
-        self.since = time.monotonic()
-        self.ends_said = 0
-        self.end_by = math.inf
-        self.overdue = False
-        self._heard = b""
-
-    def hear(self) -> bool:
-        """Reads what it says; True when it has said hello."""
-        heard = os.read(self.line.reads, 65536)
-        self._heard += heard
-        if self.hello is None and b"\n" in self._heard:
-            self.hello = msgspec.json.decode(self._heard, type=Hello)
-            return True
-        return False
-
-    def tell(self, word: bytes) -> None:
-        with suppress(BrokenPipeError):
-            os.write(self.line.writes, word)
-
-    def say_end(self, drain: float) -> None:
-        """Tells it to end: not by a signal, as those that go to all of us would count twice."""
-        self.ends_said += 1
-        self.end_by = time.monotonic() + OVERTIME + (drain if self.ends_said == 1 else 0)
-        self.tell(END)
-        if self.hello is None:
-            # It does not listen yet.
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGTERM)
-
-    def is_stopped(self) -> bool:
-        """Whether it was halted (SIGSTOP): then it does nothing for its jobs."""
-        try:
-            stat = Path(f"/proc/{self.pid}/stat").read_text()
-        except OSError:
-            return False
-        return stat.rpartition(")")[2].split()[0] in ("T", "t")
 
 
 class Supervisor:
