@@ -135,7 +135,13 @@ class Work(Moves):
 
     @operation
     def pop(
-        self, queue: str, worker: str, secret: str, count: int, lease: int
+        self,
+        queue: str,
+        worker: str,
+        secret: str,
+        count: int,
+        lease: int,
+        offer: int = 0,  # noqa: ARG002 - see test_hand_over
     ) -> str | tuple[int, list[Job]]:
         rules, session = self.rules(queue), self.sessions.get(worker)
         if rules.session == "required" and not (

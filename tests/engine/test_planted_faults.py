@@ -12,6 +12,7 @@ from tests.engine.breakage import BREAKAGES, unnoticed
 from tests.engine.coming import what_comes_is_told
 from tests.engine.error_texts import errors_are_kept
 from tests.engine.faults import FAULTS, Fault
+from tests.engine.handing import handing_over
 from tests.engine.matches import matching_in_steps
 from tests.engine.sifting import bulk_is_exact
 from tests.engine.tie_faults import TIES
@@ -23,7 +24,7 @@ from tests.engine.walks import WALKS
 Way = Callable[[Tour], None]
 
 # What the walks do not come to: each raises if the scripts with these swaps go wrong.
-CHECKS = [matching_in_steps, errors_are_kept, bulk_is_exact, what_comes_is_told]
+CHECKS = [matching_in_steps, errors_are_kept, bulk_is_exact, what_comes_is_told, handing_over]
 
 
 def complaint(url: str, swaps: dict[str, str], ways: Sequence[Way] = WALKS) -> str:

@@ -115,7 +115,7 @@ class Twin:
         while True:
             secret = self.new("secret")
             answer = self.both(
-                "pop", queue=queue, worker=worker, secret=secret, count=count, lease=lease
+                "pop", queue=queue, worker=worker, secret=secret, count=count, lease=lease, offer=0
             )
             if answer == "SESSION_REQUIRED":
                 return []

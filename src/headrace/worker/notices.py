@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import msgspec
+
 from headrace.client.core import Core
 from headrace.client.holdings import Proof
 from headrace.client.listening import Station
-from headrace.client.talk import Talk
+from headrace.client.talk import Talk, raw
 from headrace.client.talks.holding import LOOK_EVERY, Taken, missed, read_taken
+from headrace.client.talks.popping import Popped
+from headrace.client.values import payload_of
+from headrace.engine.record import decode_record, text_bytes
 from headrace.worker.sources import Sources
 
 EARLY = 1000
@@ -28,7 +33,7 @@ class Hands:
         return len(self._held)
 
     def add(self, proof: Proof, job: Any) -> bool:
-        """Takes a job in hand, unless it was taken away before the answer of the pop was here."""
+        """Takes a job in hand, unless it was taken away before we heard that we have it."""
         if self._early and self._early.pop(proof, None) is not None:
             return False
         self._held[proof] = job
@@ -53,13 +58,26 @@ class Hands:
         if job is not None:
             self._on_taken(job, why)
             return
+        self.refuse(proof, why)
+
+    def refuse(self, proof: Proof, why: str) -> None:
+        """Whoever says later that we have this job is not believed."""
         self._early[proof] = why
         if len(self._early) > EARLY:
             del self._early[next(iter(self._early))]
 
 
-def station_of(core: Core, sources: Sources, queues: Iterable[str], hands: Hands) -> Station[Taken]:
-    """What is listened to: the channels of the queues and of the worker, on every shard."""
+def station_of(
+    core: Core,
+    sources: Sources,
+    queues: Iterable[str],
+    hands: Hands,
+    doubt: Callable[[], None],
+) -> Station[Taken]:
+    """What is listened to: the channels of the queues and of the worker, on every shard.
+
+    When notices may have been missed, there is doubt whether we know all that we hold.
+    """
     shards = range(core.shards)
     work = {
         core.channel(shard, "queue", queue): (queue, shard) for queue in queues for shard in shards
@@ -76,9 +94,56 @@ def station_of(core: Core, sources: Sources, queues: Iterable[str], hands: Hands
 
     def check() -> Talk[list[Taken]]:
         sources.wake_all()
+        doubt()
         return [WORK, *(yield from missed(core, hands))]
 
     return Station(core, [*work, *mine], read, check, wait=LOOK_EVERY)
+
+
+def read_handed(message: bytes) -> Popped | None:
+    """The job that a message hands over, if it does."""
+    try:
+        word, job_id, packed = msgspec.msgpack.decode(message, type=tuple[str, str, msgspec.Raw])
+        if word != "handed":
+            return None
+        record = decode_record(text_bytes(packed))
+    except msgspec.MsgspecError:
+        # Whoever may publish may say anything.
+        return None
+    return Popped(job_id, record, text_bytes(packed), payload_of(record, b""))
+
+
+def unknown_jobs(core: Core, hands: Hands) -> Talk[list[Popped]]:
+    """What the server says that we hold and we know nothing of: a notice was lost."""
+    known = {job_id for job_id, _ in hands.proofs()}
+    shards = range(core.shards)
+    lists = yield from raw(
+        core,
+        [(shard, ("ZRANGE", core.key(shard, f"held:{hands.worker}"), 0, -1)) for shard in shards],
+    )
+    unknown = [
+        (shard, job_id)
+        for shard, members in zip(shards, lists, strict=True)
+        for job_id in (member.partition(b"\0")[2].decode() for member in members)
+        if job_id not in known
+    ]
+    if not unknown:
+        return []
+    records = yield from raw(
+        core, [(shard, ("GET", core.key(shard, f"job:{job_id}"))) for shard, job_id in unknown]
+    )
+    found = [
+        Popped(job_id, decode_record(packed), packed, b"")
+        for (_, job_id), packed in zip(unknown, records, strict=True)
+        if packed is not None
+    ]
+    return [
+        popped
+        for popped in found
+        if popped.record.worker == hands.worker
+        and popped.record.state == "running"
+        and not hands.expects((popped.id, popped.record.token))
+    ]
 
 
 # Stands for "there may be work": about no job of ours.

@@ -48,14 +48,26 @@ class WrongArguments(Exception):
     """A job calls a task with arguments that do not fit."""
 
 
+class UnreadableData(Exception):
+    """The data of a job cannot be read by the app's codec."""
+
+
 class Unwritable(Exception):
     """What a task returned cannot be kept as its result."""
 
 
-OURS = (Timeout, Crashed, UnknownTask, Malformed, WrongArguments, Unwritable)
+OURS = (
+    Timeout,
+    Crashed,
+    UnknownTask,
+    Malformed,
+    WrongArguments,
+    UnreadableData,
+    Unwritable,
+)
 
 # However often these are tried, they come out the same.
-FINAL = (Malformed, WrongArguments, Unwritable, Discard)
+FINAL = (Malformed, Unwritable, Discard)
 
 
 class Run:
@@ -124,7 +136,7 @@ def read_data(codec: Codec, payload: bytes) -> Sent:
         data = codec.decode(payload)
         return msgspec.convert(data, Sent)
     except Unreadable as error:
-        raise Malformed(str(error)) from None
+        raise UnreadableData(str(error)) from None
     except (msgspec.ValidationError, InvalidArgument, RecursionError) as error:
         raise Malformed(
             f"the data is no call of a task, {{'task': name, 'args': {{...}}}}: {error}; "

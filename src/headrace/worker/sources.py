@@ -33,6 +33,11 @@ class Sources:
             queue.name: [Source(queue.name, shard) for shard in range(shards)] for queue in served
         }
 
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return sum(map(len, self._by_queue.values()))
+
     def next(self, room: int) -> list[tuple[Source, int]]:
         """Whom to ask for how many: the first queue that may have work, divided over its shards."""
         now = time.monotonic()

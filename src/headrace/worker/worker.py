@@ -22,13 +22,13 @@ from headrace.client.holdings import Proof
 from headrace.client.listening import hear, tune_in
 from headrace.client.talk import Talk, ask, drive_async
 from headrace.client.talks.holding import LOOK_EVERY, missed
-from headrace.client.talks.popping import Handout, Popped, pop_call
+from headrace.client.talks.popping import SAFETY_POLL, Handout, Popped, pop_call
 from headrace.engine.call import Call, is_refusal
 from headrace.errors import HeadraceError
 from headrace.worker.alarm import Alarm
 from headrace.worker.logs import JobLog, say
 from headrace.worker.metering import Meter
-from headrace.worker.notices import WORK, Hands, station_of
+from headrace.worker.notices import WORK, Hands, read_handed, station_of, unknown_jobs
 from headrace.worker.outbox import Outbox, Said
 from headrace.worker.prefetch import HORIZON, Prefetch
 from headrace.worker.renewing import RENEWALS, leases_of, renew
@@ -66,7 +66,7 @@ class Worker:
         # What is asked is asked until it is answered: a pop whose answer was lost has taken jobs.
         self._core.retry_for = math.inf
         self._settings = settings
-        self._queues = queues
+        self._served = [queue.name for queue in queues]
         self._sources = Sources(queues, self._core.shards, weighted=settings.weighted)
         self._hands = Hands(name, self._taken)
         self._outbox = Outbox(self._core)
@@ -84,8 +84,11 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         # What a task leaves in its context is not for those that are begun when it ends.
         self._context = copy_context()
+        self._look_for_unknown = False
         self._pops = {
-            queue.name: pop_call(client.queue(queue.name), name, 1, math.inf) for queue in queues
+            (queue.name, offer): pop_call(client.queue(queue.name), name, 1, math.inf, offer)
+            for queue in queues
+            for offer in (0, SAFETY_POLL)
         }
 
     async def work(self) -> None:
@@ -98,6 +101,8 @@ class Worker:
                 self._start_ready()
                 if self._meter is not None:
                     self._meter.holding(len(self._runner.running), len(self._ready))
+                if self._look_for_unknown and not self._outbox:
+                    await self._return_unknown()
                 asked = self._whom_to_ask()
                 if (asked or self._outbox) and not self._works_on_enough():
                     await self._exchange(asked)
@@ -160,7 +165,9 @@ class Worker:
         """Says what is to be said and asks for more jobs, in one trip."""
         said = self._outbox.take()
         calls: list[tuple[int, Call[Any]]] = [(one.shard, one.call) for one in said]
-        calls += [(source.shard, self._pop(source.queue, count)) for source, count in asked]
+        # Who finds nothing offers to take the next job; each offer may bring one.
+        offer = SAFETY_POLL if self._room() >= self._sources.count else 0
+        calls += [(source.shard, self._pop(source.queue, count, offer)) for source, count in asked]
         self._exchanging = True
         answers = await drive_async(self._core.wire, ask(self._core, calls))
         self._exchanging = False
@@ -180,8 +187,8 @@ class Worker:
             # It lapsed, or was ended by somebody; whoever keeps it begins a new one.
             await asyncio.sleep(SESSION_PAUSE)
 
-    def _pop(self, queue: str, count: int) -> Call[Handout | None]:
-        call = self._pops[queue](count)
+    def _pop(self, queue: str, count: int, offer: float) -> Call[Handout | None]:
+        call = self._pops[queue, offer](count)
         return Call(
             call.op, call.args, lambda reply: None if is_refusal(reply) else call.decode(reply)
         )
@@ -197,6 +204,17 @@ class Worker:
                 self._suspect(popped)
         if self._stopping:
             self.stop()
+
+    def _doubt(self) -> None:
+        self._look_for_unknown = True
+
+    async def _return_unknown(self) -> None:
+        """Gives back what we hold by a notice that never came."""
+        self._look_for_unknown = False
+        talk = unknown_jobs(self._core, self._hands)
+        for popped in await drive_async(self._core.wire, talk):
+            self._hands.refuse(_proof(popped), "returned")
+            self._outbox.release(popped)
 
     def _suspect(self, popped: Popped) -> None:
         if not self._suspects.careful:
@@ -282,14 +300,26 @@ class Worker:
                 self._alarm.ring()
 
     async def _listen(self) -> None:
-        station = station_of(self._core, self._sources, self._pops, self._hands)
+        station = station_of(self._core, self._sources, self._served, self._hands, self._doubt)
         await drive_async(self._core.wire, self._hearing(station))
 
     def _hears_of_work(self, station: Any, channel: str, message: bytes) -> bool:
+        handed = read_handed(message)
+        if handed is not None:
+            self._take_handed(handed)
+            return True
         is_work: bool = station.read(channel, message) == [WORK]
         if is_work:
             self._alarm.ring()
         return is_work
+
+    def _take_handed(self, popped: Popped) -> None:
+        """A job was handed to us as it was put. With the next trip we offer ourselves again."""
+        self._sources.wake(popped.record.queue, self._core.shard_of(popped.id))
+        self._take_in([popped])
+        self._start_ready()
+        if self._outbox:
+            self._alarm.ring()
 
     def _hearing(self, station: Any) -> Talk[None]:
         yield from tune_in(station)
@@ -303,12 +333,13 @@ class Worker:
             if time.monotonic() >= looked + LOOK_EVERY:
                 # What notices do not tell is asked for now and then.
                 looked = time.monotonic()
+                self._doubt()
                 for why, proof in (yield from missed(self._core, self._hands)):
                     self._hands.take(why, proof)
             self._alarm.ring()
 
     async def _renew(self) -> None:
-        leases = await leases_of(self._client, list(self._pops))
+        leases = await leases_of(self._client, self._served)
         while leases:
             await asyncio.sleep(min(leases.values()) / RENEWALS)
             held = [popped for popped in self._hands.every() if popped.record.queue in leases]

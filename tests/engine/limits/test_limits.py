@@ -203,7 +203,14 @@ def test_peek_shows_what_pop_would_hand_out(queue: Queue) -> None:
 def pop_once(hr: Client, queue: Queue, count: int) -> list[Any]:
     """One call, where a client would go on."""
     call: Call[list[Any]] = build(
-        "pop", list, queue=queue.name, worker="ada", secret=queue.name, count=count, lease=-1
+        "pop",
+        list,
+        queue=queue.name,
+        worker="ada",
+        secret=queue.name,
+        count=count,
+        lease=-1,
+        offer=0,
     )
     return drive(hr.core.wire, ask_one(hr.core, 0, call))
 

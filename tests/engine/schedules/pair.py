@@ -153,7 +153,14 @@ class Pair:
     def check_due(self, queue: str) -> None:
         """Whoever waits knows when to come again. Nothing is left that could be handed out."""
         call = build(
-            "pop", lambda reply: reply, queue=queue, worker="w", secret=b"s", count=1, lease=-1
+            "pop",
+            lambda reply: reply,
+            queue=queue,
+            worker="w",
+            secret=b"s",
+            count=1,
+            lease=-1,
+            offer=0,
         )
         found = drive(self.hr.core.wire, ask_one(self.hr.core, 0, call))
         due = [plan.next for plan in self.model.plans.values() if plan.queue == queue]

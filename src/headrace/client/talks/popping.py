@@ -71,11 +71,15 @@ def pop(
         yield Hear(ear, max(0.001, min(pauses)))
 
 
-def pop_call(queue: QueueFace, worker: str, count: int, lease: Span | None) -> Any:
-    """A maker of pop calls whose arguments have been checked."""
+def pop_call(queue: QueueFace, worker: str, count: int, lease: Span | None, offer: Span = 0) -> Any:
+    """A maker of pop calls whose arguments have been checked.
+
+    With an offer a worker that finds nothing is handed the next plain job within that time.
+    """
     text("worker", worker, queue.core.limits.name)
     whole("count", count, 1, MOST)
     lease_ms = _lease_ms(lease)
+    offer_ms = milliseconds("offer", offer)
     name = queue.name
 
     def decode(reply: Any) -> Handout:
@@ -97,6 +101,7 @@ def pop_call(queue: QueueFace, worker: str, count: int, lease: Span | None) -> A
             secret=urlsafe_b64encode(os.urandom(12)),
             count=wanted,
             lease=lease_ms,
+            offer=offer_ms,
         )
 
     return make

@@ -1,15 +1,16 @@
 -- pop: hands the next jobs of a queue to a worker, each under its own lease: first those whose
 -- lease ran out, then the waiting ones. A lease of -1 is the queue's own; one of -2 has no deadline but
--- the end of the worker's session, where the queue heeds sessions.
+-- the end of the worker's session, where the queue heeds sessions. With an offer, a worker that gets
+-- fewer than it wants is handed the next plain job as it is put, within so many milliseconds.
 --
--- args   queue worker secret count:int lease:int
+-- args   queue worker secret count:int lease:int offer:int
 -- flags  allow-oom
 -- uses   keys now defaults setting fast short_way stats ties
 -- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
 local own = redis.call('HMGET', key('settings', queue), 'session', 'lease', 'paused', 'removes', 'stats',
-  'limited')
+  'limited', 'created', 'idle')
 local shared = redis.call('HMGET', CONFIG, 'session', 'lease', 'paused', 'removes', 'stats')
 
 local heeded = setting(own[1], shared[1], default_session)
@@ -46,9 +47,18 @@ if earliest <= now or setting(own[3], shared[3], default_paused) == 1
   return pop_any()
 end
 
+local function offer_more(got)
+  if offer > 0 and got < count and while_session and own[7] then
+    redis.call('HSET', key('settings', queue), 'idle', worker .. '\0' .. secret .. '\0' .. now + offer)
+  elseif own[8] and string.sub(own[8], 1, #worker + 1) == worker .. '\0' then
+    redis.call('HDEL', key('settings', queue), 'idle')
+  end
+end
+
 local waiting = key('waiting', queue)
 local found = redis.call('ZRANGE', waiting, 0, count - 1)
 if #found == 0 then
+  offer_more(0)
   end_short_way()
   return { earliest == math.huge and -1 or earliest - now, {} }
 end
@@ -95,6 +105,7 @@ for i = 1, #packed do
   reply[2 * i + 1] = id
   reply[2 * i + 2] = record
 end
+offer_more(#found)
 redis.call('MSET', unpack(jobs))
 redis.call('ZREMRANGEBYRANK', waiting, 0, #found - 1)
 redis.call('ZADD', key('running', queue), unpack(running))

@@ -9,9 +9,10 @@
 --        replaced, 0 already made, '=' and an id: that job was replaced in its stead, or why not
 -- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN
 
--- later  put_any
+-- later  put_any hand_over
 
-local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data', 'governed')
+local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data', 'governed',
+  'idle')
 if not FAST or last_stamp > now or again or options or others or nonce ~= '' or not own[1]
   or own[4] then
   return put_any()
@@ -34,6 +35,13 @@ for id, data in each() do
   })
   places[2 * made - 1] = 0
   places[2 * made] = string.format('%016.0f', seq) .. id
+end
+if own[5] and made == 1 then
+  for id, data in each() do
+    if hand_over(own[5], id, data, retries) then
+      return 1
+    end
+  end
 end
 if redis.call('MSETNX', unpack(jobs)) == 0 then
   return put_any()

@@ -1,0 +1,230 @@
+"""A worker that found too little offers to take the next job, and is handed it as it is put."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace import Client, Job, LeaseLost, Queue
+from headrace.engine.record import decode_record, text_bytes
+from headrace.testing import Clock, open_with_clock
+from tests.dump import dump
+from tests.engine.handing import OFFER, handing_over, pop, put
+from tests.engine.hearing import listening
+
+
+def found(hr: Client, job_id: str) -> Job:
+    job = hr.job(job_id)
+    assert job is not None
+    return job
+
+
+@pytest.fixture
+def idle(hr: Client, queue: Queue) -> Queue:
+    """A queue that is empty, and a worker w that would take a job of it."""
+    hr.session("w", ttl=3)
+    queue.put("made", id="made")
+    hr.cancel("made")
+    assert pop(queue).jobs == []
+    return queue
+
+
+def test_the_next_job_is_handed_to_who_offered_to_take_it(
+    hr: Client, idle: Queue, url: str, clock: Clock
+) -> None:
+    with listening(hr, url, "worker:w") as worker, listening(hr, url, "queue:mail") as others:
+        job_id = idle.put({"to": "ada"})
+
+        job = found(hr, job_id)
+        assert (job.state, job.worker, job.attempt, job.expires) == ("running", "w", 1, None)
+        [(_, message)] = worker.heard()
+        assert others.messages() == []
+    word, told_id, packed = msgspec.msgpack.decode(message, type=tuple[str, str, msgspec.Raw])
+    record = decode_record(text_bytes(packed))
+    assert (word, told_id, record.worker, record.inline_data()) == (
+        "handed",
+        job_id,
+        "w",
+        b'{"to":"ada"}',
+    )
+    assert (idle.counts().running, idle.stats().wait.count) == (1, 1)
+    assert hr.audit().balanced
+    clock.tick(3)
+    assert [lease.id for lease in idle.pop("other")] == [job_id]
+    assert hr.audit().balanced
+
+
+def test_an_offer_brings_one_job(hr: Client, idle: Queue, url: str) -> None:
+    first = idle.put(1)
+    with listening(hr, url, "queue:mail") as others:
+        second = idle.put(2)
+        assert others.messages() == ["work 1"]
+
+    assert [found(hr, job_id).state for job_id in (first, second)] == ["running", "waiting"]
+
+
+def later(hr: Client, _queue: Queue, clock: Clock) -> None:
+    clock.tick(OFFER)
+    hr.session("w", ttl=3)
+
+
+def due(_hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.put("x", delay=1)
+    clock.tick(1)
+
+
+def late(_hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.put("x", priority=1)
+    queue.pop("o", lease=1)
+    clock.tick(1)
+
+
+WAITS: dict[str, Callable[[Client, Queue, Clock], object]] = {
+    "the offer has ended": later,
+    "the session has ended": lambda hr, *_: hr.end_worker("w"),
+    "the session has lapsed": lambda _hr, _queue, clock: clock.tick(3),
+    "the queue is paused": lambda _hr, queue, _clock: queue.pause(),
+    "all queues are paused": lambda hr, *_: hr.config.set("paused", True),
+    "the queue is limited": lambda _hr, queue, _clock: queue.configure(concurrency=5),
+    "sessions do not count there": lambda _hr, queue, _clock: queue.configure(session="none"),
+    "the worker got something else": lambda _hr, queue, _clock: (
+        queue.put_many([1, 2]),
+        pop(queue, count=1),
+        pop(queue, count=1),
+        queue.put_many([3, 4]),
+        pop(queue, count=2),
+    ),
+    "something waits": lambda _hr, queue, _clock: queue.put_many([1, 2]),
+    "something is due": due,
+    "a lease has ended": late,
+    "somebody has pushed": lambda hr, *_: hr.core.wire.send(
+        [(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "x"))]
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WAITS)
+def test_a_job_waits_as_usual_if(hr: Client, idle: Queue, clock: Clock, case: str) -> None:
+    WAITS[case](hr, idle, clock)
+
+    put(idle, "next")
+
+    assert found(hr, "next").state == "waiting"
+    assert hr.audit().balanced
+
+
+@pytest.mark.parametrize(
+    "options", [{"priority": 1}, {"tags": ["x"]}, {"delay": 1}, {"id": "x"}, {"unique": True}]
+)
+def test_a_job_with_options_waits_as_usual(
+    hr: Client, idle: Queue, options: dict[str, Any]
+) -> None:
+    assert found(hr, idle.put("x", **options)).worker == ""
+
+
+def test_many_jobs_wait_as_usual(hr: Client, idle: Queue) -> None:
+    assert {job.state for job in hr.jobs(idle.put_many([1, 2]))} == {"waiting"}
+
+
+def test_the_latest_offer_counts(hr: Client, idle: Queue) -> None:
+    hr.session("v", ttl=3)
+    pop(idle, "v")
+
+    assert found(hr, idle.put(1)).worker == "v"
+
+
+def test_who_pops_without_an_offer_is_handed_nothing(hr: Client, queue: Queue) -> None:
+    hr.session("w", ttl=3)
+    queue.put("made")
+    assert len(queue.pop("w", count=5, lease=math.inf)) == 1
+
+    assert found(hr, queue.put(1)).state == "waiting"
+
+
+def test_an_offer_without_a_queue_makes_none(hr: Client, queue: Queue) -> None:
+    hr.session("w", ttl=3)
+    before = dump(hr)
+
+    pop(queue)
+
+    assert dump(hr) == before
+
+
+def test_the_token_of_a_job_that_was_handed_over_is_worth_as_much_as_any(
+    hr: Client, idle: Queue, clock: Clock, url: str
+) -> None:
+    with listening(hr, url, "worker:w") as worker:
+        job_id = idle.put(1)
+        [(_, message)] = worker.heard()
+    record = decode_record(text_bytes(msgspec.msgpack.decode(message, type=list[msgspec.Raw])[2]))
+    clock.tick(3)
+    [second] = idle.pop("other")
+
+    second.token, good = record.token, second.token
+    with pytest.raises(LeaseLost):
+        second.complete()
+    second.token = good
+    assert (second.id, second.complete()) == (job_id, "complete")
+
+
+def test_nothing_else_differs(valkey_url: str) -> None:
+    handing_over(valkey_url, {})
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    data=st.binary(max_size=1500),
+    before=st.integers(0, 3),
+    got=st.integers(0, 2),
+    own=st.fixed_dictionaries(
+        {},
+        optional={
+            "stats": st.booleans(),
+            "retries": st.sampled_from([None, 0, 7]),
+            "history": st.sampled_from([0, 2]),
+            "event_data": st.sampled_from([0, 3, 16_384]),
+            "lease": st.sampled_from([None, 1, 60]),
+            "session": st.sampled_from(["optional", "required"]),
+        },
+    ),
+)
+def test_handed_over_is_put_and_then_popped(
+    valkey_url: str, data: bytes, before: int, got: int, own: dict[str, Any]
+) -> None:
+    dumps = []
+    handed = False
+    for offer in (OFFER, 0.0):
+        hr, clock = open_with_clock(valkey_url, namespace="test-hand-over")
+        with hr:
+            hr.core.wire.send([(0, ("FLUSHALL",))])
+            clock.set(clock.now)
+            queue = hr.queue("mail")
+            token = hr.session("w", ttl=100)
+            token.serve("mail")
+            queue.configure(**own)
+            for n in range(max(1, before)):
+                put(queue, f"before {n}")
+            pop(queue, count=10, offer=0)
+            for n in range(got):
+                put(queue, f"got {n}")
+            pop(queue, count=got + 1, offer=offer)
+            clock.tick(1)
+            put(queue, "next", data)
+            if offer:
+                handed = found(hr, "next").state == "running"
+            elif handed:
+                pop(queue, offer=0)
+            assert hr.audit().balanced
+            # An offer that nobody took up is still there.
+            hr.core.wire.send([(0, ("HDEL", hr.core.key(0, "settings:mail"), "idle"))])
+            seen = dump(hr)
+        dumps.append({name: value for name, value in seen.items() if "session" not in name})
+    assert dumps[0] == dumps[1]
+    # What is large, or has no place in its event, goes the general way and waits as usual.
+    assert handed == (len(data) <= min(1024, own.get("event_data", 1024)))
