@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from headrace import Backoff, InvalidArgument
 from headrace.client.talks.popping import SAFETY_POLL, Popped
 from headrace.engine.record import Record
+from headrace.worker.notices import Hands
 from headrace.worker.prefetch import HORIZON, MOST, Prefetch
 from headrace.worker.settings import Served, read_queues
 from headrace.worker.sources import Sources
@@ -167,6 +168,25 @@ def test_suspects_run_one_at_a_time() -> None:
     assert suspects.add(second)
     assert suspects.give_up() == [second]
     assert not suspects
+
+
+# what is in hand
+
+
+def test_who_says_too_late_that_we_have_a_job_is_not_believed() -> None:
+    taken: list[tuple[Any, str]] = []
+    hands = Hands("w", lambda job, why: taken.append((job, why)))
+
+    assert hands.add(("a", "1"), "job a")
+    hands.take("cancelled", ("a", "1"))
+    hands.take("lost", ("b", "1"))
+    hands.refuse(("c", "1"), "returned")
+
+    assert taken == [("job a", "cancelled")]
+    assert [hands.add((name, "1"), name) for name in "bcd"] == [False, False, True]
+    assert hands.add(("b", "2"), "again")
+    assert hands.proofs() == [("d", "1"), ("b", "2")]
+    assert (hands.drop(("d", "1")), hands.drop(("d", "1"))) == (True, False)
 
 
 # backoff

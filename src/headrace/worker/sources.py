@@ -50,7 +50,8 @@ class Sources:
 
     def wake(self, queue: str, shard: int) -> None:
         """Work has come there."""
-        self._by_queue[queue][shard].ask_at = 0.0
+        if queue in self._by_queue:
+            self._by_queue[queue][shard].ask_at = 0.0
 
     def wake_all(self) -> None:
         """Notices may have been missed."""
