@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from headrace import Client, Queue
 from headrace.testing import Clock, open_with_clock
 from tests import servers
+
+# Whoever starts the tests in the background of a shell makes them, and all they start, deaf to it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 KINDS = ["valkey", *(["redis7"] if servers.redis_server_path() else [])]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -394,6 +395,29 @@ def test_a_cron_task_takes_no_arguments(app: App) -> None:
 
         @app.cron("0 3 * * *")
         def purge(days: int) -> None: ...
+
+
+def test_what_is_written_wrongly_is_refused_where_it_is_written(app: App) -> None:
+    cases: list[tuple[Callable[[], Any], str]] = [
+        (lambda: app.task(len), "with parentheses"),
+        (lambda: app.cron(len), "write @app.cron"),  # type: ignore[arg-type]
+        (lambda: app.cron("61 * * * *"), "61"),
+        (lambda: app.cron("* * * * *", zone="Mars/Base"), "Mars/Base"),
+        (lambda: app.task(timeout=400 * 86_400), "366 days"),
+        (lambda: app.task(backoff=Backoff(first=9e15)), "first of a Backoff"),
+    ]
+    for wrong, says in cases:
+        with pytest.raises(InvalidArgument, match=says):
+            wrong()(lambda: None)
+    assert app.tasks == {}
+
+
+def test_nothing_is_put_for_the_end_of_time(app: App) -> None:
+    @app.task()
+    def send() -> None: ...
+
+    with pytest.raises(InvalidArgument, match="after the year 3000"):
+        send.at(datetime.max.replace(tzinfo=UTC)).put()
 
 
 def test_the_url_comes_from_the_environment(

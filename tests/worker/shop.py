@@ -10,6 +10,7 @@ import asyncio
 import ctypes
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -313,3 +314,23 @@ async def retries(delay: float) -> None:
 @app.task()
 def echo(text: str) -> str:
     return text
+
+
+@app.task()
+async def exits_within() -> None:
+    async def inner() -> None:
+        sys.exit(3)
+
+    await asyncio.create_task(inner())
+
+
+class Unfinished(Retry):
+    """Does not call its base."""
+
+    def __init__(self) -> None:
+        self.host = "mx1"
+
+
+@app.task()
+def unfinished() -> None:
+    raise Unfinished

@@ -100,3 +100,17 @@ def test_a_timed_out_job_is_tried_again(site: Site) -> None:
     [job] = site.wait_for("complete", job_id)
     assert job.attempt >= 2
     assert site.kinds(job_id)[:3] == ["put", "popped", "retried"]
+
+
+def test_what_had_not_begun_loses_no_retry_when_its_process_dies(site: Site) -> None:
+    site.work("--concurrency", "2")
+    site.wait_for("complete", *site.put_many(600, "quick"))
+    site.queue.pause()
+    poison = site.queue.put({"task": "dies", "args": {"how": "kill"}}, retries=0)
+    behind = site.queue.put_many([{"task": "quick", "args": {}}] * 200, retries=0)
+    site.queue.resume()
+    site.wait_for("failed", poison)
+
+    # Of what ran beside the poison, or was done and not yet said, nobody can know.
+    harmed = {job.id for job in site.hr.jobs(behind) if job.state == "failed"}
+    assert harmed <= {note.id for note in site.notes()}

@@ -18,6 +18,7 @@ from headrace.app.tracing import Tracing
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
 from headrace.client.codec import Codec
+from headrace.client.schedules import rule_of
 from headrace.engine.check import Limits, text
 from headrace.engine.script import Library
 from headrace.errors import InvalidArgument
@@ -86,15 +87,19 @@ class App:
         return f"<App {self.name!r} with {len(self.tasks)} tasks>"
 
     def task(
-        self, *, name: str | None = None, run: str | None = None, **options: Unpack[JobOptions]
+        self,
+        *unexpected: object,
+        name: str | None = None,
+        run: str | None = None,
+        **options: Unpack[JobOptions],
     ) -> Register:
         """Makes a task of a function; its jobs get these options.
 
         Async functions run in the worker's loop, plain ones in a thread; run="process" isolates
         either in a process of its own, which is killed when its timeout has passed.
         """
-        if callable(name):
-            raise InvalidArgument("write @app.task() with parentheses")
+        if unexpected:
+            raise InvalidArgument("write @app.task() with parentheses, and what you give by name")
 
         def register(function: Callable[..., Any], /) -> Any:
             known = text("the name of a task", name or function.__name__, LONGEST_NAME)
@@ -119,8 +124,11 @@ class App:
     ) -> Register:
         """Makes a task that is put again and again, by a cron expression in a time zone.
 
-        Workers that start tell the server, which keeps the time; a new expression replaces the old.
+        Workers tell the server, which keeps the time; a new expression replaces the old.
         """
+        if not isinstance(expression, str):
+            raise InvalidArgument("write @app.cron('*/5 * * * *')")
+        rule_of(None, expression, zone)
 
         def register(function: Callable[..., Any], /) -> Any:
             task = self.task(name=name, run=run, **options)(function)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from headrace.engine.check import number
+from headrace.engine.check import LONGEST_MS, number
 from headrace.errors import InvalidArgument
+
+LONGEST = LONGEST_MS / 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,8 @@ class Backoff:
 
     def __post_init__(self) -> None:
         for name in ("first", "factor", "most", "jitter"):
-            if number(name, getattr(self, name)) < 0:
-                raise InvalidArgument(f"{name} of a Backoff must not be negative")
+            if not 0 <= number(name, getattr(self, name)) <= LONGEST:
+                raise InvalidArgument(f"{name} of a Backoff must be from 0 to {LONGEST:.0f}")
         if self.jitter > 1:
             raise InvalidArgument(f"jitter of a Backoff is a share from 0 to 1, not {self.jitter}")
 

@@ -37,6 +37,7 @@ class JobOptions(TypedDict, total=False):
     on_exists: str | None
 
 
+LONGEST_TIMEOUT = 366 * 86_400.0
 KNOWN = frozenset(JobOptions.__annotations__)
 # What a worker must know rather than the server: it travels with the arguments.
 CARRIED = ("timeout", "backoff")
@@ -54,6 +55,8 @@ def checked(options: JobOptions) -> dict[str, Any]:
         raise InvalidArgument(f"backoff must be a headrace.Backoff, not {type(backoff).__name__}")
     if given.get("timeout") is not None:
         given["timeout"] = milliseconds("timeout", given["timeout"]) / 1000
-        if not given["timeout"]:
-            raise InvalidArgument("timeout must be more than 0; leave it out for none")
+        if not 0 < given["timeout"] <= LONGEST_TIMEOUT:
+            raise InvalidArgument(
+                "timeout must be more than 0 and at most 366 days; leave it out for none"
+            )
     return given

@@ -12,6 +12,7 @@ from headrace.errors import InvalidArgument
 
 Span = float | int | timedelta
 
+LATEST_YEAR = 3000
 LONGEST_MS = 100 * 365 * 86_400_000
 PAGE = 1000
 EPOCH = date(1970, 1, 1)
@@ -115,6 +116,8 @@ def moment_ms(what: str, value: object) -> int:
         raise InvalidArgument(f"{what} must be a datetime, not {type(value).__name__}")
     if value.tzinfo is None:
         raise InvalidArgument(f"{what} must have a time zone: datetime(..., tzinfo=UTC)")
+    if value.year > LATEST_YEAR:
+        raise InvalidArgument(f"{what} must not be after the year {LATEST_YEAR}, but is {value}")
     return round(value.timestamp() * 1000)
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from headrace.client.session import Session
 from headrace.worker.process import END, FAREWELL, LAST_WORDS, Hello, Line
+from headrace.worker.unbegun import Unbegun
 
 # How much longer than its jobs a process may take to end: it may be unable to hear us.
 OVERTIME = LAST_WORDS + FAREWELL + 1.0
@@ -21,7 +22,8 @@ OVERTIME = LAST_WORDS + FAREWELL + 1.0
 class Child:
     """A process that was forked, and what is known of it."""
 
-    def __init__(self, name: str, pid: int, line: Line, place: int) -> None:
+    def __init__(self, name: str, pid: int, line: Line, place: int, unbegun: Unbegun) -> None:
+        self.unbegun = unbegun
         self.place = place
         self.name = name
         self.pid = pid

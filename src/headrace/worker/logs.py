@@ -93,6 +93,9 @@ class JobLog:
     def refused(self, popped: Popped, error: HeadraceError) -> None:
         say(logging.WARNING, "refused", id=popped.id, queue=popped.record.queue, why=error)
 
+    def dropped(self, popped: Popped) -> None:
+        say(logging.ERROR, "lost, as pop had removed it", id=popped.id, queue=popped.record.queue)
+
     def taken(self, popped: Popped, why: str) -> None:
         say(logging.WARNING, "taken", id=popped.id, queue=popped.record.queue, why=why)
 

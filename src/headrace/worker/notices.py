@@ -116,10 +116,15 @@ def read_handed(message: bytes) -> Popped | None:
 def unknown_jobs(core: Core, hands: Hands) -> Talk[list[Popped]]:
     """What the server says that we hold and we know nothing of: a notice was lost."""
     known = {job_id for job_id, _ in hands.proofs()}
+    found = yield from held_jobs(core, hands.worker, known)
+    return [popped for popped in found if not hands.expects((popped.id, popped.record.token))]
+
+
+def held_jobs(core: Core, worker: str, known: set[str]) -> Talk[list[Popped]]:
+    """What the server says that a worker holds, but for those that are known; without payloads."""
     shards = range(core.shards)
     lists = yield from raw(
-        core,
-        [(shard, ("ZRANGE", core.key(shard, f"held:{hands.worker}"), 0, -1)) for shard in shards],
+        core, [(shard, ("ZRANGE", core.key(shard, f"held:{worker}"), 0, -1)) for shard in shards]
     )
     unknown = [
         (shard, job_id)
@@ -140,9 +145,7 @@ def unknown_jobs(core: Core, hands: Hands) -> Talk[list[Popped]]:
     return [
         popped
         for popped in found
-        if popped.record.worker == hands.worker
-        and popped.record.state == "running"
-        and not hands.expects((popped.id, popped.record.token))
+        if popped.record.worker == worker and popped.record.state == "running"
     ]
 
 

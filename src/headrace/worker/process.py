@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from headrace.worker.load import load_app
 from headrace.worker.logs import say
 from headrace.worker.metering import Meter
 from headrace.worker.settings import Served, WorkerSettings
+from headrace.worker.unbegun import Unbegun
 from headrace.worker.worker import Worker
 
 # How a process ends. Whatever else it ends with is a crash.
@@ -33,6 +35,7 @@ BEGIN, END = b"!", b"."
 SCRIPTS = ("pop", "complete", "fail", "release", "holds", "heartbeat")
 
 LOOK_EVERY = 1.0
+TELL_OF_CRONS = 30.0
 # How long nobody is told that the server does not answer.
 PATIENCE = 1.0
 # How long the server has to hear what was given back, and what was cancelled to end.
@@ -61,12 +64,38 @@ class Line:
 
 
 def main(
-    name: str, settings: WorkerSettings, line: Line, place: int = 0, meter: Meter | None = None
+    name: str,
+    settings: WorkerSettings,
+    line: Line,
+    place: int,
+    meter: Meter | None,
+    unbegun: Unbegun,
 ) -> int:
     """The life of a worker process; returns how it ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if meter is not None:
         meter.begin(place, settings.concurrency)
+    found = _usable(settings)
+    if found is None:
+        return UNUSABLE
+    # Not asyncio.run: that waits for whatever does not let itself be cancelled.
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    living = loop.create_task(_live(*found, name, settings, line, meter, unbegun))
+    while True:
+        try:
+            return loop.run_until_complete(living)
+        except ServerUnavailable as error:
+            say(logging.ERROR, "the server cannot be used", worker=name, why=error)
+            return AWAY
+        except (SystemExit, KeyboardInterrupt):
+            # Raised in a task of a task, it stops the loop: that is not for a job to say.
+            if living.done():
+                raise
+
+
+def _usable(settings: WorkerSettings) -> tuple[App, tuple[Served, ...]] | None:
+    """The app and the queues to serve, unless something is wrong with them."""
     try:
         app = load_app(settings.app)
         queues = settings.queues or served_by(app)
@@ -76,18 +105,11 @@ def main(
             task.signature.check()
     except HeadraceError as error:
         say(logging.ERROR, "the app cannot be used", app=settings.app, why=error)
-        return UNUSABLE
+        return None
     except BaseException:
         logging.getLogger("headrace.worker").exception("the app %s cannot be used", settings.app)
-        return UNUSABLE
-    # Not asyncio.run: that waits for whatever does not let itself be cancelled.
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
-        return loop.run_until_complete(_live(app, name, queues, settings, line, meter))
-    except ServerUnavailable as error:
-        say(logging.ERROR, "the server cannot be used", worker=name, why=error)
-        return AWAY
+        return None
+    return app, queues
 
 
 def served_by(app: App) -> tuple[Served, ...]:
@@ -103,20 +125,22 @@ def served_by(app: App) -> tuple[Served, ...]:
 
 async def _live(
     app: App,
-    name: str,
     queues: tuple[Served, ...],
+    name: str,
     settings: WorkerSettings,
     line: Line,
     meter: Meter | None,
+    unbegun: Unbegun,
 ) -> int:
     client = await _connected(app, name)
     await drive_async(client.core.wire, load(client.core, SCRIPTS))
     await put_crons(app, client)
     loop = asyncio.get_running_loop()
-    life = Life(Worker(app, client, name, queues, settings, meter), settings)
+    worker = Worker(app, client, name, queues, settings, meter, unbegun)
+    life = Life(app, client, worker, settings)
     loop.add_signal_handler(signal.SIGTERM, life.stop)
     loop.add_reader(line.reads, life.hear_supervisor, line.reads)
-    hello = Hello(app.url or "", app.name, [queue.name for queue in queues])
+    hello = Hello(app.url or "", app.place.namespace, [queue.name for queue in queues])
     os.write(line.writes, msgspec.json.encode(hello) + b"\n")
     if await life.begun:
         await life.work()
@@ -152,7 +176,11 @@ async def put_crons(app: App, client: AsyncClient) -> None:
 class Life:
     """When a worker process ends: on a signal, with its supervisor, or to be replaced."""
 
-    def __init__(self, worker: Worker, settings: WorkerSettings) -> None:
+    def __init__(
+        self, app: App, client: AsyncClient, worker: Worker, settings: WorkerSettings
+    ) -> None:
+        self._app = app
+        self._client = client
         self.worker = worker
         self.recycling = False
         self.begun: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -210,8 +238,13 @@ class Life:
 
     async def watch(self) -> None:
         """Looks now and then whether the process has done or grown enough."""
+        told_of_crons = time.monotonic()
         while not self._stopping:
             await asyncio.sleep(LOOK_EVERY)
+            if time.monotonic() > told_of_crons + TELL_OF_CRONS:
+                # A server that has lost its data must hear of them again.
+                told_of_crons = time.monotonic()
+                await put_crons(self._app, self._client)
             if why := self._why_recycle():
                 say(logging.INFO, "recycled", worker=self.worker.name, why=why)
                 self.recycling = True

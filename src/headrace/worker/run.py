@@ -12,6 +12,7 @@ import msgspec
 
 from headrace.app.backoff import Backoff
 from headrace.app.context import Context
+from headrace.app.options import LONGEST_TIMEOUT
 from headrace.app.task import Task
 from headrace.app.verdicts import Discard, Retry, Snooze
 from headrace.client.codec import Codec
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 TRACEBACK_BYTES = 8192
 LONGEST_TYPE = 200
-LONGEST_TIMEOUT = 366 * 86_400.0
+NAMELESS = "Exception"
 
 
 class Timeout(Exception):
@@ -172,18 +173,30 @@ def packed_value(app: App, value: Any) -> bytes:
 
 def failed(app: App, popped: Popped, error: BaseException, sent: Sent | None) -> Failed | Snoozed:
     """What becomes of a job whose attempt raised this. Whatever was raised, this raises nothing."""
+    try:
+        return _judged(app, popped, error, sent)
+    except BaseException:  # noqa: BLE001 - classes of users may raise anything, from anywhere
+        return Failed(
+            failure=_as_type(type(error).__name__) or NAMELESS,
+            message="what was raised cannot be shown",
+            traceback="",
+            retry_in=_wait(app, popped, None, sent),
+        )
+
+
+def _judged(app: App, popped: Popped, error: BaseException, sent: Sent | None) -> Failed | Snoozed:
     if isinstance(error, Snooze):
         return Snoozed(error.delay)
     own = error.failure if isinstance(error, Discard | Retry) else ""
     return Failed(
-        failure=_as_type(own or _type(app, error)) or type(error).__name__,
+        failure=_as_type(own or _type(app, error)) or NAMELESS,
         message=_message(error),
         traceback=_traceback(error),
         retry_in=None if isinstance(error, FINAL) else _wait(app, popped, error, sent),
     )
 
 
-def _wait(app: App, popped: Popped, error: BaseException, sent: Sent | None) -> float | None:
+def _wait(app: App, popped: Popped, error: BaseException | None, sent: Sent | None) -> float | None:
     record = popped.record
     if record.remaining is not False and record.remaining <= 0:
         return None

@@ -30,6 +30,7 @@ from headrace.worker.threads import Threads
 GRACE = 1.0
 
 Outcome = Done | Failed | Snoozed
+OnBegin = Callable[[Popped], None]
 OnEnd = Callable[[Run, Outcome], None]
 
 
@@ -37,10 +38,17 @@ class Runner:
     """What runs now. Each run ends once: by itself, by its timeout, or because it was stopped."""
 
     def __init__(
-        self, app: App, core: Core, app_path: str, concurrency: int, on_end: OnEnd
+        self,
+        app: App,
+        core: Core,
+        app_path: str,
+        concurrency: int,
+        on_begin: OnBegin,
+        on_end: OnEnd,
     ) -> None:
         self._app = app
         self._core = core
+        self._on_begin = on_begin
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
         self._threads = Threads(concurrency, self._told_by_thread)
@@ -64,7 +72,7 @@ class Runner:
         if envelope.task.run == "loop":
             run.handle = self._loop.create_task(self._in_loop(run, envelope))
         else:
-            run.handle = partial(_in_thread, run.context, envelope)
+            run.handle = partial(self._in_thread, run, envelope)
             self._threads.start(run)
         return run
 
@@ -84,6 +92,7 @@ class Runner:
 
     async def _in_loop(self, run: Run, envelope: Envelope) -> None:
         run.started = time.perf_counter()
+        self._on_begin(run.popped)
         enter(run.context)
         try:
             value = await envelope.task.function(**envelope.arguments)
@@ -96,6 +105,11 @@ class Runner:
         else:
             self._end(run, value)
 
+    def _in_thread(self, run: Run, envelope: Envelope) -> Any:
+        self._on_begin(run.popped)
+        enter(run.context)
+        return envelope.task.function(**envelope.arguments)
+
     def _told_by_thread(self) -> None:
         self._loop.call_soon_threadsafe(self._from_threads)
 
@@ -105,24 +119,30 @@ class Runner:
 
     async def _in_process(self, run: Run, envelope: Envelope) -> None:
         try:
-            begin = partial(self._limit_time, run, envelope)
+            begin = partial(self._begin_in_process, run, envelope)
             outcome = await self._isolated.run(run.popped, run.context.span, begin)
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes of the job
             self._end(run, error=error)
         else:
             self._finish(run, outcome)
 
+    def _begin_in_process(self, run: Run, envelope: Envelope) -> None:
+        self._on_begin(run.popped)
+        self._limit_time(run, envelope)
+
     # how runs end
 
     def _limit_time(self, run: Run, envelope: Envelope) -> None:
         run.started = time.perf_counter()
         if envelope.timeout is not None:
-            run.timer = self._loop.call_later(envelope.timeout, self._time_out, run)
+            run.timer = self._loop.call_later(
+                envelope.timeout, self._time_out, run, envelope.timeout
+            )
 
-    def _time_out(self, run: Run) -> None:
+    def _time_out(self, run: Run, seconds: float) -> None:
         if run.over:
             return
-        error = Timeout(f"it ran for longer than its timeout, {self._seconds(run):.3g} seconds")
+        error = Timeout(f"it ran for longer than its timeout, {seconds:g} seconds")
         self._end(run, error=error)
         if isinstance(run.handle, asyncio.Task):
             run.handle.cancel()
@@ -134,7 +154,8 @@ class Runner:
         if run.over:
             return
         try:
-            outcome: Outcome = Done(b"") if error else Done(packed_value(self._app, value))
+            given = b"" if error is not None else packed_value(self._app, value)
+            outcome: Outcome = Done(given)
         except Unwritable as wrong:
             error = wrong
         if error is not None:
@@ -153,11 +174,3 @@ class Runner:
         self.running.discard(run)
         if run.timer is not None:
             run.timer.cancel()
-
-    def _seconds(self, run: Run) -> float:
-        return time.perf_counter() - run.started
-
-
-def _in_thread(context: Context, envelope: Envelope) -> Any:
-    enter(context)
-    return envelope.task.function(**envelope.arguments)

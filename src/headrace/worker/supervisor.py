@@ -20,20 +20,26 @@ from contextlib import suppress
 
 from headrace.client import connect as connecting
 from headrace.client.client import Client
+from headrace.client.lease import Lease
+from headrace.client.talk import drive
 from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.worker import process
 from headrace.worker.child import Child
 from headrace.worker.logs import say
 from headrace.worker.metering import Meter
+from headrace.worker.notices import held_jobs
 from headrace.worker.process import AWAY, BEGIN, DRAINED, RECYCLED, SCRIPTS, UNUSABLE, Line
 from headrace.worker.settings import WorkerSettings
+from headrace.worker.unbegun import Unbegun
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 # A process that lived so long did not crash at its start; of one that worked, a job was the cause.
 LIVED = 10.0
 PAUSE_AFTER_WORK = 2.0
 PATIENCE = 1.0
+# One broken connection is not to cost a third of a session.
+RETRY_FOR = 0.5
 
 
 class Supervisor:
@@ -114,19 +120,22 @@ class Supervisor:
         # What is ours to do on a signal is not the child's.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
         place = min(set(range(self._settings.processes)) - self._places())
+        unbegun = Unbegun(self._settings.concurrency)
         pid = os.fork()
         if pid == 0:
             theirs, ours = Line(their_reads, their_writes), Line(our_reads, our_writes)
-            self._become_child(name, theirs, ours, place)
+            self._become_child(name, theirs, ours, place, unbegun)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(their_reads)
         os.close(their_writes)
-        self._children[pid] = Child(name, pid, Line(our_reads, our_writes), place)
+        self._children[pid] = Child(name, pid, Line(our_reads, our_writes), place, unbegun)
 
     def _places(self) -> set[int]:
         return {child.place for child in self._children.values()}
 
-    def _become_child(self, name: str, line: Line, other_end: Line, place: int) -> None:
+    def _become_child(
+        self, name: str, line: Line, other_end: Line, place: int, unbegun: Unbegun
+    ) -> None:
         """Never returns: the end of the process is the end of this."""
         code = 1
         try:
@@ -140,7 +149,7 @@ class Supervisor:
             # Held open here, they would hide the end of the supervisor from the others.
             for child in self._children.values():
                 child.line.close()
-            code = process.main(name, self._settings, line, place, self._meter)
+            code = process.main(name, self._settings, line, place, self._meter, unbegun)
         except BaseException:
             logging.getLogger("headrace.worker").exception("worker %s failed", name)
         finally:
@@ -160,6 +169,7 @@ class Supervisor:
                 if self._meter is not None:
                     self._meter.gone(child.place)
                 self._settle(child, os.waitstatus_to_exitcode(status))
+                child.unbegun.close()
 
     def _settle(self, child: Child, code: int) -> None:
         """Ends the session of a process that is over, so that its jobs need not wait for that."""
@@ -178,8 +188,13 @@ class Supervisor:
             self._begin_at[0] = time.monotonic() + self._pause
 
     def _end_as_dead(self, child: Child) -> None:
-        """A job that kills its workers must run out of retries: so this costs one."""
-        self._client(child).end_worker(child.name)
+        """What kills its workers must run out of retries: so this costs one, if it had begun."""
+        client = self._client(child)
+        unbegun = child.unbegun.ids()
+        held = drive(client.core.wire, held_jobs(client.core, child.name, set()))
+        innocent = [Lease(client.core, popped) for popped in held if popped.id in unbegun]
+        client.release_many(innocent, position="front")
+        client.end_worker(child.name)
 
     # sessions
 
@@ -240,7 +255,7 @@ class Supervisor:
         place = (hello.url, hello.namespace) if hello else ("", "default")
         if place not in self._clients:
             asked = connecting.wanted(
-                place[0] or None, place[1], None, "raw", None, None, 0, PATIENCE
+                place[0] or None, place[1], None, "raw", None, None, RETRY_FOR, PATIENCE
             )
             self._clients[place] = connecting.connect(asked)
         return self._clients[place]

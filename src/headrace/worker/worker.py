@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 from headrace.app.app import App
@@ -37,12 +38,15 @@ from headrace.worker.runner import Outcome, Runner
 from headrace.worker.settings import Served, WorkerSettings
 from headrace.worker.sources import Source, Sources
 from headrace.worker.suspects import Suspects, is_suspect
+from headrace.worker.unbegun import Unbegun
 
 log = logging.getLogger("headrace.worker")
 
 SESSION_PAUSE = 0.1
 PAUSE_OF_DUTY = 1.0
 LOOK_AT_READY = 0.25
+LOOK_AT_SETTINGS = 6.0
+SETTINGS_AT_ONCE = 10
 LONGEST_READY = 0.5
 MOST_ASKED = 500
 
@@ -58,6 +62,7 @@ class Worker:
         queues: tuple[Served, ...],
         settings: WorkerSettings,
         meter: Meter | None = None,
+        unbegun: Unbegun | None = None,
     ) -> None:
         self.name = name
         self.jobs_ended = 0
@@ -71,10 +76,13 @@ class Worker:
         self._hands = Hands(name, self._taken)
         self._outbox = Outbox(self._core)
         self._prefetch = Prefetch(settings.concurrency)
-        self._runner = Runner(app, self._core, settings.app, settings.concurrency, self._ended)
+        self._runner = Runner(
+            app, self._core, settings.app, settings.concurrency, self._begun, self._ended
+        )
         self._log = JobLog(name)
         self._meter = meter
         self._ready: deque[Popped] = deque()
+        self._unbegun = unbegun or Unbegun(settings.concurrency)
         self._suspects = Suspects()
         self._alarm = Alarm()
         self._stopping = False
@@ -119,12 +127,16 @@ class Worker:
         self._stopping = True
         for popped in (*self._ready, *self._suspects.give_up()):
             self._give_back(popped)
-        self._ready.clear()
+        # What pop removed from its queue is nowhere else.
+        self._ready = deque(popped for popped in self._ready if not _can_be_given_back(popped))
         self._alarm.ring()
 
     def give_back_everything(self) -> None:
         """Stops what runs and gives it back too."""
         self.stop()
+        for popped in self._ready:
+            self._log.dropped(popped)
+        self._ready.clear()
         for run in list(self._runner.running):
             self._runner.stop(run)
             self._give_back(run.popped)
@@ -133,7 +145,7 @@ class Worker:
     # one turn
 
     def _is_over(self) -> bool:
-        return self._stopping and not self._runner.running and not self._outbox
+        return self._stopping and not (self._runner.running or self._ready or self._outbox)
 
     def _whom_to_ask(self) -> list[tuple[Source, int]]:
         room = self._room()
@@ -195,8 +207,9 @@ class Worker:
 
     def _take_in(self, jobs: list[Popped]) -> None:
         for popped in jobs:
-            if not self._hands.add(_proof(popped), popped):
+            if _can_be_given_back(popped) and not self._hands.add(_proof(popped), popped):
                 continue
+            self._unbegun.add(popped.id)
             if not is_suspect(popped):
                 self._suspects.careful = False
                 self._ready.append(popped)
@@ -239,14 +252,19 @@ class Worker:
         if not unsaid and (alone := self._suspects.begin()):
             self._runner.start(alone)
 
+    def _begun(self, popped: Popped) -> None:
+        """Called where it begins: in the loop or in a thread."""
+        self._unbegun.remove(popped.id)
+
     def _ended(self, run: Run, outcome: Outcome) -> None:
         seconds = time.perf_counter() - run.started
         self._prefetch.ended(seconds)
         self.jobs_ended += 1
         popped = run.popped
         self._suspects.forget(popped)
-        if self._hands.drop(_proof(popped)):
-            if popped.record.state == "running":
+        self._unbegun.remove(popped.id)
+        if not _can_be_given_back(popped) or self._hands.drop(_proof(popped)):
+            if _can_be_given_back(popped):
                 self._outbox.say(popped, outcome)
             self._log.ended(run, outcome, seconds)
             if self._meter is not None:
@@ -258,13 +276,15 @@ class Worker:
 
     def _give_back(self, popped: Popped) -> None:
         self._suspects.forget(popped)
-        if self._hands.drop(_proof(popped)) and popped.record.state == "running":
+        self._unbegun.remove(popped.id)
+        if self._hands.drop(_proof(popped)):
             self._outbox.release(popped)
 
     def _taken(self, popped: Popped, why: str) -> None:
         """A job was taken from us: what we do with it no longer counts."""
         self._log.taken(popped, why)
         self._suspects.forget(popped)
+        self._unbegun.remove(popped.id)
         if popped in self._ready:
             self._ready.remove(popped)
         for run in self._runner.running:
@@ -294,8 +314,10 @@ class Worker:
             if self._ready and stuck > LONGEST_READY:
                 self._prefetch.stuck(stuck)
             too_many = len(self._runner.running) + len(self._ready) - self._prefetch.capacity()
-            for _ in range(min(too_many, len(self._ready))):
-                self._give_back(self._ready.pop())
+            for popped in list(self._ready)[-too_many:] if too_many > 0 else ():
+                if _can_be_given_back(popped):
+                    self._ready.remove(popped)
+                    self._give_back(popped)
             if too_many > 0:
                 self._alarm.ring()
 
@@ -339,11 +361,21 @@ class Worker:
             self._alarm.ring()
 
     async def _renew(self) -> None:
-        leases = await leases_of(self._client, self._served)
-        while leases:
-            await asyncio.sleep(min(leases.values()) / RENEWALS)
+        """Renews leases that heed no session; settings may change, so queues are asked in turns."""
+        leases: dict[str, float] = {}
+        turns = cycle(self._served)
+        while True:
+            some = [next(turns) for _ in range(min(len(self._served), SETTINGS_AT_ONCE))]
+            found = await leases_of(self._client, some)
+            leases = {name: span for name, span in leases.items() if name not in some} | found
             held = [popped for popped in self._hands.every() if popped.record.queue in leases]
             await drive_async(self._core.wire, renew(self._core, held))
+            await asyncio.sleep(min([LOOK_AT_SETTINGS, *leases.values()]) / RENEWALS)
+
+
+def _can_be_given_back(popped: Popped) -> bool:
+    """Where pop removes a job from its queue, there is no lease: it is ours for good."""
+    return popped.record.state == "running"
 
 
 def _proof(popped: Popped) -> Proof:
