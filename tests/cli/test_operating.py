@@ -11,7 +11,7 @@ import pytest
 
 import headrace
 from headrace import Client, Queue
-from headrace.cli import bulk, choosing
+from headrace.cli import bulk, cancel, choosing
 from tests.cli.conftest import Type, fail
 
 
@@ -194,6 +194,79 @@ def test_a_job_that_others_depend_on_is_cancelled_only_with_them(typed: Type, ma
 
     assert typed("cancel", "first", "--cascade").code == 0
     assert mail.length() == 0
+
+
+def test_jobs_that_depend_on_each_other_are_cancelled_together_however_many(
+    typed: Type, mail: Queue
+) -> None:
+    put_chain(mail, 600)
+
+    said = typed("cancel", "--tag", "chain")
+
+    assert (said.code, said.out, said.err) == (0, "600 jobs cancelled\n", "")
+    assert mail.length() == 0
+
+
+def put_chain(queue: Queue, length: int) -> None:
+    """Each depends on the one before it."""
+    parents: list[str] = []
+    for number in range(length):
+        parents = [queue.put(0, id=f"{{c}}{number:03}", depends_on=parents, tags=["chain"])]
+
+
+def test_what_went_with_a_cascade_is_counted_as_cancelled(typed: Type, mail: Queue) -> None:
+    put_chain(mail, 300)
+
+    said = typed("cancel", "--tag", "chain", "--cascade")
+    gone = typed("cancel", "nobody", "--cascade")
+
+    assert (said.code, said.out, said.err) == (0, "300 jobs cancelled\n", "")
+    assert (gone.code, gone.out) == (1, "0 jobs cancelled\n")
+    assert mail.length() == 0
+
+
+def test_what_is_refused_for_its_dependents_keeps_those_that_wait_for_it(
+    typed: Type, client: Client, mail: Queue
+) -> None:
+    put_chain(mail, 3)
+
+    said = typed("cancel", "{c}000", "{c}001")
+
+    assert (said.code, said.out) == (1, "0 jobs cancelled\n")
+    assert "'{c}002'" in said.err
+    assert "--cascade" in said.err
+    assert "cascade=True" not in said.err
+    assert len(client.jobs(["{c}000", "{c}001", "{c}002"])) == 3
+
+
+@pytest.mark.parametrize("by", [("--queue", "mail"), ("--tag", "vip")])
+def test_what_left_the_state_while_the_question_was_open_is_not_cancelled(
+    typed: Type,
+    client: Client,
+    mail: Queue,
+    monkeypatch: pytest.MonkeyPatch,
+    by: tuple[str, str],
+) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}", tags=["vip"]) for n in range(2)])
+    monkeypatch.setattr(cancel, "agree", lambda *_, **__: mail.pop("ann"))
+
+    said = typed("cancel", *by, "--state", "waiting")
+
+    assert (said.code, said.out) == (1, "1 job cancelled\n")
+    assert "job 'job-0' is running" in said.err
+    assert states(client, "job-0", "job-1") == ["running"]
+
+
+def test_an_id_that_is_given_twice_is_meant_once(typed: Type, mail: Queue) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(2)])
+    fail(mail, "smtp", "")
+    mail.pop("ann")
+
+    assert typed("retry", "job-0", "job-0", "--dry-run").out == "job-0\n"
+    retried, taken = typed("retry", "job-0", "job-0"), typed("timeout", "job-1", "job-1")
+
+    assert (retried.code, retried.out) == (0, "1 job retried\n")
+    assert (taken.code, taken.out) == (0, "1 job taken back\n")
 
 
 @pytest.mark.parametrize(

@@ -152,14 +152,21 @@ BULK = [
     Fault(
         "what failed anew is cancelled",
         "ops/cancel",
-        "failed_at and failed_at ~= extra(job, 'failure')[3]",
-        "false",
+        "wanted == extra(job, 'failure')[3]",
+        "true",
     ),
     Fault(
         "what others depend on is cancelled in bulk",
         "ops/cancel",
-        "and others_of(job)[1] and 'HAS_DEPENDENTS'",
-        "and nil",
+        "held_back[#held_back + 1] = others[1] and id",
+        "local _ = nil",
+    ),
+    Fault("what is in another state is cancelled", "ops/cancel", "wanted == job.state", "true"),
+    Fault(
+        "what depends on what stays is cancelled from under it",
+        "ops/cancel",
+        "ipairs(parents[id] or {})",
+        "ipairs({})",
     ),
 ]
 

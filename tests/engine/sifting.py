@@ -19,6 +19,7 @@ def bulk_is_exact(url: str, swaps: dict[str, str]) -> None:
         assert hr.cancel_failed(queue="mail", until=clock.now, dry_run=True) == Bulk(2)
         _expects_what_failed(hr, clock)
         assert hr.cancel_failed("io") == Bulk(3, 2, 1)
+        _expects_a_state(hr)
 
 
 def _fail(hr: Client, clock: Clock) -> None:
@@ -42,3 +43,13 @@ def _expects_what_failed(hr: Client, clock: Clock) -> None:
     cancel = build("cancel", list, [("e",)], cascade=0, expected=pack([then]))
     for call in (retry, cancel):
         assert hr.core.wire.send([(0, hr.core.words(0, call))]) == [[b"WRONG_STATE failed"]]
+
+
+def _expects_a_state(hr: Client) -> None:
+    """What has left the state stays, and so does whatever it stands on."""
+    for name, parents in (("x", []), ("y", ["x"]), ("z", ["y"])):
+        hr.queue("post").put(0, id=name, depends_on=parents)
+    rows = [("x",), ("y",), ("e",)]
+    cancel = build("cancel", list, rows, cascade=0, expected=pack(["", "blocked", "waiting"]))
+    [answers] = hr.core.wire.send([(0, hr.core.words(0, cancel))])
+    assert answers == [b"HAS_DEPENDENTS", b"HAS_DEPENDENTS", b"WRONG_STATE failed"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from headrace.cli.bulk import agree, in_steps
+from headrace.cli.bulk import agree
+from headrace.cli.cancelling import cancel_all
 from headrace.cli.choosing import Choice, change_failed, check_choice, chosen, report, report_plan
 from headrace.cli.opening import existing, opened
 from headrace.cli.options import (
@@ -24,7 +24,6 @@ from headrace.cli.options import (
 from headrace.cli.put import as_json_value
 from headrace.cli.show import AsJson
 from headrace.cli.words import counted
-from headrace.errors import HeadraceError, JobNotFound, WrongState
 
 
 def cancel(
@@ -72,18 +71,8 @@ def cancel(
             return
         agree(f"Cancel {counted(len(found), 'job')}?", yes=yes or bool(ids) or not found)
 
-        def act(part: Sequence[str]) -> Sequence[object]:
-            gone = set(client.cancel(*part, cascade=cascade))
-            left = client.jobs([one for one in part if one not in gone])
-            over = {job.id: job.state for job in left}
-            return ["cancelled" if one in gone else _refusal(one, over.get(one)) for one in part]
-
-        answers = in_steps(found, act, "cancelled")
+        answers = cancel_all(client, found, state, cascade=cascade)
     report("cancelled", found, answers, as_json=as_json)
-
-
-def _refusal(job_id: str, state: str | None) -> HeadraceError:
-    return JobNotFound(job_id) if state is None else WrongState(job_id, state)
 
 
 def _check(choice: Choice, matching: str | None, *, cascade: bool) -> None:

@@ -102,12 +102,13 @@ def retry(
                 delay=delay or 0, pace=pace,
             )  # fmt: skip
             return
+        meant = list(dict.fromkeys(ids))
         if dry_run:
-            report_plan("retried", ids, as_json=as_json)
+            report_plan("retried", meant, as_json=as_json)
             return
 
         def act(part: Sequence[str]) -> Sequence[object]:
             return client.retry(*part, delay=delay or 0)
 
-        answers = in_steps(ids, act, "retried")
-    report("retried", ids, answers, as_json=as_json)
+        answers = in_steps(meant, act, "retried")
+    report("retried", meant, answers, as_json=as_json)

@@ -78,5 +78,6 @@ def timeout(
         def act(part: Sequence[str]) -> Sequence[object]:
             return client.timeout(*part)
 
-        answers = in_steps(ids, act, "taken back")
-    report("taken back", ids, answers, as_json=as_json)
+        meant = list(dict.fromkeys(ids))
+        answers = in_steps(meant, act, "taken back")
+    report("taken back", meant, answers, as_json=as_json)

@@ -14,6 +14,7 @@ from headrace.engine.source import source
 from headrace.engine.states import STATES
 from headrace.errors import (
     DependencyRefused,
+    HasDependents,
     FeedError,
     FeedExists,
     FeedNotFound,
@@ -101,6 +102,7 @@ def _packed_bytes(value: bytes | None) -> bytes:
 # What refusals that are about a job mean: errors, made of its id and the words after the code.
 _REFUSALS: dict[str, Callable[[str, str, str], HeadraceError]] = {
     "DEPENDENCY_REFUSED": lambda job_id, why, _: DependencyRefused(job_id, why),
+    "HAS_DEPENDENTS": lambda job_id, *_: HasDependents(job_id, []),
     "JOB_EXISTS": lambda job_id, state, _: JobExists(job_id, state),
     "LEASE_LOST": LeaseLost,
     "TOO_MANY": lambda job_id, what, limit: TooMany(job_id, what, int(limit)),

@@ -79,6 +79,15 @@ async def test_thousands_are_retried_in_steps(calm: Client, hr: Any) -> None:
     assert await got(hr.retry_failed("io")) == Bulk()
 
 
+async def test_no_queue_is_passed_over(calm: Client, hr: Any) -> None:
+    ids = [f"job {number}" for number in range(102)]
+    for number, job_id in enumerate(ids):
+        calm.queue(f"q {number}").put(0, id=job_id)
+    set_aside(calm, ids)
+
+    assert await got(hr.retry_failed()) == Bulk(102, 102, 0)
+
+
 async def test_thousands_are_cancelled_in_steps(calm: Client, hr: Any) -> None:
     ids = calm.queue("mail").put_many(range(2 * STEP + 7))
     set_aside(calm, ids)

@@ -10,16 +10,16 @@ from datetime import datetime
 from math import inf
 from typing import Any
 
-from headrace.client.batches import in_batches
+from headrace.client.batches import Row, in_batches
 from headrace.client.core import Core
 from headrace.client.given import new_nonce
 from headrace.client.talk import Talk, ask
 from headrace.client.talks.faces import ClientFace
-from headrace.client.talks.jobs import failures
+from headrace.client.talks.jobs import checked_rows, failures
 from headrace.client.talks.pages import page_reader
-from headrace.client.talks.queues import queues
+from headrace.client.talks.queues import LISTED, queues
 from headrace.client.values import Bulk, FailureGroup, Page
-from headrace.engine.call import Call, build, is_refusal, optional, pack
+from headrace.engine.call import Answer, Call, build, each_state, is_refusal, optional, pack
 from headrace.engine.check import LONGEST_MS, Span, milliseconds, text, whole
 from headrace.engine.moments import EPOCH
 from headrace.engine.rate import rate_to_wire
@@ -97,6 +97,22 @@ def cancel_failed(
     )
 
 
+def cancel_chosen(
+    client: ClientFace, ids: Sequence[str], *, state: str | None = None, cascade: bool = False
+) -> Talk[list[Answer]]:
+    """Deletes jobs that are still in a state; for each the state it was in, or why not.
+
+    One on which others depend that stay is refused by itself.
+    """
+
+    def make(rows: Sequence[Row]) -> Call[list[Answer]]:
+        expected = pack([state or ""] * len(rows))
+        decode = each_state([str(job_id) for (job_id,) in rows])
+        return build("cancel", decode, rows, cascade=int(cascade), expected=expected)
+
+    return (yield from in_batches(client.core, checked_rows(client.core, ids), make))
+
+
 @dataclass(frozen=True, slots=True)
 class _Sieve:
     """Which failed jobs are meant."""
@@ -114,8 +130,13 @@ class _Sieve:
             return [("failures", self.failure)]
         if self.queue is not None:
             return [("failed", self.queue)]
-        counted = yield from queues(client)
-        return [("failed", name) for name, counts in counted.items() if counts.failed]
+        found: list[tuple[str, str]] = []
+        for offset in itertools.count(0, LISTED):
+            counted = yield from queues(client, offset=offset, count=LISTED)
+            found += [("failed", name) for name, counts in counted.items() if counts.failed]
+            if len(counted) < LISTED:
+                break
+        return found
 
     def step(self, role: str, name: str, until: float, cursor: bytes) -> Call[list[Any]]:
         return build(
