@@ -70,6 +70,18 @@ def test_a_server_that_cannot_be_asked_offers_nothing_and_no_error(
     assert offered("headrace peek m", HEADRACE_URL=url) == []
 
 
+def test_no_sentinel_is_told_a_password(offered: Offered) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as sentinel:
+        sentinel.setblocking(False)
+        port = sentinel.getsockname()[1]
+
+        url = f"redis+sentinel://ada:secret@127.0.0.1:{port}/main"
+        assert offered("headrace peek m", HEADRACE_URL=url) == []
+
+        with pytest.raises(BlockingIOError):
+            sentinel.accept()
+
+
 def test_a_server_that_never_answers_does_not_hold_up_the_shell(
     offered: Offered, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,53 @@ def test_a_url_without_secrets_is_told_what_is_wrong_with_it(typed: Type) -> Non
     assert "this one begins with 'ftp'" in said.err
 
 
+def test_an_unknown_option_of_a_sentinel_url_is_one_line_and_exit_code_2(typed: Type) -> None:
+    said = typed("queues", "--url", "redis+sentinel://localhost:1/main?nonsense=1")
+
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "nonsense" in said.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("queues", "peek mail", "jobs mail", "job a", "why a", "result a", "failures", "workers"),
+        *("schedules", "tags", "stats mail", "events", "audit", "metrics --port 0", "top"),
+        *("retry a", "cancel a", "pause mail", "resume mail", "release a", "timeout a"),
+        *("configure mail", "config", "config --unset retries"),
+    ],
+)
+def test_who_only_looks_makes_no_namespace(typed: Type, client: Client, words: str) -> None:
+    space = f"{client.core.namespace}-none"
+
+    said = typed(*words.split(), "-n", space)
+
+    assert (said.code, said.out, said.err.count("\n")) == (1, "", 1)
+    assert f"there is no namespace {space!r}" in said.err
+    assert not client.core.wire.send([(0, ("EXISTS", f"hr:{{{space}:0}}:meta"))])[0]
+
+
+@pytest.mark.parametrize("words", ["put mail 1", "configure mail lease=5m", "config retries=3"])
+def test_who_puts_or_configures_makes_the_namespace(
+    typed: Type, client: Client, words: str
+) -> None:
+    space = f"{client.core.namespace}-new"
+
+    assert typed(*words.split(), "-n", space).code == 0
+    assert client.core.wire.send([(0, ("EXISTS", f"hr:{{{space}:0}}:meta"))]) == [1]
+
+
+def test_who_only_looks_starts_no_server(typed: Type, monkeypatch: pytest.MonkeyPatch) -> None:
+    with scratch_directory() as path:
+        monkeypatch.chdir(path)
+
+        said = typed("queues", "--url", "")
+
+        assert (said.code, said.out) == (1, "")
+        assert "no server has been used in this directory" in said.err
+        assert not Path(".headrace").exists()
+
+
 def test_a_wrong_namespace_is_exit_code_2(typed: Type) -> None:
     assert typed("queues", "-n", "a{b").code == 2
 

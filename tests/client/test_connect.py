@@ -127,7 +127,7 @@ def test_a_user_with_few_rights_is_told_what_is_missing() -> None:
         *("", "localhost", "localhost:6379", "http://localhost", "redis:/localhost", "6379"),
         *("redis://host:port", "redis://host:99999", "redis://[::1", "redis+sentinel://host:1"),
         *("redis+sentinel://host/service", "redis+sentinel://:1/service"),
-        "redis+sentinel://host:1/service?db=x",
+        *("redis+sentinel://host:1/service?db=x", "redis+sentinel://host:1/service?nonsense=1"),
         *(5, b"redis://localhost", ["redis://localhost"]),
     ],
 )

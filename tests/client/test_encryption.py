@@ -118,6 +118,25 @@ def test_an_error_says_what_is_wrong_and_shows_neither_data_nor_keys(
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301 - our own
 
 
+class Talkative:
+    """A codec that says what it cannot read."""
+
+    def encode(self, value: Any) -> bytes:
+        return bytes(value)
+
+    def decode(self, payload: bytes) -> Any:
+        raise KeyError(payload)
+
+
+def test_whatever_the_codec_inside_raises_is_unreadable_and_shows_no_data() -> None:
+    codec = Encrypted({"a": NEW}, Talkative())
+
+    with pytest.raises(Unreadable, match="the codec inside cannot read it") as found:
+        codec.decode(codec.encode(b"ada"))
+
+    assert (found.value.__cause__, found.value.__context__) == (None, None)
+
+
 def test_a_codec_goes_to_another_process_and_does_not_show_its_keys() -> None:
     codec = Encrypted({"1": OLD, "2": NEW}, "msgpack", current="2")
     other = pickle.loads(pickle.dumps(codec))  # noqa: S301 - our own
@@ -166,6 +185,9 @@ def test_a_digest_needs_the_key_and_is_that_of_the_data() -> None:
         digest_of(codec_of("json"), None, codec_of("json").encode({"to": "ada"})),
     ]
     assert codec.digest({"to": "ada"}) not in others
+    assert codec.digest({"a": {"b": 1, "c": 2}}) == codec.digest({"a": {"c": 2, "b": 1}})
+    assert codec.digest({"a": {"b": 1, "c": 2}}) != codec.digest({"a": {"b": 2, "c": 1}})
+    assert codec.digest({1: "mixed", "a": 2**70}) == codec.digest({1: "mixed", "a": 2**70})
     twice = Encrypted({"b": OLD}, codec)
     assert twice.digest("x") == twice.digest("x")
     assert twice.decode(twice.encode("x")) == "x"

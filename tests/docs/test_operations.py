@@ -10,6 +10,7 @@ import redis
 
 import headrace
 from headrace import Client, ServerUnavailable
+from headrace.cli.events import newest
 from headrace.client.connect import wanted
 from headrace.client.talks.queues import DELETE_AT_MOST
 from headrace.engine.script import LIBRARY, operations
@@ -20,7 +21,7 @@ from tests.docs.pages import ROOT, blocks
 from tests.proof import proves
 
 PAGE = ROOT / "docs" / "operations.md"
-SENT_BY_CLIENTS = "evalsha script|load info cluster|slots ssubscribe ping xrange xread"
+SENT_BY_CLIENTS = "evalsha script|load info cluster|slots ssubscribe ping xrange xrevrange xread"
 NAMESPACE = "shop"
 
 
@@ -70,6 +71,7 @@ def test_a_user_with_these_rights_can_do_everything(address: str, admin: redis.R
         live_a_life(hr)
 
         assert hr.audit().problems == []
+        assert newest(hr, 1, lambda _: True, {})
     refused = {_text(entry, "object") for entry in admin.execute_command("ACL", "LOG")}
     assert refused <= {"client|setinfo"}
 

@@ -27,7 +27,9 @@ def cancel_all(
             break
         left = refused
     depended_on = {job.id: job.dependents for job in client.jobs(refused)}
-    return [_told(one, answers[one], one in known, depended_on.get(one, [])) for one in ids]
+    return [
+        _told(one, answers[one], depended_on.get(one, []), was_there=one in known) for one in ids
+    ]
 
 
 def _cancelled(
@@ -43,7 +45,7 @@ def _cancelled(
     return in_steps(ids, act, "cancelled")
 
 
-def _told(job_id: str, answer: object, was_there: bool, dependents: Sequence[str]) -> object:
+def _told(job_id: str, answer: object, dependents: Sequence[str], *, was_there: bool) -> object:
     if isinstance(answer, JobNotFound) and was_there:
         # It went with one on which it depended.
         return "cancelled"

@@ -32,6 +32,7 @@ def metrics(
     except OSError as error:
         raise InvalidArgument(f"metrics cannot be served at port {port}: {error}") from None
     with (
+        listening,
         opened(url, namespace) as client,
         Server(listening, registry_of(ServerCollector(client))) as server,
         suppress(KeyboardInterrupt),

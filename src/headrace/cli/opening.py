@@ -7,21 +7,27 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import headrace
-from headrace.errors import InvalidArgument, JobNotFound, QueueNotFound
+from headrace.cli.server import HERE
+from headrace.errors import HeadraceError, InvalidArgument, JobNotFound, QueueNotFound
 
 if TYPE_CHECKING:
     from headrace import Client, Job, Queue
+    from headrace.client.core import Core
 
 # Who types a command sees that nothing happens, and can type it again.
 RETRY_FOR = 3.0
+TIMEOUT = 5.0
+
+
+class NoNamespace(HeadraceError):
+    """There is nothing to look at: a namespace is made by who puts, configures or works."""
 
 
 @contextmanager
-def opened(url: str | None, namespace: str) -> Iterator[Client]:
-    """A client for one command."""
+def opened(url: str | None, namespace: str, *, make: bool = False) -> Iterator[Client]:
+    """A client for one command; who only looks makes no namespace."""
     try:
-        client = headrace.connect(url or None, namespace=namespace, retry_for=RETRY_FOR)
+        client = _client(url or None, namespace, make=make)
     except InvalidArgument as error:
         if "@" in (url or "") and "URL" in str(error):
             # What cannot be read may be a part of the password.
@@ -32,6 +38,36 @@ def opened(url: str | None, namespace: str) -> Iterator[Client]:
         raise
     with client:
         yield client
+
+
+def _client(url: str | None, namespace: str, *, make: bool) -> Client:
+    from headrace.client import connect  # noqa: PLC0415  redis takes long to load
+
+    asked = connect.wanted(url, namespace, None, "json", None, None, RETRY_FOR, TIMEOUT)
+    if not make and url is None and not HERE.exists():
+        raise NoNamespace(
+            "no server has been used in this directory; --url or HEADRACE_URL says where one is, "
+            "and headrace up starts one here"
+        )
+    core = connect.reach(asked)
+    try:
+        if not make:
+            _check_there(core)
+        return connect.opened(core, asked)
+    except BaseException:
+        core.wire.close()
+        raise
+
+
+def _check_there(core: Core) -> None:
+    from headrace.client.talk import drive, raw  # noqa: PLC0415
+
+    [layout] = drive(core.wire, raw(core, [(0, ("HGET", core.key(0, "meta"), "layout"))]))
+    if layout is None:
+        raise NoNamespace(
+            f"there is no namespace {core.namespace!r} on this server; -n or HEADRACE_NAMESPACE "
+            "says which is meant, and the first put makes one"
+        )
 
 
 def existing(client: Client, name: str) -> Queue:

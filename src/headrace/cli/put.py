@@ -125,13 +125,13 @@ def put(
     if retries is not None:
         options["retries"] = retries_of(retries)
     if source is not None:
-        with opened(url, namespace) as client:
+        with opened(url, namespace, make=True) as client:
             tally = put_lines(client.queue(queue), source, id_field, task, options)
         known = f", {counted(tally.known, 'line')} known already" if id_field else ""
         sentence = f"{counted(tally.put, 'job')} put into {queue}{known}"
         show({"queue": queue, "put": tally.put, "known": tally.known}, sentence, as_json=as_json)
         return
     value = enveloped(as_json_value(data or ""), task)
-    with opened(url, namespace) as client:
+    with opened(url, namespace, make=True) as client:
         made = client.queue(queue).put(value, id=job_id, **options)
     show({"id": made, "queue": queue}, made, as_json=as_json)

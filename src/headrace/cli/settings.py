@@ -40,7 +40,7 @@ def configure(
     lifts a limit.
     """
     given = _given(settings)
-    with opened(url, namespace) as client:
+    with opened(url, namespace, make=bool(given or profile)) as client:
         if given or profile is not None:
             client.queue(queue).configure(profile, **given)
         found = existing(client, queue).settings()
@@ -63,7 +63,7 @@ def config(
     They hold for queues that have none of their own.
     """
     given = _given(settings)
-    with opened(url, namespace) as client:
+    with opened(url, namespace, make=bool(given)) as client:
         for name, value in given.items():
             client.config.set(name, value)
         for name in unset or ():

@@ -91,6 +91,7 @@ def _check_url(url: object) -> None:
         scheme = urlsplit(url).scheme
         if scheme.endswith("+sentinel"):
             _sentinels(url, parse_url)
+            ConnectionPool(**dict(parse_url(_of_primary(url)))).make_connection()
         elif scheme in SCHEMES:
             ConnectionPool(**dict(parse_url(url))).make_connection()
     except InvalidArgument:
@@ -112,7 +113,11 @@ def _instance(what: str, value: T | None, kind: type[T]) -> T | None:
 
 def connect(asked: Wanted) -> Client:
     """A client for code that blocks."""
-    core = reach(asked)
+    return opened(reach(asked), asked)
+
+
+def opened(core: Core, asked: Wanted) -> Client:
+    """A client of the namespace on a server that was reached."""
     try:
         drive(core.wire, _open(core, asked))
     except BaseException:
@@ -250,10 +255,17 @@ def _host(address: Address) -> dict[str, Any]:
     return {"host": address[0], "port": address[1]} if address[0] else {}
 
 
+def _of_primary(url: str) -> str:
+    """What a Sentinel URL says of the server itself, which is not known yet."""
+    parts = urlsplit(url)
+    login, at, _ = parts.netloc.rpartition("@")
+    return f"{parts.scheme.removesuffix('+sentinel')}://{login}{at}localhost/?{parts.query}"
+
+
 def _sentinels(url: str, parse: Callable[[str], Any]) -> tuple[list[Address], str, dict[str, Any]]:
     """The hosts, the service and the options of redis+sentinel://user:password@a:1,b:2/service."""
     parts = urlsplit(url)
-    login, _, netloc = parts.netloc.rpartition("@")
+    netloc = parts.netloc.rpartition("@")[2]
     service = parts.path.strip("/")
     hosts = [host.rpartition(":") for host in netloc.split(",")]
     if not service or not all(name and port.isdigit() for name, _, port in hosts):
@@ -261,8 +273,7 @@ def _sentinels(url: str, parse: Callable[[str], Any]) -> tuple[list[Address], st
             "a Sentinel URL is redis+sentinel://host:port,host:port/service, "
             f"not {parts.scheme}://.../{service}"
         )
-    scheme = parts.scheme.removesuffix("+sentinel")
-    options = dict(parse(f"{scheme}://{login}{'@' * bool(login)}localhost/?{parts.query}"))
+    options = dict(parse(_of_primary(url)))
     if options.pop("connection_class", None) is not None:
         options["ssl"] = True
     del options["host"]

@@ -11,6 +11,8 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from headrace.client.codec import Codec, codec_of, digest_of
 from headrace.engine.check import shown, text
 from headrace.errors import InvalidArgument, MissingExtra, Unreadable
@@ -69,7 +71,7 @@ class Encrypted:
         plain = self._opened(payload)
         try:
             return self._codec.decode(plain)
-        except Unreadable:
+        except Exception:  # noqa: BLE001, S110 - a codec raises what it likes, and may quote data
             pass
         # Raised out here, so that no part of the error holds what was decrypted.
         raise _unreadable(
@@ -78,8 +80,15 @@ class Encrypted:
 
     def digest(self, value: Any) -> str:
         """What equal values have in common; without the key it tells nothing of the value."""
-        inner = digest_of(self._codec, value, self._codec.encode(value))
+        inner = digest_of(self._codec, value, self._canonical(value))
         return hmac.digest(self._digest_key, inner.encode(), "sha256").hex()[:DIGEST_DIGITS]
+
+    def _canonical(self, value: Any) -> bytes:
+        """Bytes that equal values have in common, in whatever order their keys are."""
+        try:
+            return msgspec.msgpack.encode(value, order="sorted")
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return self._codec.encode(value)
 
     def _opened(self, payload: bytes) -> bytes:
         parts = _parts(payload)

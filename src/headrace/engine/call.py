@@ -14,10 +14,10 @@ from headrace.engine.source import source
 from headrace.engine.states import STATES
 from headrace.errors import (
     DependencyRefused,
-    HasDependents,
     FeedError,
     FeedExists,
     FeedNotFound,
+    HasDependents,
     HeadraceError,
     ItemNotFound,
     JobExists,

@@ -123,7 +123,7 @@ ENDS = [
 ]
 
 CALLS = [
-    Fault("dependents do not matter", "ops/cancel", "elseif #others < TELL_AT_MOST", "elseif false"),
+    Fault("dependents do not matter", "ops/cancel", "#others < TELL_AT_MOST", "false"),
     Fault("a cascade is none", "ops/cancel", "cascading = cascade\n", ""),
     Fault("a cascade never ends", "ops/cancel", "cascading = false\n", ""),
     Fault("blocking is no event", "ops/depend", "emit('blocked', job)", ""),
