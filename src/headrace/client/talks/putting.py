@@ -29,6 +29,9 @@ from headrace.engine.check import Limits, Span, choice, listed
 from headrace.engine.profile import SETTINGS
 from headrace.errors import HeadraceError, InvalidArgument
 
+NONE_GIVEN = (None,) * 9
+REST_NOT_GIVEN = (UNSET, False, None, None)
+
 # One job to be made: its id and data; and, if it has them, a spare id and options of its own.
 Full = tuple[str, bytes, str, dict[str, Any] | None]
 Item = tuple[str, bytes] | Full
@@ -88,6 +91,9 @@ def put(
     depends_on is blocked until those are complete, and if_dependency_fails says what becomes of it
     otherwise; `group` makes it a member of a group.
     """
+    others = (priority, tags, delay, at, start_within, result_ttl, key, throttles, depends_on)
+    if others == NONE_GIVEN and (retries, unique, if_dependency_fails, group) == REST_NOT_GIVEN:
+        return (yield from put_given(queue, data, id, on_exists, {}))
     given = {
         "priority": priority,
         "tags": tags,

@@ -22,11 +22,9 @@ end
 return function(offer, id, data, retries)
   local worker, secret, ends = string.match(offer, '^(%Z+)%z(%Z+)%z(%Z+)$')
   redis.call('HDEL', key('settings', queue), 'idle')
-  local its = redis.call('HMGET', key('settings', queue), 'paused', 'removes', 'session', 'limited', 'stats')
-  local all = redis.call('HMGET', CONFIG, 'paused', 'removes', 'session', 'limited', 'stats')
-  if its[4] or setting(its[1], all[1], default_paused) == 1
-    or setting(its[2], all[2], default_removes) == 1
-    or not setting(its[3], all[3], default_session)
+  if own[10] or setting(own[6], shared[3], default_paused) == 1
+    or setting(own[7], shared[4], default_removes) == 1
+    or not setting(own[8], shared[5], default_session)
     or not holds_to(worker, ends) or is_anything_due() then
     return false
   end
@@ -48,7 +46,7 @@ return function(offer, id, data, retries)
   local books = key('books', queue)
   redis.call('HINCRBY', books, 'put', 1)
   redis.call('HINCRBY', books, 'running', 1)
-  if setting(its[5], all[5], default_stats) == 1 then
+  if setting(own[9], shared[6], default_stats) == 1 then
     write_series(queue, 'wait', { 0 })
   end
   redis.call('SPUBLISH', key('worker', worker), cmsgpack.pack({ 'handed', id, record }))

@@ -9,15 +9,18 @@
 --        replaced, 0 already made, '=' and an id: that job was replaced in its stead, or why not
 -- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN
 
--- later  put_any hand_over
+-- later  put_any
 
 local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data', 'governed',
-  'idle')
+  'idle', 'paused', 'removes', 'session', 'stats', 'limited')
 if not FAST or last_stamp > now or again or options or others or nonce ~= '' or not own[1]
   or own[4] then
   return put_any()
 end
-local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
+local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data', 'paused', 'removes', 'session', 'stats')
+
+-- later  hand_over
+
 local retries = setting(own[2], shared[1], default_retries)
 local largest = math.min(INLINE, setting(own[3], shared[2], default_event_data))
 
