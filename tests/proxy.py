@@ -40,6 +40,7 @@ class Way:
         self.path = home / "way.sock"
         self.url = local.url_of(self.path)
         self.cuts = 0
+        self.welcomed = 0
         self.requests: list[bytes] = []
         self._server = server
         self._lock = threading.Lock()
@@ -79,12 +80,18 @@ class Way:
         for stream in streams:
             _end(stream)
 
+    def clients(self) -> int:
+        """How many are connected."""
+        with self._lock:
+            return sum(stream.fileno() >= 0 for stream in self._streams) // 2
+
     def _welcome(self, door: socket.socket) -> None:
         while True:
             try:
                 client, _ = door.accept()
             except OSError:
                 return
+            self.welcomed += 1
             server = socket.socket(socket.AF_UNIX)
             try:
                 server.connect(str(self._server))

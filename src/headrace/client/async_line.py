@@ -17,6 +17,10 @@ from headrace.client.line import closed_by_server
 
 _NOT_YET = object()
 
+# To one node. Whoever finds all of them in use waits for the first that is free.
+LINES_IN_USE = 64
+LINES_KEPT = 16
+
 
 class AsyncStream(asyncio.Protocol):
     """A connection whose messages are handed over as they arrive, until it is closed or lost."""
@@ -142,3 +146,72 @@ class AsyncLine(AsyncStream):
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+class AsyncLines:
+    """The lines to one node: so many are in use at a time at most, and a few are kept idle."""
+
+    def __init__(self, make_connection: Callable[[], Any], timeout: float) -> None:
+        self._make_connection = make_connection
+        self._timeout = timeout
+        self._turns = asyncio.Semaphore(LINES_IN_USE)
+        self._idle: list[AsyncLine] = []
+        self._under_way = 0
+        self._closed = False
+        self._failures = 0
+        self._failure: Exception | None = None
+
+    async def exchange(self, packed: bytes, count: int, *, blocks: bool) -> list[Any]:
+        """Sends commands on a line that is free; raises if there is none, and nothing was sent.
+
+        What the server may block has a line at once: it must not take the turns of others.
+        """
+        self._under_way += 1
+        try:
+            if blocks:
+                return await self._exchange(packed, count)
+            return await self._exchange_in_turn(packed, count)
+        finally:
+            self._under_way -= 1
+            self._let_go()
+
+    async def _exchange_in_turn(self, packed: bytes, count: int) -> list[Any]:
+        failures = self._failures
+        async with self._turns:
+            # Who waited for those that failed would only wait as long again.
+            if self._failure is not None and self._failures != failures:
+                raise self._failure
+            return await self._exchange(packed, count)
+
+    async def _exchange(self, packed: bytes, count: int) -> list[Any]:
+        line = self._idle.pop() if self._idle else AsyncLine(self._make_connection, self._timeout)
+        try:
+            await line.open()
+        except Exception as error:
+            self._note(error)
+            raise
+        replies = await line.exchange(packed, count)
+        if line.is_open:
+            self._idle.append(line)
+        elif isinstance(replies[-1], Exception):
+            self._note(replies[-1])
+        return replies
+
+    def _note(self, failure: Exception) -> None:
+        self._failures += 1
+        self._failure = failure
+
+    def _let_go(self) -> None:
+        """Closes what is idle and more than is likely to be used soon."""
+        kept = 0 if self._closed else max(LINES_KEPT, self._under_way)
+        while len(self._idle) > kept:
+            self._idle.pop().close()
+
+    def close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def close(self) -> None:
+        """Closes what is idle, and what is in use when it is free; who waits has its turn."""
+        self._closed = True
+        self.close_idle()

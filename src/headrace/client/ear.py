@@ -230,7 +230,7 @@ class AsyncEar:
         except LOST as error:
             self.lose(error)
         except BaseException:
-            await self.disconnect()
+            self.disconnect()
             raise
 
     async def hear(self, timeout: float) -> list[Notice]:  # noqa: ASYNC109 - the wire's signature
@@ -269,21 +269,18 @@ class AsyncEar:
     def lose(self, error: Exception) -> None:
         """Nothing more will be heard."""
         self.cause = self.cause or error
-        self._silence()
+        self.disconnect()
 
-    def _silence(self) -> None:
+    def disconnect(self) -> None:
         self._lost = True
         for stream in self._streams:
             stream.close()
         self._wake()
 
-    async def disconnect(self) -> None:
-        self._silence()
-
     async def end(self) -> None:
         """For good; a task that waits wakes up."""
         self.ended = True
-        self._silence()
+        self.disconnect()
 
 
 class AsyncEarStream(AsyncStream):

@@ -19,7 +19,7 @@ from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
 from redis.connection import Connection, ConnectionPool
 from redis.exceptions import RedisError
 
-from headrace.client.async_line import AsyncLine
+from headrace.client.async_line import AsyncLines
 from headrace.client.ear import AsyncEar, Channels, Ear
 from headrace.client.line import BROKEN, Line
 from headrace.client.topology import Address, Topology
@@ -51,6 +51,10 @@ def _by_node(
 def _packed(commands: list[Words]) -> bytes:
     # redis-py looks at every word in Python before it calls this; ours are already what it wants.
     return b"".join([hiredis.pack_command(cast(Any, words)) for words in commands])
+
+
+def _blocks(commands: list[Words]) -> bool:
+    return commands[0][:2] == ("XREAD", "BLOCK")
 
 
 class Wire:
@@ -152,13 +156,13 @@ class Wire:
 
 
 class AsyncWire:
-    """The awaiting wire: each exchange has a line to itself; idle ones are kept."""
+    """The awaiting wire: each exchange has a line to itself, or waits until one is free."""
 
     def __init__(self, topology: Topology[AsyncConnectionPool], timeout: float) -> None:
         self._topology = topology
         self._timeout = timeout
         self._closed = False
-        self._idle: dict[Address, list[AsyncLine]] = {}
+        self._lines: dict[Address, AsyncLines] = {}
         self._ears: list[AsyncEar] = []
         self._held: set[AsyncEar] = set()
 
@@ -181,7 +185,8 @@ class AsyncWire:
     async def refresh(self) -> None:
         """Learns anew which node has which slots, or which server is the primary."""
         if self._topology.single is not None:
-            self._close_idle()
+            for lines in self._lines.values():
+                lines.close_idle()
         for address in self._topology.addresses():
             reply = (await self._exchange(address, [("CLUSTER", "SLOTS")]))[0]
             if not isinstance(reply, Exception):
@@ -194,8 +199,6 @@ class AsyncWire:
     async def listen(self, channels: Sequence[tuple[int, str]]) -> AsyncEar:
         """Subscribes to channels of shards; heard by the ear until it is closed."""
         wanted = tuple(channels)
-        while len(self._ears) > EARS_KEPT:
-            await self._ears.pop(0).disconnect()
         for ear in self._ears:
             if ear.channels == wanted and not ear.broken:
                 self._ears.remove(ear)
@@ -206,8 +209,9 @@ class AsyncWire:
 
     def keep(self, ear: AsyncEar) -> None:
         """Keeps a subscription for the next wait on the same channels."""
-        if not ear.broken:
-            self._ears.append(ear)
+        self._ears.append(ear)
+        while self._ears and (self._closed or len(self._ears) > EARS_KEPT):
+            self._ears.pop(0).disconnect()
 
     def hold(self, ear: AsyncEar) -> None:
         """Lets an ear be used beyond the end of its talk, until it is ended or we are closed."""
@@ -215,33 +219,24 @@ class AsyncWire:
 
     async def close(self) -> None:
         """Closes every connection; ends what is listened to."""
+        self._closed = True
         while self._held:
             await self._held.pop().end()
         while self._ears:
-            await self._ears.pop().disconnect()
-        self._closed = True
-        self._close_idle()
+            self._ears.pop().disconnect()
+        for lines in self._lines.values():
+            lines.close()
         for pool in self._topology.pools():
             await pool.disconnect()
 
-    def _close_idle(self) -> None:
-        for lines in self._idle.values():
-            while lines:
-                lines.pop().close()
-
     async def _exchange(self, address: Address, commands: list[Words]) -> list[Any]:
-        idle = self._idle.setdefault(address, [])
-        line = idle.pop() if idle else self._new_line(address)
+        lines = self._lines.get(address)
+        if lines is None:
+            pool = self._topology.pool(address)
+            lines = self._lines[address] = AsyncLines(pool.make_connection, self._timeout)
         try:
-            await line.open()
+            return await lines.exchange(
+                _packed(commands), len(commands), blocks=_blocks(commands)
+            )
         except (*BROKEN, RedisError) as error:
             return [Unreachable(error)] * len(commands)
-        replies = await line.exchange(_packed(commands), len(commands))
-        if line.is_open and not self._closed:
-            idle.append(line)
-        else:
-            line.close()
-        return replies
-
-    def _new_line(self, address: Address) -> AsyncLine:
-        return AsyncLine(self._topology.pool(address).make_connection, self._timeout)
