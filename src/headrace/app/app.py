@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
-from weakref import WeakKeyDictionary
 
 from headrace.app.backoff import Backoff
+from headrace.app.clients import Clients
 from headrace.app.options import JobOptions, checked
 from headrace.app.task import AsyncTask, Register, Task
 from headrace.app.tracing import Tracing
@@ -31,10 +30,6 @@ if TYPE_CHECKING:
 URL_VARIABLE = "HEADRACE_URL"
 DEFAULT_QUEUE = "default"
 LONGEST_NAME = 250
-
-
-# The client of a loop, and what closes it.
-Clients = WeakKeyDictionary[Any, tuple[AsyncClient, AsyncGenerator[None, None]]]
 
 
 class Inline(Protocol):
@@ -80,8 +75,7 @@ class App:
         self._wanted = connecting.wanted(
             self.url, name, shards, codec, limits, library, retry_for, 5
         )
-        self._client: Client | None = None
-        self._async_clients: Clients = WeakKeyDictionary()
+        self._clients = Clients(self._wanted)
 
     def __repr__(self) -> str:
         return f"<App {self.name!r} with {len(self.tasks)} tasks>"
@@ -141,19 +135,11 @@ class App:
     @property
     def client(self) -> Client:
         """The client of this app, for code that blocks; connected when first used."""
-        if self._client is None:
-            self._client = connecting.connect(self._wanted)
-        return self._client
+        return self._clients.blocking()
 
     async def async_client(self) -> AsyncClient:
         """The client of this app, for code that awaits; one for each event loop."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._async_clients:
-            client = await connecting.connect_async(self._wanted)
-            closing = _closing(client)
-            await anext(closing)
-            self._async_clients[loop] = client, closing
-        return self._async_clients[loop][0]
+        return await self._clients.awaiting()
 
     @property
     def codec(self) -> Codec:
@@ -177,18 +163,18 @@ class App:
         self, url: str, *, namespace: str | None = None, library: Library | None = None
     ) -> Iterator[Self]:
         """In the block its jobs are in another place, by default in the namespace of its name."""
-        own = self.url, self._wanted, self._client, self._async_clients
+        own = self.url, self._wanted, self._clients
         asked = connecting.wanted(url, namespace or self.name, None, "json", None, library, 0, 1)
         self.url = url
         self._wanted = replace(
             self._wanted, url=asked.url, namespace=asked.namespace, library=asked.library
         )
-        self._client, self._async_clients = None, WeakKeyDictionary()
+        self._clients = Clients(self._wanted)
         try:
             yield self
         finally:
             self.close()
-            self.url, self._wanted, self._client, self._async_clients = own
+            self.url, self._wanted, self._clients = own
 
     @contextmanager
     def inlined(self, *, keep_failures: bool = False) -> Iterator[list[Ran]]:
@@ -226,23 +212,11 @@ class App:
 
     def close(self) -> None:
         """Closes the connections of the client for code that blocks."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        self._clients.close()
 
     async def aclose(self) -> None:
         """Closes the connections of this event loop."""
-        known = self._async_clients.pop(asyncio.get_running_loop(), None)
-        if known is not None:
-            await known[1].aclose()
-
-
-async def _closing(client: AsyncClient) -> AsyncGenerator[None, None]:
-    """Begun in a loop, it closes the client when the loop ends: a loop ends its generators."""
-    try:
-        yield
-    finally:
-        await client.close()
+        await self._clients.aclose()
 
 
 def _class_name(error: BaseException) -> str:
