@@ -10,6 +10,7 @@ import asyncio
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -224,6 +225,28 @@ def dies(how: str) -> None:
 def dies_apart(how: str) -> None:
     note("ran")
     _die(how)
+
+
+@app.task(run="process")
+def forks_apart(then: str) -> None:
+    """Has a child that holds all it has, and dies or hangs itself."""
+    child = os.fork()
+    if child == 0:
+        while True:
+            time.sleep(60)
+    note(f"child {child}")
+    if then == "hang":
+        while True:
+            time.sleep(60)
+    _die(then)
+
+
+@app.task(run="process")
+def begins_apart() -> None:
+    """Has begun another program when it hangs."""
+    other = subprocess.Popen(["sleep", "1000"])
+    note(f"child {other.pid}")
+    other.wait()
 
 
 def _die(how: str) -> None:

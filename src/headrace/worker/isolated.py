@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -20,10 +21,12 @@ from headrace.worker.run import Crashed, Done, Failed, Snoozed
 
 pack = msgspec.msgpack.encode
 unpack = msgspec.msgpack.decode
+Child = subprocess.Popen[Any]
 
 LENGTH_BYTES = 4
 LARGEST = 1 << 30
 READY = b"!"
+LOOK_EVERY = 0.2
 OUTCOMES: dict[str, type[Done | Failed | Snoozed]] = {
     kind.__name__: kind for kind in (Done, Failed, Snoozed)
 }
@@ -66,8 +69,12 @@ class Isolated:
             if process := self._idle_one():
                 return process
             process = await Process.begun(self._app_path)
-            with suppress(asyncio.IncompleteReadError, ConnectionError):
-                await process.ready()
+            try:
+                with suppress(asyncio.IncompleteReadError, ConnectionError):
+                    await process.ready()
+            except BaseException:
+                process.kill()
+                raise
             return process
 
     def _idle_one(self) -> Process | None:
@@ -87,19 +94,31 @@ class Isolated:
 class Process:
     """A process, seen from the worker."""
 
-    def __init__(self, child: subprocess.Popen[bytes], reader: Any, writer: Any) -> None:
+    def __init__(self, child: Child, line: socket.socket, reader: Any, writer: Any) -> None:
         self._child = child
+        self._line = line
         self._reader = reader
         self._writer = writer
         self._is_ready = False
+        self._watch = Watch(child, self._hang_up)
 
     @classmethod
     async def begun(cls, app_path: str) -> Process:
         ours, theirs = socket.socketpair()
         with theirs:
             child = _begin(app_path, theirs.fileno())
-        reader, writer = await asyncio.open_connection(sock=ours, limit=LARGEST)
-        return cls(child, reader, writer)
+        try:
+            reader, writer = await asyncio.open_connection(sock=ours, limit=LARGEST)
+        except BaseException:
+            ours.close()
+            _kill_all(child)
+            raise
+        return cls(child, ours, reader, writer)
+
+    def _hang_up(self) -> None:
+        """Its children may hold the other end: what it has sent is still read, no more comes."""
+        with suppress(OSError):
+            self._line.shutdown(socket.SHUT_RDWR)
 
     async def ready(self) -> None:
         """Waits until the app is loaded there."""
@@ -116,26 +135,90 @@ class Process:
         return unpack(await self._reader.readexactly(length))
 
     def lives(self) -> bool:
-        return self._child.poll() is None
+        return not _is_dead(self._child)
 
     async def obituary(self) -> str:
         """How the process died."""
-        code = await asyncio.to_thread(self._child.wait)
-        self._writer.close()
+        try:
+            await asyncio.to_thread(_wait_for_death, self._child)
+        finally:
+            self.kill()
+        code = self._child.returncode
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         return f"the process that ran it ended {how}"
 
     def kill(self) -> None:
-        """Ends it, whatever it does."""
+        """Ends it, whatever it does, and all it has begun."""
+        self._watch.close()
         self._writer.close()
-        self._child.kill()
-        self._child.wait()
+        _kill_all(self._child)
 
 
-def _begin(app_path: str, number: int) -> subprocess.Popen[bytes]:
+class Watch:
+    """Tells of the death of a process, once."""
+
+    def __init__(self, child: Child, tell: Callable[[], None]) -> None:
+        self._child = child
+        self._tell = tell
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._number = _number_of(child)
+        if self._number is None:
+            self._look()
+        else:
+            self._loop.add_reader(self._number, self._died)
+
+    def _look(self) -> None:
+        if _is_dead(self._child):
+            self._died()
+        else:
+            self._timer = self._loop.call_later(LOOK_EVERY, self._look)
+
+    def _died(self) -> None:
+        self.close()
+        self._tell()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        number, self._number = self._number, None
+        if number is not None:
+            self._loop.remove_reader(number)
+            os.close(number)
+
+
+def _number_of(child: Child) -> int | None:
+    """What becomes readable when it dies; None where the system has no such thing."""
+    try:
+        return os.pidfd_open(child.pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def _is_dead(child: Child) -> bool:
+    return child.returncode is not None or _wait_for_death(child, os.WNOHANG)
+
+
+def _wait_for_death(child: Child, how: int = 0) -> bool:
+    # It is left to be waited for: until then its number is nobody else's.
+    try:
+        return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | how) is not None
+    except ChildProcessError:
+        return True
+
+
+def _kill_all(child: Child) -> None:
+    if child.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def _begin(app_path: str, number: int) -> Child:
     isolated_main = "headrace.worker.isolated_main"
     return subprocess.Popen(
         [sys.executable, "-m", isolated_main, app_path, str(number), str(os.getpid())],
         pass_fds=[number],
         stdin=subprocess.DEVNULL,
+        start_new_session=True,
     )
