@@ -135,9 +135,7 @@ def waiting_at(door: socket.socket) -> int:
     return count
 
 
-async def test_subscriptions_beyond_a_few_are_not_kept(
-    ahr: AsyncClient, way: Way, valkey_url: str
-) -> None:
+async def test_subscriptions_beyond_a_few_are_not_kept(ahr: AsyncClient, valkey_url: str) -> None:
     _, name = ahr.core.channel(0, "queue", "mail")
     with redis.Redis.from_url(valkey_url) as admin:
 

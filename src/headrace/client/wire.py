@@ -235,8 +235,6 @@ class AsyncWire:
             pool = self._topology.pool(address)
             lines = self._lines[address] = AsyncLines(pool.make_connection, self._timeout)
         try:
-            return await lines.exchange(
-                _packed(commands), len(commands), blocks=_blocks(commands)
-            )
+            return await lines.exchange(_packed(commands), len(commands), blocks=_blocks(commands))
         except (*BROKEN, RedisError) as error:
             return [Unreachable(error)] * len(commands)
