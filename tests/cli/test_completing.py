@@ -70,6 +70,12 @@ def test_a_server_that_cannot_be_asked_offers_nothing_and_no_error(
     assert offered("headrace peek m", HEADRACE_URL=url) == []
 
 
+def test_a_name_with_spaces_is_offered_as_it_is_typed(offered: Offered, client: Client) -> None:
+    client.queue("ma il's").put(1)
+
+    assert " ".join(offered("headrace peek ma")) == "ma\\ il\\'s"
+
+
 def test_no_sentinel_is_told_a_password(offered: Offered) -> None:
     with socket.create_server(("127.0.0.1", 0)) as sentinel:
         sentinel.setblocking(False)

@@ -229,6 +229,22 @@ def test_a_server_that_evicts_or_forgets_is_a_problem(own: str) -> None:
     assert "loses every job" in first["durability"].found
 
 
+def test_a_server_that_has_evicted_keys_is_a_problem_whatever_it_does_now(own: str) -> None:
+    with redis.Redis.from_url(own) as direct:
+        direct.config_set("maxmemory-policy", "allkeys-lru")
+        direct.set("old", "x")
+        direct.config_set("maxmemory", "1")
+        servers.until(lambda: direct.info("stats")["evicted_keys"] > 0, "a key is evicted")
+        direct.config_set("maxmemory", "0")
+        direct.config_set("maxmemory-policy", "noeviction")
+
+        found = looked(own)["eviction"]
+
+    assert found.verdict == PROBLEM
+    assert "evicted keys" in found.found
+    assert "headrace audit" in found.advice
+
+
 def test_what_the_policies_of_the_aof_mean() -> None:
     found = [server.what_fsync_means(policy) for policy in ("always", "everysec", "no")]
 

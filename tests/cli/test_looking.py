@@ -125,7 +125,13 @@ def test_jobs_are_listed_by_tag(typed: Type, client: Client, mail: Queue) -> Non
 
 @pytest.mark.parametrize(
     "words",
-    [("jobs",), ("jobs", "mail", "--state", "lost"), ("jobs", "mail", "--count", "0"), ("peek",)],
+    [
+        ("jobs",),
+        ("jobs", "mail", "--state", "lost"),
+        ("jobs", "--tag", "vip", "--state", "nope"),
+        ("jobs", "mail", "--count", "0"),
+        ("peek",),
+    ],
 )
 def test_a_listing_that_makes_no_sense_is_exit_code_2(
     typed: Type, mail: Queue, words: tuple[str, ...]
@@ -133,6 +139,22 @@ def test_a_listing_that_makes_no_sense_is_exit_code_2(
     mail.put(1)
 
     assert (typed(*words).code, typed(*words).out) == (2, "")
+
+
+def test_it_is_said_that_there_are_more_than_are_shown(typed: Type, client: Client) -> None:
+    for name in ("a", "b", "c"):
+        queue = client.queue(name)
+        queue.put(1, tags=[name])
+        fail(queue, name, "")
+        queue.schedule(name, 1, every=60, delay=3600)
+        client.session(name)
+
+    for command in ("queues", "tags", "failures", "schedules", "workers"):
+        some, rest = typed(command, "--count", "2"), typed(command, "--count", "2", "--offset", "1")
+        assert (command, some.code, some.err) == (command, 0, "there are more: --offset 2\n")
+        assert (command, rest.code, rest.err) == (command, 0, "")
+        told = typed(command, "--count", "2", "--json")
+        assert len(told.json[command]) == 2
 
 
 def test_tags_are_listed_and_their_jobs(typed: Type, mail: Queue) -> None:

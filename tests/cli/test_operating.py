@@ -286,6 +286,7 @@ def test_an_id_that_is_given_twice_is_meant_once(typed: Type, mail: Queue) -> No
         ("cancel", "--state", "waiting"),
         ("cancel", "--queue", "mail"),
         ("cancel", "--queue", "mail", "--state", "lost"),
+        ("cancel", "--tag", "vip", "--state", "nope"),
         ("cancel", "--matching", "1"),
         ("cancel", "--matching", "1", "--queue", "mail", "--state", "waiting"),
         ("cancel", "--matching", "{", "--queue", "mail"),

@@ -182,21 +182,35 @@ def test_what_is_before_a_line_that_cannot_be_put_is_put_and_counted(
 
     assert (said.code, said.out) == (1, "")
     assert "line 3 cannot be put" in said.err
-    assert "2 jobs put before that; the same command puts the rest" in said.err
+    assert "; 2 jobs put; correct it, then the same command puts the rest" in said.err
     assert [job.id for job in mail.peek(5)] == ["1", "2"]
 
 
-def test_a_line_that_is_too_large_is_told_with_its_batch(
+def test_a_line_that_is_too_large_is_told_by_its_number_and_those_before_it_are_put(
     typed: Type, mail: Queue, tmp_path: Path
 ) -> None:
-    path = lines_of(tmp_path, *range(250), "x" * (2 << 20))
+    path = Path(lines_of(tmp_path, *range(253), "x" * (2 << 20), "later"))
+    path.write_text(f"\n\n{path.read_text()}")
 
-    said = typed("put", "mail", "--from", path)
+    said = typed("put", "mail", "--from", str(path))
 
     assert said.code == 1
-    assert "lines 251 to 251 could not be put: a payload may have" in said.err
-    assert "250 jobs put before that" in said.err
-    assert mail.length() == 250
+    assert "line 256 cannot be put: a payload may have" in said.err
+    assert said.err.endswith("; 253 jobs put\n")
+    assert mail.length() == 253
+
+
+def test_a_line_whose_job_cannot_be_is_told_by_its_number(
+    typed: Type, mail: Queue, tmp_path: Path
+) -> None:
+    path = lines_of(tmp_path, {"n": "a"}, {"n": "b"}, {"n": "c"})
+
+    said = typed("put", "mail", "--from", path, "--id-field", "n", "--depends-on", "b")
+
+    assert said.code == 1
+    assert "line 2 cannot be put: " in said.err
+    assert "; 1 job put; correct it, then" in said.err
+    assert mail.length() == 1
 
 
 def test_an_interrupted_put_tells_how_many_were_put(

@@ -67,6 +67,31 @@ def test_a_table_fits_the_terminal_and_ids_are_whole(at_terminal: Typed, mail: Q
     assert "…" in shown
 
 
+@pytest.mark.parametrize("words", ["jobs mail --state failed", "failures", "failures smtp"])
+def test_a_row_is_a_line_and_its_id_is_whole(at_terminal: Typed, mail: Queue, words: str) -> None:
+    job_id = "0123456789abcdef01234567"
+    mail.put({"text": "word " * 200}, id=job_id)
+    fail(mail, "smtp", "the server did not answer in time, " * 9)
+
+    code, shown = at_terminal(*words.split())
+
+    assert code == 0
+    rows = [line for line in shown.splitlines() if job_id in line]
+    assert len(rows) == 1
+    assert "…" in rows[0]
+    # A heading, a line under it, the row, the sentence, and none that is a part of another.
+    assert len([line for line in shown.splitlines() if line.strip()]) <= 4
+
+
+def test_a_schedule_is_a_line(at_terminal: Typed, mail: Queue) -> None:
+    mail.schedule("nightly", {"text": "word " * 50}, cron="0 3 * * *", zone="Europe/Berlin")
+
+    code, shown = at_terminal("schedules")
+
+    assert code == 0
+    assert len([line for line in shown.splitlines() if line.strip()]) == 3
+
+
 def test_many_are_cancelled_only_after_a_yes(at_terminal: Typed, mail: Queue) -> None:
     mail.put_many([1, 2])
     words = ("cancel", "--queue", "mail", "--state", "waiting")

@@ -76,6 +76,19 @@ def test_a_user_with_these_rights_can_do_everything(address: str, admin: redis.R
     assert refused <= {"client|setinfo"}
 
 
+@pytest.mark.parametrize(("right", "is_script"), [("zadd", True), ("evalsha", False)])
+def test_a_user_that_lacks_a_right_is_told_so(
+    address: str, admin: redis.Redis, right: str, *, is_script: bool
+) -> None:
+    with headrace.connect(address, namespace=NAMESPACE) as hr:
+        admin.execute_command("ACL", "SETUSER", NAMESPACE, f"-{right}")
+
+        with pytest.raises(ServerUnavailable, match=r"lacks a right.*Rights") as refused:
+            hr.queue("mail").put(1)
+
+    assert refused.value.maybe_done is is_script
+
+
 def _text(entry: dict[str | bytes, bytes], name: str) -> str:
     return (entry.get(name) or entry[name.encode()]).decode()
 

@@ -27,7 +27,7 @@ def full() -> Iterator[Client]:
 
 
 def test_put_is_refused_and_changes_nothing(full: Client) -> None:
-    with pytest.raises(headrace.ServerUnavailable, match="maxmemory"):
+    with pytest.raises(headrace.ServerUnavailable, match="free memory or raise maxmemory"):
         full.queue("mail").put("one more")
     assert full.queue("mail").counts().waiting == 20
     [job] = full.queue("mail").peek(1)

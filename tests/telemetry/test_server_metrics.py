@@ -15,7 +15,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 import headrace
-from headrace.telemetry import ServerCollector
+from headrace.telemetry import ServerCollector, server_metrics
 
 MAIN = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
 
@@ -48,6 +48,19 @@ def test_a_namespace_without_queues(hr: headrace.Client) -> None:
     assert sum(found[f"headrace_events {shard}"] for shard in range(hr.core.shards)) == 0
     assert found["headrace_memory_bytes"] > 0
     assert found["headrace_memory_limit_bytes"] >= 0
+
+
+def test_all_queues_are_counted_also_where_not_all_are_told(
+    hr: headrace.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_metrics, "QUEUES", 1)
+    hr.queue("one").put({})
+    hr.queue("two").put({})
+
+    found = told(hr)
+
+    assert found["headrace_queues"] == 2
+    assert len([name for name in found if name.startswith("headrace_paused")]) == 1
 
 
 def test_queues_are_told_as_they_are(hr: headrace.Client) -> None:

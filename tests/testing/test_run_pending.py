@@ -248,6 +248,7 @@ def test_chosen_queues_alone(app: headrace.App) -> None:
     one.put()
     two.put()
 
+    assert outcomes(app.run_pending(queues=[])) == []
     assert outcomes(app.run_pending(queues=["two"])) == [("two", "completed")]
     with pytest.raises(headrace.InvalidArgument, match="queues"):
         app.run_pending(queues="one")

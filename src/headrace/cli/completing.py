@@ -6,6 +6,8 @@ a bare socket: loading redis takes longer than a shell should wait.
 
 from __future__ import annotations
 
+import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +53,14 @@ def _listed(ctx: typer.Context, role: str, incomplete: str) -> list[str]:
     looking = Thread(target=look, daemon=True)
     looking.start()
     looking.join(PATIENCE)
-    return [name for name in found if name.startswith(incomplete)]
+    return [_typed(name) for name in found if name.startswith(incomplete) and name.isprintable()]
+
+
+def _typed(name: str) -> str:
+    """A name as it is typed: bash puts what it is offered into the line as it is."""
+    if os.environ.get("_HEADRACE_COMPLETE") != "complete_bash":
+        return name
+    return re.sub(r"([^\w@%+=:,./-])", r"\\\1", name)
 
 
 def _read(ctx: typer.Context, role: str) -> list[str]:

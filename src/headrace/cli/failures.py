@@ -24,7 +24,7 @@ from headrace.cli.options import (
     WithTag,
     Yes,
 )
-from headrace.cli.show import AsJson, as_line, table
+from headrace.cli.show import AsJson, as_line, table, tell_more
 from headrace.cli.words import ago
 
 AtMost = Annotated[int, typer.Option("--count", min=1, help="The oldest so many, at most.")]
@@ -56,6 +56,7 @@ def failures(
             show_page(page, f"failed with {failure}", now, as_json=as_json)
             return
         found, now = client.failure_groups(offset=offset, count=count), server_time(client)
+        tell_more(len(found), offset, count, client.failure_groups)
     if as_json:
         typer.echo(as_line({"failures": found}))
     elif found:
@@ -65,6 +66,7 @@ def failures(
                 (each.type, each.count, ago(each.at, now), each.queue, each.job_id, each.message)
                 for each in found
             ),
+            cut=True,
         )
     else:
         typer.echo("nothing is failed")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headrace.cli.opening import existing, opened, server_time
 from headrace.cli.options import Count, InState, Namespace, Offset, Queue, SomeQueue, Url, WithTag
-from headrace.cli.show import AsJson, as_line, data_of, facts_of, table
+from headrace.cli.show import AsJson, as_line, data_of, facts_of, table, tell_more
 from headrace.cli.words import ago, counted
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def list_jobs(found: list[Job], now: datetime) -> None:
             )
             for job in found
         ),
+        cut=True,
     )
 
 
@@ -174,6 +176,7 @@ def tags(
             show_page(page, f"with tag {tag}", now, as_json=as_json)
             return
         found = client.top_tags(offset=offset, count=count, least=1)
+        tell_more(len(found), offset, count, partial(client.top_tags, least=1))
     if as_json:
         typer.echo(as_line({"tags": found}))
     elif found:

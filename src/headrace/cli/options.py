@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli.completing import failure_types, queue_names, states
+from headrace.engine.states import STATES
 
 _UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _SPAN = re.compile(rf"(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})")
@@ -19,6 +20,13 @@ def seconds(text: str) -> float:
     if found is None:
         raise typer.BadParameter(f"{text!r} is not a span; write 10, 500ms, 1.5s, 5m, 2h or 7d")
     return float(found[1]) * _UNITS[found[2]]
+
+
+def state_of(text: str) -> str:
+    """A state, if it is one."""
+    if text not in STATES:
+        raise typer.BadParameter(f"no state {text!r}; there are: {', '.join(STATES)}")
+    return text
 
 
 Url = Annotated[
@@ -58,7 +66,13 @@ InQueue = Annotated[
 WithTag = Annotated[str | None, typer.Option("--tag", metavar="TAG", help="With this tag.")]
 InState = Annotated[
     str | None,
-    typer.Option("--state", metavar="STATE", autocompletion=states, help="In this state."),
+    typer.Option(
+        "--state",
+        parser=state_of,
+        metavar="STATE",
+        autocompletion=states,
+        help="In this state.",
+    ),
 ]
 OfFailure = Annotated[
     str | None,

@@ -36,11 +36,17 @@ class Tally:
 
 @dataclass(slots=True)
 class Batch:
-    """Lines to be put together."""
+    """Lines to be put together, each with its number."""
 
-    first: int
     size: int = 0
-    items: list[Put] = field(default_factory=list)
+    items: dict[int, Put] = field(default_factory=dict)
+
+
+class BadLine(Stopped):
+    """A line that cannot be put as it is."""
+
+    def __init__(self, number: int, why: Exception) -> None:
+        super().__init__(f"line {number} cannot be put: {why}")
 
 
 def enveloped(value: Any, task: str | None) -> Any:
@@ -69,12 +75,13 @@ def put_lines(
             typer.echo(f"headrace: interrupted, {tally}{_advice(id_field)}", err=True)
             raise
         except HeadraceError as error:
-            raise Stopped(f"{error}; {tally} before that{_advice(id_field)}") from error
+            first = "correct it, then " if isinstance(error, BadLine) else ""
+            raise Stopped(f"{error}; {tally}{_advice(id_field, first)}") from error
     return tally
 
 
-def _advice(id_field: str | None) -> str:
-    return "; the same command puts the rest" if id_field else ""
+def _advice(id_field: str | None, first: str = "") -> str:
+    return f"; {first}the same command puts the rest" if id_field else ""
 
 
 def _opened(source: str) -> AbstractContextManager[IO[bytes]]:
@@ -95,18 +102,18 @@ def _batches(
     lines: IO[bytes], id_field: str | None, task: str | None, options: dict[str, Any]
 ) -> Iterator[Batch]:
     """What is before a line that cannot be put is put."""
-    batch = Batch(1)
+    batch = Batch()
     for number, line in enumerate(lines, 1):
         if len(batch.items) == STEP:
             yield batch
-            batch = Batch(number)
+            batch = Batch()
         batch.size += len(line)
         try:
             if line.strip():
-                batch.items.append(_item(line, id_field, task, options))
+                batch.items[number] = _item(line, id_field, task, options)
         except (ValueError, RecursionError) as error:
             yield batch
-            raise InvalidArgument(f"line {number} cannot be put: {error}") from error
+            raise BadLine(number, error) from error
     yield batch
 
 
@@ -126,34 +133,49 @@ def _item(line: bytes, id_field: str | None, task: str | None, options: dict[str
 def _put(queue: Queue, batch: Batch, on_exists: str | None, tally: Tally) -> None:
     from headrace.client.talk import drive  # noqa: PLC0415
 
+    rows, bad = _rows(queue, batch)
     try:
-        answers = drive(queue.core.wire, _answers(queue, batch.items, on_exists))
+        answers = drive(queue.core.wire, _answers(queue, batch, rows, on_exists))
     except HeadraceError as error:
-        last = batch.first + len(batch.items) - 1
-        raise Stopped(f"lines {batch.first} to {last} could not be put: {error}") from error
-    for answer in answers:
+        numbers = list(batch.items)[: len(rows)]
+        raise Stopped(f"lines {numbers[0]} to {numbers[-1]}: {error}") from error
+    for number, answer in zip(batch.items, answers, strict=False):
         if isinstance(answer, JobExists):
             tally.known += 1
         elif isinstance(answer, HeadraceError):
-            raise answer
+            bad = bad or BadLine(number, answer)
         else:
             tally.put += 1
+    if bad is not None:
+        raise bad
+
+
+def _rows(queue: Queue, batch: Batch) -> tuple[list[Any], BadLine | None]:
+    """The jobs of the lines, up to the first that can be none."""
+    from headrace.client.given import new_ids  # noqa: PLC0415
+    from headrace.client.talks.putting import row_of  # noqa: PLC0415
+
+    rows: list[Any] = []
+    lines = zip(batch.items.items(), new_ids(len(batch.items)), strict=True)
+    for (number, item), new_id in lines:
+        try:
+            rows.append(row_of(queue.core, item, new_id, {}))
+        except HeadraceError as error:
+            return rows, BadLine(number, error)
+    return rows, None
 
 
 def _answers(
-    queue: Queue, items: list[Put], on_exists: str | None
+    queue: Queue, batch: Batch, rows: list[Any], on_exists: str | None
 ) -> Talk[list[str | HeadraceError]]:
     """As put_many, but for each its id or why not."""
     from headrace.client.batches import in_batches  # noqa: PLC0415
-    from headrace.client.given import batch_of, new_ids, new_nonce  # noqa: PLC0415
-    from headrace.client.talks.putting import put_call, row_of  # noqa: PLC0415
+    from headrace.client.given import batch_of, new_nonce  # noqa: PLC0415
+    from headrace.client.talks.putting import put_call  # noqa: PLC0415
 
     core, nonce = queue.core, new_nonce()
-    most = batch_of(core, max((len(list(item.depends_on or ())) for item in items), default=0))
-    rows = [
-        row_of(core, item, new_id, {})
-        for item, new_id in zip(items, new_ids(len(items)), strict=True)
-    ]
+    parents = (len(list(item.depends_on or ())) for item in batch.items.values())
+    most = batch_of(core, max(parents, default=0))
     return (
         yield from in_batches(
             core, rows, lambda part: put_call(queue.name, part, b"", on_exists, nonce), most

@@ -10,7 +10,7 @@ import typer
 from headrace.cli.completing import queue_names
 from headrace.cli.opening import existing, opened
 from headrace.cli.options import Count, Namespace, Offset, Url
-from headrace.cli.show import AsJson, as_line, show, table
+from headrace.cli.show import AsJson, as_line, show, table, tell_more
 
 Queues = Annotated[
     list[str], typer.Argument(metavar="QUEUE", autocompletion=queue_names, help="Which ones.")
@@ -29,6 +29,7 @@ def queues(
     """List the queues, and how many jobs are in which state."""
     with opened(url, namespace) as client:
         found = client.queues(offset=offset, count=count)
+        tell_more(len(found), offset, count, client.queues)
     if as_json:
         typer.echo(as_line({"queues": {name: asdict(counts) for name, counts in found.items()}}))
     elif found:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
 
 from headrace.cli.opening import opened, server_time
 from headrace.cli.options import Count, Namespace, Offset, SomeQueue, Url
-from headrace.cli.show import AsJson, as_line, data_of, facts_of, table
+from headrace.cli.show import AsJson, as_line, data_of, facts_of, table, tell_more
 from headrace.cli.words import ago, span
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def schedules(
     """List schedules, by when their next turns come."""
     with opened(url, namespace) as client:
         found = client.schedules(queue, offset=offset, count=count)
+        tell_more(len(found), offset, count, partial(client.schedules, queue))
         now = server_time(client)
     if as_json:
         typer.echo(as_line({"schedules": [facts_of(each) for each in found]}))
@@ -46,6 +48,7 @@ def schedules(
                 )
                 for each in found
             ),
+            cut=True,
         )
     else:
         typer.echo("there are no schedules")

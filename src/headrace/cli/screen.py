@@ -14,26 +14,51 @@ from headrace.engine.states import STATES
 
 COLOURS = dict(zip(STATES, ("cyan", "blue", "yellow", "green", "red", "dim"), strict=True))
 LONGEST = 200
+# Columns that are never cut, besides the first.
+IDS = ("job",)
+# What is no longer than this is cut only if ids leave no room for it.
+SHORT = 12
+LEAST = 4
+GAP = 2
 
 
-def table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-    """A table that fits the terminal; the first column is never cut."""
-    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+def table(columns: Sequence[str], cells: Sequence[Sequence[str]], *, cut: bool) -> None:
+    """A table that fits the terminal; the first column and ids are never cut."""
+    console = Console(highlight=False)
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    whole = _whole(columns, widths, console.width, cut=cut)
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, padding=(0, 1, 0, 0))
     for at, name in enumerate(columns):
         numbers = bool(cells) and all(row[at].replace(",", "").isdigit() for row in cells)
         drawn.add_column(
-            name,
+            _text(name, cut=cut),
             justify="right" if numbers else "left",
-            no_wrap=at == 0,
+            no_wrap=whole[at],
             overflow="fold",
         )
     for row in cells:
-        drawn.add_row(*(Text(_cut(cell), style=COLOURS.get(cell, "")) for cell in row))
-    Console(highlight=False).print(drawn)
+        drawn.add_row(
+            *(_text(cell, cut=cut and not whole[at]) for at, cell in enumerate(row)),
+        )
+    console.print(drawn)
 
 
-def _cut(cell: str) -> str:
-    return cell if len(cell) <= LONGEST else f"{cell[: LONGEST - 1]}…"
+def _whole(columns: Sequence[str], widths: Sequence[int], room: int, *, cut: bool) -> list[bool]:
+    """Which columns are as wide as they want to be."""
+    ids = [at == 0 or name in IDS for at, name in enumerate(columns)]
+    short = [is_id or width <= SHORT for is_id, width in zip(ids, widths, strict=True)]
+    needed = sum(
+        (width if is_short else LEAST) + GAP for width, is_short in zip(widths, short, strict=True)
+    )
+    return short if cut and needed <= room else ids
+
+
+def _text(words: str, *, cut: bool) -> Text:
+    shown = words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
+    found = Text(shown, style=COLOURS.get(words, ""))
+    if cut:
+        found.no_wrap, found.overflow = True, "ellipsis"
+    return found
 
 
 def progress() -> Progress:

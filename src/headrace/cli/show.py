@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
@@ -91,14 +91,23 @@ def printable(words: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in words)
 
 
-def table(columns: Sequence[str], rows: Iterable[Cells]) -> None:
-    """Rows under their columns; what is piped is as wide as it must be."""
+def tell_more(shown: int, offset: int, count: int, read: Callable[..., Any]) -> None:
+    """Says so if there are more than were shown."""
+    if shown == count and read(offset=offset + count, count=1):
+        typer.echo(f"there are more: --offset {offset + count}", err=True)
+
+
+def table(columns: Sequence[str], rows: Iterable[Cells], *, cut: bool = False) -> None:
+    """Rows under their columns; what is piped is as wide as it must be.
+
+    On a terminal words are wrapped, or cut so that a row is a line.
+    """
     cells = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
     if sys.stdout.isatty():
         # Here, because rich takes long to load.
         from headrace.cli import screen  # noqa: PLC0415
 
-        screen.table(columns, cells)
+        screen.table(columns, cells, cut=cut)
     else:
         _print_aligned([list(columns), *cells])
 

@@ -11,7 +11,7 @@ from headrace.cli.bulk import in_steps
 from headrace.cli.choosing import report
 from headrace.cli.opening import opened, server_time
 from headrace.cli.options import Count, Delay, Id, Namespace, Offset, Url
-from headrace.cli.show import AsJson, as_line, show, table
+from headrace.cli.show import AsJson, as_line, show, table, tell_more
 from headrace.cli.words import ago, span
 
 
@@ -26,6 +26,7 @@ def workers(
     """List the workers that have a session, and how much they hold."""
     with opened(url, namespace) as client:
         found, now = client.workers(offset=offset, count=count), server_time(client)
+        tell_more(len(found), offset, count, client.workers)
     if as_json:
         typer.echo(as_line({"workers": found}))
     elif found:

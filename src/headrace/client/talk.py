@@ -22,7 +22,9 @@ from redis.exceptions import (
     ClusterDownError,
     MasterDownError,
     MovedError,
+    NoPermissionError,
     NoScriptError,
+    OutOfMemoryError,
     ReadOnlyError,
     ResponseError,
     TryAgainError,
@@ -42,6 +44,8 @@ Talk = Generator[Any, Any, T]
 MOVED = (MovedError, AskError, ClusterDownError, TryAgainError)
 NOT_NOW = (BusyLoadingError, MasterDownError, ReadOnlyError)
 REFUSED = (AuthenticationError, AuthorizationError)
+# How servers say, in the middle of a script, that its user may not run a command or use a key.
+LACKS_RIGHT = re.compile("ACL failure in script|user executing the script can't")
 FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 1.0
 
@@ -167,9 +171,19 @@ def load(core: Core, ops: Iterable[str]) -> Talk[None]:
 
 def _fault(core: Core, call: Call[Any], error: Exception) -> Exception:
     line = re.search(r"user_script:(\d+)", str(error))
+    if LACKS_RIGHT.search(str(error)):
+        return ServerUnavailable(
+            f"{_lacks_right(error)}; what {call.op} did before it came to that stays, "
+            "so run the audit when the rights are as they must be",
+            maybe_done=True,
+        )
     if line and type(error) is ResponseError:
         return ScriptError(call.op, core.library[call.op].locate(int(line[1])), str(error))
     return refused(error)
+
+
+def _lacks_right(error: Exception) -> str:
+    return f"the user of this URL lacks a right ({error}): docs/operations.md, Rights, lists all"
 
 
 def refused(error: Exception) -> ServerUnavailable:
@@ -179,8 +193,16 @@ def refused(error: Exception) -> ServerUnavailable:
             f"the server does not let us in ({error}): check the user and the password in the URL",
             maybe_done=False,
         )
+    if isinstance(error, NoPermissionError):
+        return ServerUnavailable(f"{_lacks_right(error)}; nothing was changed", maybe_done=False)
+    advice = (
+        "; free memory or raise maxmemory, then make the call again"
+        if isinstance(error, OutOfMemoryError)
+        else ""
+    )
     return ServerUnavailable(
-        f"the server refuses to carry this out ({error}); nothing was changed", maybe_done=False
+        f"the server refuses to carry this out ({error}); nothing was changed{advice}",
+        maybe_done=False,
     )
 
 

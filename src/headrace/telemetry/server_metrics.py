@@ -12,7 +12,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from headrace.client.client import Client
 from headrace.client.core import Core
 from headrace.client.talk import Talk, ask, drive, raw
-from headrace.client.talks.queues import queue_names, text_map
+from headrace.client.talks.queues import text_map
+from headrace.client.talks.upkeep import all_queues
 from headrace.engine.call import build
 from headrace.engine.record import decode_record
 from headrace.engine.states import STATES
@@ -42,6 +43,7 @@ class QueueFacts:
 class Facts:
     """What is known of a namespace."""
 
+    count: int
     queues: dict[str, QueueFacts]
     workers: int
     events: list[int]
@@ -68,7 +70,7 @@ class ServerCollector:
             return
         yield self._gauge("headrace_up", "Whether the server answered.", 1)
         yield self._gauge("headrace_workers", "Workers that have a session.", facts.workers)
-        yield self._gauge("headrace_queues", "Queues.", len(facts.queues))
+        yield self._gauge("headrace_queues", "Queues.", facts.count)
         yield self._by("shard", "headrace_events", "Events in the log.", facts.events)
         memory = facts.memory
         about = "Memory of the server in use."
@@ -138,8 +140,8 @@ class ServerCollector:
 def look(core: Core) -> Talk[Facts]:
     """Reads the state of a namespace, in a bounded number of round trips."""
     shards = range(core.shards)
-    names = yield from queue_names(core, 0, QUEUES)
-    queues = {name: QueueFacts() for name in names}
+    names = yield from all_queues(core)
+    queues = {name: QueueFacts() for name in names[:QUEUES]}
     asked: Any = [(0, ("TIME",)), (0, ("INFO", "memory"))]
     asked += [(shard, ("HMGET", core.key(shard, "log"), "number", "trimmed")) for shard in shards]
     [[seconds, _], about, *logs] = yield from raw(core, asked)
@@ -154,7 +156,7 @@ def look(core: Core) -> Talk[Facts]:
     yield from _look_at_next(core, queues, now)
     # A session is on every shard.
     events = [int(number or 0) - int(trimmed or 0) for number, trimmed in logs]
-    return Facts(queues, max(workers), events, _memory(about))
+    return Facts(len(names), queues, max(workers), events, _memory(about))
 
 
 def _memory(about: bytes) -> dict[str, int]:

@@ -94,7 +94,7 @@ def work_off(
     report: list[Ran] = []
     yield _crons(app, core)
     while True:
-        names = chosen or (yield _queues(app, core))
+        names = chosen if chosen is not None else (yield _queues(app, core))
         for name in names:
             if name not in served:
                 yield sessions.serve(session, name)

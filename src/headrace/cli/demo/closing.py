@@ -82,7 +82,8 @@ def _queues(
             span(findings.share(of_queue.runs, 0.95)),
         )
     seconds = findings.seconds_of_work(events)
-    over = sum(event.kind in OVER for event in events)
+    by_cron = {event.job_id for event in events if event.schedule}
+    over = sum(event.kind in OVER and event.job_id not in by_cron for event in events)
     found["work"] = {"jobs": over, "seconds": seconds, "events": len(events)}
     found["counts"] = {queue: asdict(counts[queue]) for queue in day.jobs}
     found["stats"] = {
@@ -172,7 +173,7 @@ def _books(
     screen.say("limits", f"at most {most} invoices of a customer were written at once")
     [cron] = hr.schedules()
     left = max(0.0, (cron.next - datetime.now(UTC)).total_seconds())
-    screen.say("cron", f"count_stock was put {cron.made} times, the next time in {left:.0f} s")
+    screen.say("cron", f"besides, count_stock was put on time: {cron.made}, next in {left:.0f} s")
     audit = hr.audit()
     found["audit"] = {**asdict(audit), "balanced": audit.balanced}
     if not audit.balanced:

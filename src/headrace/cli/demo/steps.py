@@ -152,7 +152,7 @@ def replace(demo: Demo) -> None:
 
 def finish(demo: Demo) -> None:
     """Until all is over, then the workers may go home."""
-    _watch(demo, lambda: demo.progress.over == demo.progress.total)
+    _watch(demo, lambda: demo.progress.over == demo.progress.total and _all_work(demo))
     demo.workers.end()
     demo.found["seconds"] = time.monotonic() - demo.began
     codes = [worker.process.returncode for worker in demo.workers.started if worker != demo.dead]
@@ -211,6 +211,13 @@ def _watch_again(demo: Demo) -> None:
         return not waiting
 
     _watch(demo, all_began)
+
+
+def _all_work(demo: Demo) -> bool:
+    """Whether all have begun: what is told to end before that ends like any process."""
+    names = [worker.name for worker in demo.hr.workers()]
+    living = [program for program in demo.workers.started if program.process.poll() is None]
+    return all(any(map(program.names, names)) for program in living)
 
 
 def _held_by(demo: Demo, program: WorkerProgram) -> int:

@@ -44,6 +44,12 @@ def too_old(shown: str) -> bool:
 def eviction(node: Node) -> Finding:
     """Whether a full server deletes jobs."""
     policy = node.info["maxmemory_policy"]
+    if gone := node.number("evicted_keys"):
+        return problem(
+            f"{policy}; the server has evicted keys since it began: {gone:,}",
+            "run headrace audit: jobs may be gone; maxmemory-policy must be noeviction; "
+            "CONFIG RESETSTAT when that is seen to",
+        )
     if policy == "noeviction":
         return ok("a full server refuses new jobs and deletes none (noeviction)")
     advice = "CONFIG SET maxmemory-policy noeviction, and write it into the server's configuration"
