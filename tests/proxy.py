@@ -17,6 +17,7 @@ from headrace.client.scratch import scratch_directory
 
 MOMENTS = ("before the request", "before the answer", "inside the answer")
 LATE = "late"
+TOGETHER = "together"
 
 
 def nothing() -> None:
@@ -58,9 +59,9 @@ class Way:
     ) -> None:
         """Breaks the connection once, at the request that has these bytes in it.
 
-        Or holds back half of its answer, while `meanwhile` lasts.
+        Or holds back half of its answer, while `meanwhile` lasts; or all of it, until more comes.
         """
-        assert moment in (*MOMENTS, LATE)
+        assert moment in (*MOMENTS, LATE, TOGETHER)
         words = mark.encode() if isinstance(mark, str) else mark
         self._coming.append(Cut(words, moment, skip, meanwhile))
 
@@ -148,7 +149,9 @@ class Answers:
                     half = len(data) // 2 if cut.moment in ("inside the answer", LATE) else 0
                     self.client.sendall(data[:half])
                     cut.meanwhile()
-                    if cut.moment != LATE:
+                    if cut.moment == TOGETHER:
+                        data += self.server.recv(1 << 20)
+                    elif cut.moment != LATE:
                         break
                     data = data[half:]
                 self.client.sendall(data)

@@ -90,6 +90,16 @@ async def test_a_user_comes_in_by_tls(colour: str, tls: TlsServer) -> None:
         assert await got(hr.queue("mail").pop("w", wait=0.01)) == []
 
 
+async def test_much_goes_through_tls_in_both_directions(tls: TlsServer) -> None:
+    url = f"{tls.url}?ssl_ca_certs={tls.ca}"
+    async with opened("awaiting", url, namespace=fresh()) as hr:
+        large = ["x" * 1_000_000] * 20
+        putting = asyncio.ensure_future(hr.queue("large").put_many(large))
+        await asyncio.gather(*[hr.queue("small").put(number) for number in range(20)])
+
+        assert [job.data for job in await hr.jobs(await putting)] == large
+
+
 @pytest.mark.parametrize("colour", COLOURS)
 @pytest.mark.parametrize("login", ["headrace:wrong", "nobody:secret", ""])
 async def test_who_may_not_come_in_is_told_at_once(colour: str, login: str, tls: TlsServer) -> None:

@@ -50,8 +50,11 @@ class AsyncStream(asyncio.Protocol):
             replyError=connection._parser.parse_error,  # noqa: SLF001
             notEnoughData=_NOT_YET,
         )
+        reader = cast(asyncio.StreamReader, connection._reader)  # noqa: SLF001
         writer = cast(asyncio.StreamWriter, connection._writer)  # noqa: SLF001
-        if writer.transport.is_closing():
+        # An end that the former reader was told of is not told again.
+        if writer.transport.is_closing() or reader.at_eof():
+            await connection.disconnect(nowait=True)
             raise closed_by_server()
         # Held, because it disconnects when nobody does.
         self._connection = connection
@@ -62,10 +65,15 @@ class AsyncStream(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(packed)
 
+    def left_to_send(self) -> int:
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
     def close(self) -> None:
         """Disconnects; nothing more is handed over."""
         transport, self._transport = self._transport, None
         if transport is not None and self._connection is not None:
+            # It tells of its end later, when we may have another.
+            transport.set_protocol(asyncio.Protocol())
             transport.abort()
             self._connection._close()  # noqa: SLF001 - so that it does not complain of being open
             self._connection = None
@@ -73,8 +81,8 @@ class AsyncStream(asyncio.Protocol):
     # what the transport tells us
 
     def data_received(self, data: bytes) -> None:
-        self._reader.feed(data)
         try:
+            self._reader.feed(data)
             while self._transport is not None and (message := self._reader.gets()) is not _NOT_YET:
                 self.take(message)
         except Exception as error:  # noqa: BLE001 - whatever it is, this line is of no more use
@@ -88,8 +96,8 @@ class AsyncStream(asyncio.Protocol):
 
     def _lose(self, error: Exception) -> None:
         if self._transport is not None:
-            self.close()
             self.lost(error)
+            self.close()
 
     # what becomes of it
 
@@ -112,14 +120,18 @@ class AsyncLine(AsyncStream):
         self._wanted = 0
         self._waiter: asyncio.Future[None] | None = None
         self._error: Exception | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._unsent = 0
+        self._is_moving = False
 
     async def exchange(self, packed: bytes, count: int) -> list[Any]:
         """Sends commands and waits for a reply to each; where it broke, the error is the reply."""
         loop = asyncio.get_running_loop()
-        self._replies, self._wanted, self._error = [], count, None
+        self._replies, self._wanted, self._error, self._is_moving = [], count, None, False
         self._waiter = loop.create_future()
-        timer = loop.call_later(self._timeout, self._time_out)
         self.write(packed)
+        self._unsent = self.left_to_send()
+        self._timer = loop.call_later(self._timeout, self._look)
         try:
             await self._waiter
         except BaseException:
@@ -127,11 +139,18 @@ class AsyncLine(AsyncStream):
             self.close()
             raise
         finally:
-            timer.cancel()
+            self._timer.cancel()
             self._waiter = None
-        return self._replies + [self._error] * (count - len(self._replies))
+            replies, self._replies = self._replies, []
+        return replies + [self._error] * (count - len(replies))
+
+    def data_received(self, data: bytes) -> None:
+        self._is_moving = True
+        super().data_received(data)
 
     def take(self, message: Any) -> None:
+        if len(self._replies) == self._wanted:
+            raise InvalidResponse("the server has answered what was not asked")
         self._replies.append(message)
         if len(self._replies) == self._wanted:
             self._wake()
@@ -140,8 +159,14 @@ class AsyncLine(AsyncStream):
         self._error = error
         self._wake()
 
-    def _time_out(self) -> None:
-        self._lose(RedisTimeoutError(f"no reply within {self._timeout:g} seconds"))
+    def _look(self) -> None:
+        """After a time without a reply: as long as bytes go out or come in, it is only much."""
+        unsent = self.left_to_send()
+        if self._is_moving or unsent < self._unsent:
+            self._is_moving, self._unsent = False, unsent
+            self._timer = asyncio.get_running_loop().call_later(self._timeout, self._look)
+        else:
+            self._lose(RedisTimeoutError(f"no reply within {self._timeout:g} seconds"))
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

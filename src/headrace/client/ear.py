@@ -44,6 +44,8 @@ def _subscriptions(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _notices(message: Any) -> list[Notice]:
+    if isinstance(message, Exception):
+        raise message
     if message[0] == b"smessage":
         return [(message[1].decode(), message[2])]
     if message[0] == b"sunsubscribe":
@@ -159,12 +161,12 @@ class Stream:
             message = self._reader.gets()
             if message is _NOT_YET:
                 self._feed()
-            elif isinstance(message, Exception):
-                raise message
             else:
                 early += _notices(message)
                 missing -= message[0] == b"ssubscribe"
         self._socket.setblocking(False)
+        # What came with the last confirmation is no longer in the socket, which is waited for.
+        self.read(early)
         return early
 
     def fileno(self) -> int:
@@ -214,7 +216,7 @@ class AsyncEar:
         self._lost = False
         self._streams: list[AsyncEarStream] = []
         self._heard: list[Notice] = []
-        self._waiter: asyncio.Future[None] | None = None
+        self._waiters: set[asyncio.Future[None]] = set()
 
     @property
     def broken(self) -> bool:
@@ -227,6 +229,10 @@ class AsyncEar:
                 stream = AsyncEarStream(topology.pool(address).make_connection, self)
                 self._streams.append(stream)
                 await stream.subscribe(names)
+                if self._lost:
+                    # Another was lost meanwhile; this one has not been closed with it.
+                    stream.close()
+                    return
         except LOST as error:
             self.lose(error)
         except BaseException:
@@ -248,17 +254,18 @@ class AsyncEar:
 
     async def _wait(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
-        self._waiter = loop.create_future()
-        timer = loop.call_later(seconds, self._wake)
+        waiter = loop.create_future()
+        self._waiters.add(waiter)
+        timer = loop.call_later(seconds, _settle, waiter)
         try:
-            await self._waiter
+            await waiter
         finally:
             timer.cancel()
-            self._waiter = None
+            self._waiters.discard(waiter)
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        for waiter in self._waiters:
+            _settle(waiter)
 
     def told(self, notices: list[Notice]) -> None:
         """A stream has brought these; those that nobody takes at once are heard in their turn."""
@@ -281,6 +288,11 @@ class AsyncEar:
         """For good; a task that waits wakes up."""
         self.ended = True
         self.disconnect()
+
+
+def _settle(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 class AsyncEarStream(AsyncStream):
@@ -311,17 +323,20 @@ class AsyncEarStream(AsyncStream):
 
     def take(self, message: Any) -> None:
         self._silence.is_broken()
-        if isinstance(message, Exception):
-            raise message
-        if message[0] == b"ssubscribe":
-            self._missing -= 1
-            if not self._missing and self._subscribed and not self._subscribed.done():
-                self._subscribed.set_result(None)
-        elif notices := _notices(message):
+        if notices := _notices(message):
             self._ear.told(notices)
+        elif message[0] == b"ssubscribe":
+            self._missing -= 1
+            if not self._missing and self._subscribed is not None:
+                _settle(self._subscribed)
 
     def lost(self, error: Exception) -> None:
         if self._subscribed is not None and not self._subscribed.done():
             self._subscribed.set_exception(error)
         else:
             self._ear.lose(error)
+
+    def close(self) -> None:
+        super().close()
+        if self._subscribed is not None and not self._subscribed.done():
+            self._subscribed.set_exception(Deaf("the subscription was ended meanwhile"))

@@ -1,0 +1,266 @@
+"""Connections of awaiting code, and ears of either colour, where things happen in a bad order."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import hiredis
+import pytest
+import redis
+from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
+from redis.connection import ConnectionPool
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+import headrace
+from headrace.client import ear as ears
+from headrace.client import local
+from headrace.client.async_line import AsyncLine
+from headrace.client.ear import AsyncEar, Ear
+from headrace.client.topology import Topology
+from tests.proxy import LATE, TOGETHER, Way, way_to
+from tests.servers import until
+
+CHANNEL = "news"
+PING: bytes = hiredis.pack_command(("PING",))
+NEVER = 1000.0
+
+
+@pytest.fixture
+def way(valkey_url: str) -> Iterator[Way]:
+    with way_to(valkey_url) as found:
+        yield found
+
+
+@pytest.fixture
+def admin(valkey_url: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(valkey_url) as server:
+        yield server
+
+
+def maker(url: str) -> Callable[[], Any]:
+    return AsyncConnectionPool.from_url(url, protocol=2).make_connection
+
+
+async def until_nobody_is_connected(way: Way) -> None:
+    await asyncio.to_thread(until, lambda: way.clients() == 0, "nobody is connected")
+
+
+async def until_cut(way: Way) -> None:
+    await asyncio.to_thread(until, lambda: way.cuts > 0, "the server has been asked")
+
+
+# lines
+
+
+async def test_a_line_can_be_closed_and_opened_again_at_once(valkey_url: str) -> None:
+    line = AsyncLine(maker(valkey_url), 20)
+    for _ in range(20):
+        await line.open()
+        assert await line.exchange(PING, 1) == [b"PONG"]
+        line.close()
+        line.close()
+    assert not line.is_open
+
+
+async def test_a_line_on_which_more_is_said_than_was_asked_is_not_used_again(
+    valkey_url: str,
+) -> None:
+    line = AsyncLine(maker(valkey_url), 20)
+    await line.open()
+
+    assert await line.exchange(PING + PING, 1) == [b"PONG"]
+    async with asyncio.timeout(20):
+        while line.is_open:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0)
+    await line.open()
+    assert await line.exchange(PING + PING, 2) == [b"PONG"] * 2
+    line.close()
+
+
+async def test_answers_that_come_one_after_the_other_are_waited_for(valkey_url: str) -> None:
+    slow: Any = (0, ("XREAD", "BLOCK", 600, "STREAMS", f"none-{uuid4().hex}", "0-0"))
+    options: Any = {"namespace": f"streams-{uuid4().hex}", "timeout": 1.5}
+    async with await headrace.connect_async(valkey_url, **options) as hr:
+        assert await hr.core.wire.send([slow] * 3) == [None] * 3
+
+
+async def test_a_line_that_is_cancelled_while_it_opens_leaves_no_connection(way: Way) -> None:
+    held = threading.Event()
+    way.lose(b"SETINFO", LATE, meanwhile=lambda: print(held.wait(20)))
+    line = AsyncLine(maker(way.url), 20)
+    opening = asyncio.ensure_future(line.open())
+    await until_cut(way)
+
+    opening.cancel()
+    await asyncio.wait([opening])
+    held.set()
+
+    assert (opening.cancelled(), line.is_open) == (True, False)
+    await until_nobody_is_connected(way)
+
+
+async def test_the_end_of_a_connection_that_has_just_been_opened_is_noticed(
+    tmp_path: Path,
+) -> None:
+    with closing(socket.socket(socket.AF_UNIX)) as door:
+        door.bind(str(tmp_path / "door"))
+        door.listen()
+        threading.Thread(target=greet_and_hang_up, args=(door,), daemon=True).start()
+        line = AsyncLine(maker(local.url_of(tmp_path / "door")), NEVER)
+        for _ in range(20):
+            with suppress(RedisConnectionError):
+                await line.open()
+                [error] = await asyncio.wait_for(line.exchange(PING, 1), 20)
+                assert isinstance(error, (RedisConnectionError, OSError))
+            assert not line.is_open
+
+
+def greet_and_hang_up(door: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            client, _ = door.accept()
+            with client:
+                asked = 0
+                while asked < 2:
+                    asked += client.recv(4096).count(b"SETINFO")
+                client.sendall(b"+OK\r\n" * asked)
+
+
+async def test_much_is_sent_while_others_are_answered(valkey_url: str) -> None:
+    namespace = f"streams-{uuid4().hex}"
+    async with await headrace.connect_async(valkey_url, namespace=namespace) as hr:
+        large = ["x" * 1_000_000] * 40
+        putting = asyncio.ensure_future(hr.queue("large").put_many(large))
+        await asyncio.gather(*[hr.queue("small").put(n) for n in range(100)])
+        ids = await putting
+
+        assert [job.data for job in await hr.jobs(ids)] == large
+
+
+# ears
+
+
+def on(url: str) -> Topology[ConnectionPool]:
+    return Topology("n", lambda _: ConnectionPool.from_url(url, protocol=2))
+
+
+def async_on(url: str) -> Topology[AsyncConnectionPool]:
+    return Topology("n", lambda _: AsyncConnectionPool.from_url(url, protocol=2))
+
+
+@pytest.mark.timeout(15)
+def test_what_comes_with_the_confirmation_is_heard_at_once(
+    way: Way, admin: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ears, "SILENCE", NEVER)
+    way.lose(b"SSUBSCRIBE", TOGETHER, meanwhile=lambda: publish(admin, "early"))
+    ear = Ear(on(way.url), ((0, CHANNEL),))
+
+    assert ear.hear(NEVER) == [(CHANNEL, b"early")]
+    ear.disconnect()
+
+
+def publish(admin: redis.Redis, message: str) -> None:
+    admin.execute_command("SPUBLISH", CHANNEL, message)
+
+
+async def test_an_ear_hears_at_once_what_comes_with_the_confirmation(
+    way: Way, admin: redis.Redis
+) -> None:
+    way.lose(b"SSUBSCRIBE", TOGETHER, meanwhile=lambda: publish(admin, "early"))
+    ear = AsyncEar(((0, CHANNEL),))
+    await ear.subscribe(async_on(way.url))
+
+    assert await ear.hear(20) == [(CHANNEL, b"early")]
+    ear.disconnect()
+
+
+async def test_all_who_wait_at_an_ear_wake_up(valkey_url: str, admin: redis.Redis) -> None:
+    ear = AsyncEar(((0, CHANNEL),))
+    await ear.subscribe(async_on(valkey_url))
+    waiting = [asyncio.ensure_future(ear.hear(4)) for _ in range(3)]
+    await asyncio.sleep(0)
+
+    publish(admin, "x")
+
+    async with asyncio.timeout(20):
+        heard = await asyncio.gather(*waiting)
+    assert [notice for notices in heard for notice in notices] == [(CHANNEL, b"x")]
+    ear.disconnect()
+
+
+@pytest.mark.parametrize("moment", ["opening", "subscribing"])
+async def test_an_ear_that_is_cancelled_while_it_subscribes_leaves_no_connection(
+    way: Way, moment: str
+) -> None:
+    held = threading.Event()
+    mark = {"opening": b"SETINFO", "subscribing": b"SSUBSCRIBE"}[moment]
+    way.lose(mark, LATE, meanwhile=lambda: print(held.wait(20)))
+    ear = AsyncEar(((0, CHANNEL),))
+    subscribing = asyncio.ensure_future(ear.subscribe(async_on(way.url)))
+    await until_cut(way)
+
+    subscribing.cancel()
+    await asyncio.wait([subscribing])
+    held.set()
+
+    assert (subscribing.cancelled(), ear.broken) == (True, True)
+    await until_nobody_is_connected(way)
+
+
+@pytest.mark.parametrize("mark", [b"SETINFO", b"SSUBSCRIBE"])
+async def test_an_ear_that_loses_one_node_while_it_subscribes_to_another_is_broken(
+    valkey_url: str, way: Way, mark: bytes
+) -> None:
+    held = threading.Event()
+    way.lose(mark, LATE, meanwhile=lambda: print(held.wait(20)))
+    with way_to(valkey_url) as first:
+        ways = {"first": first, "second": way}
+        topology = Topology(
+            "n",
+            lambda address: AsyncConnectionPool.from_url(ways[address[0]].url, protocol=2),
+            [("first", 1)],
+        )
+        half = 8191
+        topology.learn(("", 0), [(0, half, (b"first", 1)), (half + 1, 16383, (b"second", 1))])
+        shards = [shard_on(topology, name) for name in ways]
+        ear = AsyncEar(tuple((shard, f"of {shard}") for shard in shards))
+        subscribing = asyncio.ensure_future(ear.subscribe(topology))
+        await until_cut(way)
+
+        first.close()
+        await asyncio.to_thread(until, lambda: first.clients() == 0, "the first has gone")
+        if mark == b"SETINFO":
+            held.set()
+        async with asyncio.timeout(4):
+            await subscribing
+        held.set()
+
+        assert ear.broken
+        assert isinstance(ear.cause, (RedisConnectionError, OSError))
+        await until_nobody_is_connected(way)
+
+
+def shard_on(topology: Topology[Any], name: str) -> int:
+    return next(shard for shard in range(100) if topology.node_of(shard)[0] == name)
+
+
+def test_an_error_instead_of_a_sign_of_life_breaks_an_ear(
+    valkey_url: str, admin: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ears, "SILENCE", 0.05)
+    rights = ("on", ">secret", "~*", "&*", "+@all", "-ping")
+    admin.execute_command("ACL", "SETUSER", "mute", *rights)
+    ear = Ear(on(valkey_url.replace("unix://", "unix://mute:secret@")), ((0, CHANNEL),))
+
+    until(lambda: not ear.hear(1) and ear.broken, "it is broken")
+
+    assert "ping" in str(ear.cause).lower()
+    admin.execute_command("ACL", "DELUSER", "mute")
