@@ -52,11 +52,17 @@ def value(port: int, sample: str) -> float:
 
 
 def directory_of(work: Work) -> Path:
-    environments = (
-        Path(f"/proc/{pid}/cmdline").read_text().split("\0") for pid in work.processes()
-    )
-    [found] = [words[3] for words in environments if "headrace.telemetry.serving" in words]
-    return Path(found)
+    return Path(_command(_guard(work))[3])
+
+
+def _guard(work: Work) -> int:
+    """Who begins the server, again if it must be."""
+    [found] = [pid for pid in work.processes() if "headrace.telemetry.serving" in _command(pid)]
+    return found
+
+
+def _command(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
 
 
 def test_runs_are_counted_by_task_queue_and_outcome_over_all_processes(site: Site) -> None:
@@ -107,6 +113,18 @@ def test_a_process_that_died_is_counted_no_longer_but_what_it_counted_is(site: S
     assert told["headrace_runs_total{outcome=completed,queue=default,task=in_loop}"] == 5
     assert told["headrace_processes{}"] == 1
     assert {file.name for file in directory_of(work).iterdir()} == files
+
+
+def test_a_server_that_died_is_begun_again(site: Site) -> None:
+    work, port = begin(site)
+    until(lambda: value(port, "headrace_processes{}") == 1, "it serves")
+    guard = _guard(work)
+    server = int(Path(f"/proc/{guard}/task/{guard}/children").read_text())
+
+    os.kill(server, signal.SIGKILL)
+
+    until(lambda: "the metrics server died and is begun again" in work.log(), "that is said")
+    assert value(port, "headrace_processes{}") == 1
 
 
 def test_everything_is_gone_when_the_work_is_over(site: Site) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import select
 import shutil
 import signal
 import socket
 import sys
 import threading
 from socketserver import ThreadingMixIn
-from typing import Any
+from typing import Any, NoReturn
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.multiprocess import MultiProcessCollector
+
+PAUSE = 1.0
 
 
 class Server(ThreadingMixIn, WSGIServer):
@@ -44,16 +48,43 @@ def registry_of(collector: Any) -> CollectorRegistry:
 
 
 def main() -> None:
-    """Serves what worker processes wrote into a directory."""
+    """Serves what worker processes wrote into a directory; a server that dies is begun again."""
     directory, number = sys.argv[1:]
     # A worker that is told to end still has jobs to count.
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, signal.SIG_IGN)
-    registry = registry_of(MultiProcessCollector(None, path=directory))
-    server = Server(socket.socket(fileno=int(number)), registry)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    sys.stdin.buffer.read()
+    while not _served_to_the_end(directory, int(number)):
+        sys.stderr.write("headrace: the metrics server died and is begun again\n")
+        sys.stderr.flush()
+        select.select([sys.stdin], [], [], PAUSE)
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def _served_to_the_end(directory: str, number: int) -> bool:
+    """Whether it was served until whoever began us is gone."""
+    alive, held = os.pipe()
+    server = os.fork()
+    if server == 0:
+        os.close(held)
+        _serve(directory, number, alive)
+    os.close(alive)
+    watched = os.pidfd_open(server)
+    ready, _, _ = select.select([sys.stdin, watched], [], [])
+    for each in (watched, held):
+        os.close(each)
+    os.waitpid(server, 0)
+    return sys.stdin in ready
+
+
+def _serve(directory: str, number: int, alive: int) -> NoReturn:
+    try:
+        registry = registry_of(MultiProcessCollector(None, path=directory))
+        server = Server(socket.socket(fileno=number), registry)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        # Nothing is ever written: it ends with the process that holds the other end.
+        os.read(alive, 1)
+    finally:
+        os._exit(0)
 
 
 if __name__ == "__main__":
