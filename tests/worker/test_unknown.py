@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 
 from headrace import Context
+from headrace.client.talks.popping import Popped
+from headrace.engine.record import decode_record
 from tests.worker.here import at_work, new_app, until
 
 
@@ -49,4 +52,38 @@ async def test_jobs_are_handed_over_and_what_came_without_a_notice_is_given_back
         worker._alarm.ring()
         await until(waits_again)
         assert (await client.audit()).balanced
+    app.close()
+
+
+async def test_a_handed_job_that_is_told_twice_runs_once_and_who_cannot_hear_offers_nothing(
+    valkey_url: str,
+) -> None:
+    app = new_app(valkey_url)
+    runs: list[str] = []
+    gate = asyncio.Event()
+
+    @app.task(queue="mail")
+    async def note(context: Context) -> None:
+        runs.append(context.id)
+        await gate.wait()
+
+    async with at_work(app, "mail") as (worker, client):
+        job_id = await note.aput()
+
+        async def has_begun() -> bool:
+            return runs == [job_id]
+
+        await until(has_begun)
+        packed = (await client.core.wire.send([(0, ("GET", client.core.key(0, f"job:{job_id}")))]))[
+            0
+        ]
+        told = Popped(job_id, decode_record(packed), packed, b"")
+        worker._take_handed(told)
+        assert worker._station is not None
+        assert list(worker._station.read("worker", b"\x93\xa6handed\xa1x\xa1\xff")) == []
+        assert worker._hears_notices()
+        worker._station.ear.lose(ConnectionError("cut"))
+        assert not worker._hears_notices()
+        gate.set()
+    assert runs == [job_id]
     app.close()

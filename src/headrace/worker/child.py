@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from headrace.client.session import Session
+from headrace.worker.begun import Begun
 from headrace.worker.process import END, FAREWELL, LAST_WORDS, Hello, Line
-from headrace.worker.unbegun import Unbegun
 
 # How much longer than its jobs a process may take to end: it may be unable to hear us.
 OVERTIME = LAST_WORDS + FAREWELL + 1.0
@@ -22,8 +22,8 @@ OVERTIME = LAST_WORDS + FAREWELL + 1.0
 class Child:
     """A process that was forked, and what is known of it."""
 
-    def __init__(self, name: str, pid: int, line: Line, place: int, unbegun: Unbegun) -> None:
-        self.unbegun = unbegun
+    def __init__(self, name: str, pid: int, line: Line, place: int, begun: Begun) -> None:
+        self.begun = begun
         self.place = place
         self.name = name
         self.pid = pid

@@ -34,7 +34,7 @@ class Hands:
 
     def add(self, proof: Proof, job: Any) -> bool:
         """Takes a job in hand, unless it was taken away before we heard that we have it."""
-        if self._early and self._early.pop(proof, None) is not None:
+        if proof in self._held or (self._early and self._early.pop(proof, None) is not None):
             return False
         self._held[proof] = job
         return True
@@ -72,6 +72,7 @@ def station_of(
     sources: Sources,
     queues: Iterable[str],
     hands: Hands,
+    handed: Callable[[Popped], None],
     doubt: Callable[[], None],
 ) -> Station[Taken]:
     """What is listened to: the channels of the queues and of the worker, on every shard.
@@ -88,7 +89,11 @@ def station_of(
     def read(channel: str, message: bytes) -> Iterable[Taken]:
         source = by_name.get(channel)
         if source is None:
-            return read_taken(channel, message)
+            popped = read_handed(message)
+            if popped is None:
+                return read_taken(channel, message)
+            handed(popped)
+            return [WORK]
         sources.wake(*source)
         return [WORK]
 
@@ -107,17 +112,10 @@ def read_handed(message: bytes) -> Popped | None:
         if word != "handed":
             return None
         record = decode_record(text_bytes(packed))
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         # Whoever may publish may say anything.
         return None
     return Popped(job_id, record, text_bytes(packed), payload_of(record, b""))
-
-
-def unknown_jobs(core: Core, hands: Hands) -> Talk[list[Popped]]:
-    """What the server says that we hold and we know nothing of: a notice was lost."""
-    known = {job_id for job_id, _ in hands.proofs()}
-    found = yield from held_jobs(core, hands.worker, known)
-    return [popped for popped in found if not hands.expects((popped.id, popped.record.token))]
 
 
 def held_jobs(core: Core, worker: str, known: set[str]) -> Talk[list[Popped]]:

@@ -59,6 +59,10 @@ class Outbox:
         row = (popped.id, popped.record.token)
         self._add(("release", delay, position), popped, row)
 
+    def ids(self) -> set[str]:
+        """The jobs that something is to be said of."""
+        return {popped.id for pile in self._piles.values() for popped, _ in pile}
+
     def take(self) -> list[Said]:
         """Everything that is to be said, as calls; the outbox is empty then."""
         piles, self._piles = self._piles, {}

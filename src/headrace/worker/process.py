@@ -18,11 +18,11 @@ from headrace.client.client import AsyncClient
 from headrace.client.talk import drive_async, load
 from headrace.engine.check import text
 from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
+from headrace.worker.begun import Begun
 from headrace.worker.load import load_app
 from headrace.worker.logs import say
 from headrace.worker.metering import Meter
 from headrace.worker.settings import Served, WorkerSettings
-from headrace.worker.unbegun import Unbegun
 from headrace.worker.worker import Worker
 
 # How a process ends. Whatever else it ends with is a crash.
@@ -69,7 +69,7 @@ def main(
     line: Line,
     place: int,
     meter: Meter | None,
-    unbegun: Unbegun,
+    begun: Begun,
 ) -> int:
     """The life of a worker process; returns how it ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -81,7 +81,7 @@ def main(
     # Not asyncio.run: that waits for whatever does not let itself be cancelled.
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    living = loop.create_task(_live(*found, name, settings, line, meter, unbegun))
+    living = loop.create_task(_live(*found, name, settings, line, meter, begun))
     while True:
         try:
             return loop.run_until_complete(living)
@@ -130,13 +130,13 @@ async def _live(
     settings: WorkerSettings,
     line: Line,
     meter: Meter | None,
-    unbegun: Unbegun,
+    begun: Begun,
 ) -> int:
     client = await _connected(app, name)
     await drive_async(client.core.wire, load(client.core, SCRIPTS))
     await put_crons(app, client)
     loop = asyncio.get_running_loop()
-    worker = Worker(app, client, name, queues, settings, meter, unbegun)
+    worker = Worker(app, client, name, queues, settings, meter, begun)
     life = Life(app, client, worker, settings)
     loop.add_signal_handler(signal.SIGTERM, life.stop)
     loop.add_reader(line.reads, life.hear_supervisor, line.reads)

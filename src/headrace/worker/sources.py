@@ -17,6 +17,8 @@ class Source:
     queue: str
     shard: int
     ask_at: float = 0.0
+    # It gave some, and fewer than were wanted: asked once more when there is a trip anyway.
+    ask_along: bool = False
 
 
 class Sources:
@@ -48,6 +50,11 @@ class Sources:
                 return _divided(hot, room)
         return []
 
+    def along(self, room: int) -> list[tuple[Source, int]]:
+        """Whom to ask besides, on a trip that is made anyway: those that have just run dry."""
+        dry = [source for all_ in self._by_queue.values() for source in all_ if source.ask_along]
+        return _divided(dry, room) if dry else []
+
     def wake(self, queue: str, shard: int) -> None:
         """Work has come there."""
         if queue in self._by_queue:
@@ -61,6 +68,7 @@ class Sources:
 
     def answered(self, source: Source, wanted: int, came: int, due: float | None) -> None:
         """What a source gave, and in how many seconds it has more."""
+        source.ask_along = 0 < came < wanted
         if came < wanted:
             pause = SAFETY_POLL if due is None else min(due, SAFETY_POLL)
             source.ask_at = time.monotonic() + pause

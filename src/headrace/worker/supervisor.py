@@ -25,13 +25,13 @@ from headrace.client.talk import drive
 from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.worker import process
+from headrace.worker.begun import Begun
 from headrace.worker.child import Child
 from headrace.worker.logs import say
 from headrace.worker.metering import Meter
 from headrace.worker.notices import held_jobs
 from headrace.worker.process import AWAY, BEGIN, DRAINED, RECYCLED, SCRIPTS, UNUSABLE, Line
 from headrace.worker.settings import WorkerSettings
-from headrace.worker.unbegun import Unbegun
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 # A process that lived so long did not crash at its start; of one that worked, a job was the cause.
@@ -120,21 +120,21 @@ class Supervisor:
         # What is ours to do on a signal is not the child's.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
         place = min(set(range(self._settings.processes)) - self._places())
-        unbegun = Unbegun(self._settings.concurrency)
+        begun = Begun(self._settings.concurrency)
         pid = os.fork()
         if pid == 0:
             theirs, ours = Line(their_reads, their_writes), Line(our_reads, our_writes)
-            self._become_child(name, theirs, ours, place, unbegun)
+            self._become_child(name, theirs, ours, place, begun)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(their_reads)
         os.close(their_writes)
-        self._children[pid] = Child(name, pid, Line(our_reads, our_writes), place, unbegun)
+        self._children[pid] = Child(name, pid, Line(our_reads, our_writes), place, begun)
 
     def _places(self) -> set[int]:
         return {child.place for child in self._children.values()}
 
     def _become_child(
-        self, name: str, line: Line, other_end: Line, place: int, unbegun: Unbegun
+        self, name: str, line: Line, other_end: Line, place: int, begun: Begun
     ) -> None:
         """Never returns: the end of the process is the end of this."""
         code = 1
@@ -149,7 +149,7 @@ class Supervisor:
             # Held open here, they would hide the end of the supervisor from the others.
             for child in self._children.values():
                 child.line.close()
-            code = process.main(name, self._settings, line, place, self._meter, unbegun)
+            code = process.main(name, self._settings, line, place, self._meter, begun)
         except BaseException:
             logging.getLogger("headrace.worker").exception("worker %s failed", name)
         finally:
@@ -169,7 +169,7 @@ class Supervisor:
                 if self._meter is not None:
                     self._meter.gone(child.place)
                 self._settle(child, os.waitstatus_to_exitcode(status))
-                child.unbegun.close()
+                child.begun.close()
 
     def _settle(self, child: Child, code: int) -> None:
         """Ends the session of a process that is over, so that its jobs need not wait for that."""
@@ -190,9 +190,9 @@ class Supervisor:
     def _end_as_dead(self, child: Child) -> None:
         """What kills its workers must run out of retries: so this costs one, if it had begun."""
         client = self._client(child)
-        unbegun = child.unbegun.ids()
+        begun = child.begun.ids()
         held = drive(client.core.wire, held_jobs(client.core, child.name, set()))
-        innocent = [Lease(client.core, popped) for popped in held if popped.id in unbegun]
+        innocent = [Lease(client.core, popped) for popped in held if popped.id not in begun]
         client.release_many(innocent, position="front")
         client.end_worker(child.name)
 

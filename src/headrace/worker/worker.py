@@ -20,16 +20,17 @@ from typing import Any
 from headrace.app.app import App
 from headrace.client.client import AsyncClient
 from headrace.client.holdings import Proof
-from headrace.client.listening import hear, tune_in
+from headrace.client.listening import Station, hear, tune_in
 from headrace.client.talk import Talk, ask, drive_async
-from headrace.client.talks.holding import LOOK_EVERY, missed
+from headrace.client.talks.holding import LOOK_EVERY, Taken, missed
 from headrace.client.talks.popping import SAFETY_POLL, Handout, Popped, pop_call
 from headrace.engine.call import Call, is_refusal
 from headrace.errors import HeadraceError
 from headrace.worker.alarm import Alarm
+from headrace.worker.begun import Begun
 from headrace.worker.logs import JobLog, say
 from headrace.worker.metering import Meter
-from headrace.worker.notices import WORK, Hands, read_handed, station_of, unknown_jobs
+from headrace.worker.notices import WORK, Hands, held_jobs, station_of
 from headrace.worker.outbox import Outbox, Said
 from headrace.worker.prefetch import HORIZON, Prefetch
 from headrace.worker.renewing import RENEWALS, leases_of, renew
@@ -38,7 +39,6 @@ from headrace.worker.runner import Outcome, Runner
 from headrace.worker.settings import Served, WorkerSettings
 from headrace.worker.sources import Source, Sources
 from headrace.worker.suspects import Suspects, is_suspect
-from headrace.worker.unbegun import Unbegun
 
 log = logging.getLogger("headrace.worker")
 
@@ -62,7 +62,7 @@ class Worker:
         queues: tuple[Served, ...],
         settings: WorkerSettings,
         meter: Meter | None = None,
-        unbegun: Unbegun | None = None,
+        begun: Begun | None = None,
     ) -> None:
         self.name = name
         self.jobs_ended = 0
@@ -82,7 +82,7 @@ class Worker:
         self._log = JobLog(name)
         self._meter = meter
         self._ready: deque[Popped] = deque()
-        self._unbegun = unbegun or Unbegun(settings.concurrency)
+        self._begun_jobs = begun or Begun(settings.concurrency)
         self._suspects = Suspects()
         self._alarm = Alarm()
         self._stopping = False
@@ -93,6 +93,8 @@ class Worker:
         # What a task leaves in its context is not for those that are begun when it ends.
         self._context = copy_context()
         self._look_for_unknown = False
+        self._ended_meanwhile: set[str] | None = None
+        self._station: Station[Taken] | None = None
         self._pops = {
             (queue.name, offer): pop_call(client.queue(queue.name), name, 1, math.inf, offer)
             for queue in queues
@@ -109,7 +111,7 @@ class Worker:
                 self._start_ready()
                 if self._meter is not None:
                     self._meter.holding(len(self._runner.running), len(self._ready))
-                if self._look_for_unknown and not self._outbox:
+                if self._look_for_unknown:
                     await self._return_unknown()
                 asked = self._whom_to_ask()
                 if (asked or self._outbox) and not self._works_on_enough():
@@ -149,7 +151,10 @@ class Worker:
 
     def _whom_to_ask(self) -> list[tuple[Source, int]]:
         room = self._room()
-        return self._sources.next(room) if room > 0 else []
+        if room <= 0:
+            return []
+        asked = self._sources.next(room)
+        return asked or (self._sources.along(room) if self._outbox else [])
 
     def _works_on_enough(self) -> bool:
         """While more than half of what is held is to be begun at once, more to say will gather."""
@@ -177,8 +182,9 @@ class Worker:
         """Says what is to be said and asks for more jobs, in one trip."""
         said = self._outbox.take()
         calls: list[tuple[int, Call[Any]]] = [(one.shard, one.call) for one in said]
-        # Who finds nothing offers to take the next job; each offer may bring one.
-        offer = SAFETY_POLL if self._room() >= self._sources.count else 0
+        # Who finds nothing offers to take the next job, if it would hear of it; each may bring one.
+        offers = self._hears_notices() and self._room() >= self._sources.count
+        offer = SAFETY_POLL if offers else 0
         calls += [(source.shard, self._pop(source.queue, count, offer)) for source, count in asked]
         self._exchanging = True
         answers = await drive_async(self._core.wire, ask(self._core, calls))
@@ -209,7 +215,6 @@ class Worker:
         for popped in jobs:
             if _can_be_given_back(popped) and not self._hands.add(_proof(popped), popped):
                 continue
-            self._unbegun.add(popped.id)
             if not is_suspect(popped):
                 self._suspects.careful = False
                 self._ready.append(popped)
@@ -224,10 +229,15 @@ class Worker:
     async def _return_unknown(self) -> None:
         """Gives back what we hold by a notice that never came."""
         self._look_for_unknown = False
-        talk = unknown_jobs(self._core, self._hands)
+        known = self._ended_meanwhile = {job_id for job_id, _ in self._hands.proofs()}
+        known |= self._outbox.ids()
+        talk = held_jobs(self._core, self.name, set(known))
         for popped in await drive_async(self._core.wire, talk):
-            self._hands.refuse(_proof(popped), "returned")
-            self._outbox.release(popped)
+            # What was handed over and ended while we asked is known by now.
+            if popped.id not in known and not self._hands.expects(_proof(popped)):
+                self._hands.refuse(_proof(popped), "returned")
+                self._outbox.release(popped)
+        self._ended_meanwhile = None
 
     def _suspect(self, popped: Popped) -> None:
         if not self._suspects.careful:
@@ -237,6 +247,7 @@ class Worker:
 
     def _heard(self, said: Said, answers: list[Any]) -> None:
         for popped, answer in zip(said.jobs, answers, strict=True):
+            self._begun_jobs.remove(popped.id)
             if isinstance(answer, HeadraceError):
                 self._log.refused(popped, answer)
 
@@ -254,7 +265,7 @@ class Worker:
 
     def _begun(self, popped: Popped) -> None:
         """Called where it begins: in the loop or in a thread."""
-        self._unbegun.remove(popped.id)
+        self._begun_jobs.add(popped.id)
 
     def _ended(self, run: Run, outcome: Outcome) -> None:
         seconds = time.perf_counter() - run.started
@@ -262,7 +273,8 @@ class Worker:
         self.jobs_ended += 1
         popped = run.popped
         self._suspects.forget(popped)
-        self._unbegun.remove(popped.id)
+        if self._ended_meanwhile is not None:
+            self._ended_meanwhile.add(popped.id)
         if not _can_be_given_back(popped) or self._hands.drop(_proof(popped)):
             if _can_be_given_back(popped):
                 self._outbox.say(popped, outcome)
@@ -276,7 +288,6 @@ class Worker:
 
     def _give_back(self, popped: Popped) -> None:
         self._suspects.forget(popped)
-        self._unbegun.remove(popped.id)
         if self._hands.drop(_proof(popped)):
             self._outbox.release(popped)
 
@@ -284,7 +295,7 @@ class Worker:
         """A job was taken from us: what we do with it no longer counts."""
         self._log.taken(popped, why)
         self._suspects.forget(popped)
-        self._unbegun.remove(popped.id)
+        self._begun_jobs.remove(popped.id)
         if popped in self._ready:
             self._ready.remove(popped)
         for run in self._runner.running:
@@ -308,8 +319,13 @@ class Worker:
 
     async def _shed(self) -> None:
         """Gives back what is not begun soon, so that others can have it."""
+        looked = time.monotonic()
         while True:
             await asyncio.sleep(LOOK_AT_READY)
+            if time.monotonic() >= looked + LOOK_EVERY:
+                looked = time.monotonic()
+                self._doubt()
+                self._alarm.ring()
             stuck = time.monotonic() - self._begun_at
             if self._ready and stuck > LONGEST_READY:
                 self._prefetch.stuck(stuck)
@@ -322,15 +338,21 @@ class Worker:
                 self._alarm.ring()
 
     async def _listen(self) -> None:
-        station = station_of(self._core, self._sources, self._served, self._hands, self._doubt)
-        await drive_async(self._core.wire, self._hearing(station))
+        station = self._station = station_of(
+            self._core, self._sources, self._served, self._hands, self._take_handed, self._doubt
+        )
+        try:
+            await drive_async(self._core.wire, self._hearing(station))
+        finally:
+            if station.ear is not None:
+                await station.ear.end()
 
-    def _hears_of_work(self, station: Any, channel: str, message: bytes) -> bool:
-        handed = read_handed(message)
-        if handed is not None:
-            self._take_handed(handed)
-            return True
-        is_work: bool = station.read(channel, message) == [WORK]
+    def _hears_notices(self) -> bool:
+        station = self._station
+        return station is not None and station.checked and not station.ear.broken
+
+    def _hears_of_work(self, station: Station[Taken], channel: str, message: bytes) -> bool:
+        is_work = station.read(channel, message) == [WORK]
         if is_work:
             self._alarm.ring()
         return is_work
@@ -338,15 +360,18 @@ class Worker:
     def _take_handed(self, popped: Popped) -> None:
         """A job was handed to us as it was put. With the next trip we offer ourselves again."""
         self._sources.wake(popped.record.queue, self._core.shard_of(popped.id))
+        if self._suspects:
+            # Nothing runs beside those.
+            if self._hands.add(_proof(popped), popped):
+                self._give_back(popped)
+            return
         self._take_in([popped])
         self._start_ready()
-        if self._outbox:
-            self._alarm.ring()
 
-    def _hearing(self, station: Any) -> Talk[None]:
+    def _hearing(self, station: Station[Taken]) -> Talk[None]:
         yield from tune_in(station)
         looked = time.monotonic()
-        while True:
+        while not station.ended:
             # What says that there is work goes the shortest way; the rest is heard below.
             station.ear.on_notice = partial(self._hears_of_work, station)
             for why, proof in (yield from hear(station)):
@@ -355,7 +380,6 @@ class Worker:
             if time.monotonic() >= looked + LOOK_EVERY:
                 # What notices do not tell is asked for now and then.
                 looked = time.monotonic()
-                self._doubt()
                 for why, proof in (yield from missed(self._core, self._hands)):
                     self._hands.take(why, proof)
             self._alarm.ring()

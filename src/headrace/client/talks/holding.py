@@ -43,7 +43,7 @@ def read_taken(_channel: str, message: bytes) -> Iterable[Taken]:
     """What a message on the channel of a worker says: which lease was taken, and why."""
     try:
         why, job_id, token = msgspec.msgpack.decode(message, type=tuple[str, str, str])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         # Whoever may publish may say anything.
         return []
     return [(why, (job_id, token))]

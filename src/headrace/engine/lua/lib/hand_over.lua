@@ -1,6 +1,7 @@
 -- hand_over: a plain job goes straight to a worker that said it would take one, as if the worker
 -- popped right after the put: the same record, books and events, and the job in the notice. False
--- says that the job is to wait as usual: something else waits or is due, or the offer has ended.
+-- says that the job is to wait as usual: something else waits or is due, the offer has ended, or the
+-- job has no retry that it could lose with a worker that has just died.
 --
 -- uses   keys now defaults setting short_way stats
 
@@ -22,7 +23,7 @@ end
 return function(offer, id, data, retries)
   local worker, secret, ends = string.match(offer, '^(%Z+)%z(%Z+)%z(%Z+)$')
   redis.call('HDEL', key('settings', queue), 'idle')
-  if own[10] or setting(own[6], shared[3], default_paused) == 1
+  if own[10] or retries == 0 or setting(own[6], shared[3], default_paused) == 1
     or setting(own[7], shared[4], default_removes) == 1
     or not setting(own[8], shared[5], default_session)
     or not holds_to(worker, ends) or is_anything_due() then

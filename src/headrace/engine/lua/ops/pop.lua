@@ -1,7 +1,7 @@
 -- pop: hands the next jobs of a queue to a worker, each under its own lease: first those whose
 -- lease ran out, then the waiting ones. A lease of -1 is the queue's own; one of -2 has no deadline but
--- the end of the worker's session, where the queue heeds sessions. With an offer, a worker that gets
--- fewer than it wants is handed the next plain job as it is put, within so many milliseconds.
+-- the end of the worker's session, where the queue heeds sessions. With an offer, a worker that finds
+-- nothing is handed the next plain job as it is put, within so many milliseconds.
 --
 -- args   queue worker secret count:int lease:int offer:int
 -- flags  allow-oom
@@ -47,8 +47,8 @@ if earliest <= now or setting(own[3], shared[3], default_paused) == 1
   return pop_any()
 end
 
-local function offer_more(got)
-  if offer > 0 and got < count and while_session and own[7] then
+local function offer_to_take(got)
+  if offer > 0 and got == 0 and while_session and own[7] then
     redis.call('HSET', key('settings', queue), 'idle', worker .. '\0' .. secret .. '\0' .. now + offer)
   elseif own[8] and string.sub(own[8], 1, #worker + 1) == worker .. '\0' then
     redis.call('HDEL', key('settings', queue), 'idle')
@@ -58,7 +58,7 @@ end
 local waiting = key('waiting', queue)
 local found = redis.call('ZRANGE', waiting, 0, count - 1)
 if #found == 0 then
-  offer_more(0)
+  offer_to_take(0)
   end_short_way()
   return { earliest == math.huge and -1 or earliest - now, {} }
 end
@@ -105,7 +105,7 @@ for i = 1, #packed do
   reply[2 * i + 1] = id
   reply[2 * i + 2] = record
 end
-offer_more(#found)
+offer_to_take(#found)
 redis.call('MSET', unpack(jobs))
 redis.call('ZREMRANGEBYRANK', waiting, 0, #found - 1)
 redis.call('ZADD', key('running', queue), unpack(running))
