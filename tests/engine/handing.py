@@ -58,7 +58,8 @@ def _after(url: str, swaps: dict[str, str], *, offer: float) -> list[Content]:
         pop(queue, "gone", offer=offer)
         client.end_worker("gone")
         put(queue, "not for the dead")
-        pop(queue, count=5, offer=offer)
+        pop(queue, count=5, offer=0)
+        pop(queue, offer=offer)
         _put_two(queue)
         put(queue, "behind the others")
         assert client.audit().balanced
