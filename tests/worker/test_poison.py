@@ -49,8 +49,9 @@ def test_innocent_jobs_beside_a_poison_job_all_complete(site: Site) -> None:
     innocents += site.queue.put_many(
         [{"task": "brief", "args": {"seconds": 0.05}}] * 100, retries=2
     )
-    [job] = site.wait_for("failed", poison)
-    assert job.attempt == 4
+    site.wait_for("failed", poison)
+    # Held and given back it may be more often, but it ran four times.
+    assert site.kinds(poison).count("lost") == 3
     site.wait_for("complete", *innocents)
     assert_done_once(site, innocents)
 
