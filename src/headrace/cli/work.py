@@ -62,8 +62,6 @@ def work(
         ttl=session,
         max_jobs=max_jobs,
         max_memory=max_memory,
-        verbose=verbose,
-        json_logs=as_json,
     )
     if metrics_port is None:
         raise typer.Exit(Supervisor(settings).run())

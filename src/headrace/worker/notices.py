@@ -29,9 +29,6 @@ class Hands:
         self._held: dict[Proof, Any] = {}
         self._early: dict[Proof, str] = {}
 
-    def __len__(self) -> int:
-        return len(self._held)
-
     def add(self, proof: Proof, job: Any) -> bool:
         """Takes a job in hand, unless it was taken away before we heard that we have it."""
         if proof in self._held or (self._early and self._early.pop(proof, None) is not None):

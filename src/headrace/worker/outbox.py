@@ -55,9 +55,8 @@ class Outbox:
         row = (popped.id, popped.record.token, failure, message, traceback, retry_ms, b"")
         self._add(("fail",), popped, row)
 
-    def release(self, popped: Popped, delay: float = 0.0, position: str = "front") -> None:
-        row = (popped.id, popped.record.token)
-        self._add(("release", delay, position), popped, row)
+    def release(self, popped: Popped, delay: float = 0.0) -> None:
+        self._add(("release", delay), popped, (popped.id, popped.record.token))
 
     def ids(self) -> set[str]:
         """The jobs that something is to be said of."""
@@ -82,7 +81,7 @@ class Outbox:
         makers: dict[str, Callable[[], Call[list[Answer]]]] = {
             "complete": lambda: complete_call(self._core, rows, None, 0),
             "fail": lambda: fail_call(self._core, rows),
-            "release": lambda: release_call(rows, about[1], about[0], "worker"),
+            "release": lambda: release_call(rows, "front", about[0], "worker"),
         }
         return makers[kind]()
 

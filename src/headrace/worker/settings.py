@@ -35,8 +35,6 @@ class WorkerSettings:
     ttl: float = SESSION_TTL
     max_jobs: int | None = None
     max_memory: int | None = None
-    verbose: bool = False
-    json_logs: bool = False
 
     def __post_init__(self) -> None:
         milliseconds("the length of a session", self.ttl)

@@ -35,9 +35,6 @@ class Suspects:
     def __bool__(self) -> bool:
         return self._alone is not None or bool(self._waiting)
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
     def add(self, popped: Popped) -> bool:
         """Keeps one; False says that it is to be given back, since another waits already."""
         self.careful = True

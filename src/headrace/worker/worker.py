@@ -103,7 +103,7 @@ class Worker:
 
     async def work(self) -> None:
         """Works until it is told to stop; then what was begun is over or given back."""
-        duties = (self._listen, self._renew, self._shed)
+        duties = (self._listen, self._doubt_now_and_then, self._renew, self._shed)
         beside = [asyncio.create_task(self._go_on(duty)) for duty in duties]
         try:
             while not self._is_over():
@@ -275,9 +275,10 @@ class Worker:
         self._suspects.forget(popped)
         if self._ended_meanwhile is not None:
             self._ended_meanwhile.add(popped.id)
-        if not _can_be_given_back(popped) or self._hands.drop(_proof(popped)):
-            if _can_be_given_back(popped):
-                self._outbox.say(popped, outcome)
+        in_hand = self._hands.drop(_proof(popped))
+        if in_hand:
+            self._outbox.say(popped, outcome)
+        if in_hand or not _can_be_given_back(popped):
             self._log.ended(run, outcome, seconds)
             if self._meter is not None:
                 self._meter.ended(run, outcome, seconds)
@@ -319,13 +320,8 @@ class Worker:
 
     async def _shed(self) -> None:
         """Gives back what is not begun soon, so that others can have it."""
-        looked = time.monotonic()
         while True:
             await asyncio.sleep(LOOK_AT_READY)
-            if time.monotonic() >= looked + LOOK_EVERY:
-                looked = time.monotonic()
-                self._doubt()
-                self._alarm.ring()
             stuck = time.monotonic() - self._begun_at
             if self._ready and stuck > LONGEST_READY:
                 self._prefetch.stuck(stuck)
@@ -336,6 +332,13 @@ class Worker:
                     self._give_back(popped)
             if too_many > 0:
                 self._alarm.ring()
+
+    async def _doubt_now_and_then(self) -> None:
+        """Also without a sign that a notice was missed: who holds a job must know of it."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            self._doubt()
+            self._alarm.ring()
 
     async def _listen(self) -> None:
         station = self._station = station_of(
