@@ -100,6 +100,7 @@ FIELDS = {
     "change": "the number of the change in its feed, from 1 on, without holes",
     "place": "where an item stands now: `newest`, `first`, or `after` and the id of another one",
     "instance": "the instance of the client that made, configured or deleted the feed",
+    "origin": "the job of the past that it repeats, on put by a replay",
     "entry_id": "the id of the entry in the stream, `<milliseconds>-<number>`",
 }
 

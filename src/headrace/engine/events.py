@@ -76,6 +76,7 @@ class Event:
     change: int | None = None
     place: str | None = None
     instance: str | None = None
+    origin: str | None = None
     entry_id: str = ""
 
 
@@ -111,6 +112,7 @@ def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
         change=_whole(fields, b"change"),
         place=_text(fields, b"place") or None,
         instance=_text(fields, b"instance") or None,
+        origin=_text(fields, b"origin"),
         entry_id=entry_id.decode(),
     )
 

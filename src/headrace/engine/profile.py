@@ -80,6 +80,12 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "events_count": Setting(
             "count", 1_000_000, "how many events a shard keeps", namespace_only=True
         ),
+        "events_cap": Setting(
+            "count",
+            5_000_000,
+            "how many events a shard keeps at most while a lake has yet to take them",
+            namespace_only=True,
+        ),
     }
 )
 

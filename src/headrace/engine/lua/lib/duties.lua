@@ -2,7 +2,6 @@
 --
 -- uses   keys now settings jobs places move expire_job retain results walk in_lanes notices throttles ends
 
-local TRIM_AT_MOST = 10000
 local LINE_UP_AT_MOST = 200
 
 local duties = {}
@@ -36,16 +35,11 @@ function duties.complete(queue)
   retain(queue)
 end
 
--- The event log stays within its limits of age and number; what is dropped is counted.
+-- later  trim_log
+
 function duties.events()
-  local limits = settings('')
-  local oldest = string.format('%.0f', math.max(0, now - limits.events_age))
-  local dropped = redis.call('XTRIM', EVENTS, 'MINID', '~', oldest, 'LIMIT', TRIM_AT_MOST)
-    + redis.call('XTRIM', EVENTS, 'MAXLEN', '~', limits.events_count, 'LIMIT', TRIM_AT_MOST)
-  if dropped > 0 then
-    redis.call('HINCRBY', LOG, 'trimmed', dropped)
-  end
-  place(AGENDA, 'events:', now + limits.events_age)
+  trim_log()
+  place(AGENDA, 'events:', now + settings('').events_age)
 end
 
 -- Jobs that were there before their queue had lanes are lined up.

@@ -1,0 +1,43 @@
+"""A Spark session with what Headrace needs: Java, the right Python, UTC, quiet."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from headrace.spark.java import use_java
+
+LOCAL = "local[*]"
+
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def session(master: str = LOCAL, **settings: str) -> SparkSession:
+    """The session that is active, else a new one on this machine or on the given master.
+
+    Settings are Spark's own, with _ for the dots: session(spark_driver_memory="4g").
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    use_java(Path(tempfile.gettempdir()) / f"headrace-{os.getuid()}")
+    builder = SparkSession.Builder().master(master).appName("headrace")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    for name, value in settings.items():
+        builder = builder.config(name.replace("_", "."), value)
+    made = builder.getOrCreate()
+    made.sparkContext.setLogLevel("ERROR")
+    return made

@@ -1,0 +1,1 @@
+"""Spark looks here for format("headrace")."""
