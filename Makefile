@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo docs requirements bench-engine bench-feeds bench-limits \
+.PHONY: help setup check test test-slow demo docs requirements bench-engine bench-feeds bench-limits \
 	bench-worker lock clean
 .DELETE_ON_ERROR:
 
@@ -37,8 +37,11 @@ check: setup  ## Format, lint, types, import rules, Lua, generated documents
 	$(BIN)/python -m tests.lint_lua
 	$(BIN)/python -m docs.generate --check
 
-test: setup check  ## Everything in check, then all tests
-	$(BIN)/pytest -n 2 --dist worksteal
+test: setup check  ## Everything in check, then all tests but the long ones
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not long'
+
+test-slow: setup  ## The long tests: a cluster on this machine, processes killed again and again
+	$(BIN)/pytest -m long
 
 demo: setup  ## See it work
 	@$(BIN)/headrace demo
