@@ -22,7 +22,9 @@ HeadraceError
 │   └── ItemNotFound        the feed has no such item; .item_id
 ├── NoResult                the job has no result (yet); .state
 ├── Unreadable              data or a result was written by another codec or key; .payload
+├── NamespaceNotFound       no such namespace, and who only reads makes none; .namespace
 ├── NamespaceMismatch       the namespace was made with other settings than the ones asked for
+├── EventsTrimmed           events were dropped from the log before they were read; .shard, .missing
 ├── MissingExtra            a package of an extra is not installed; also an ImportError
 ├── EmbeddedServerError     the embedded server cannot be started or stopped
 ├── ServerUnavailable       the server did not answer, also after retries, or refused; .maybe_done
@@ -261,8 +263,34 @@ class Unreadable(HeadraceError):
         self.payload = payload
 
 
+class NamespaceNotFound(HeadraceError):
+    """No such namespace."""
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__(
+            f"there is no namespace {namespace!r} on this server, so nothing can be read from it; "
+            "the first put makes one"
+        )
+        self.namespace = namespace
+
+
 class NamespaceMismatch(HeadraceError):
     """The namespace on the server was made with other settings."""
+
+
+class EventsTrimmed(HeadraceError):
+    """Events are gone from the log of a shard that were to be read."""
+
+    def __init__(self, shard: int, first: int, missing: int) -> None:
+        super().__init__(
+            f"{missing} events of shard {shard}, from number {first} on, were dropped from the log "
+            "before they were read: to go on without them, set option failOnDataLoss to false (a "
+            "row of kind 'gap' then stands for them); to keep more, raise events_count, events_age "
+            "or, for a lake, events_cap"
+        )
+        self.shard = shard
+        self.first = first
+        self.missing = missing
 
 
 class MissingExtra(HeadraceError, ImportError):

@@ -60,10 +60,10 @@ def _client(url: str | None, namespace: str, *, make: bool) -> Client:
 
 
 def _check_there(core: Core) -> None:
-    from headrace.client.talk import drive, raw  # noqa: PLC0415
+    from headrace.client.talk import drive  # noqa: PLC0415
+    from headrace.client.talks.upkeep import is_there  # noqa: PLC0415
 
-    [layout] = drive(core.wire, raw(core, [(0, ("HGET", core.key(0, "meta"), "layout"))]))
-    if layout is None:
+    if not drive(core.wire, is_there(core)):
         raise NoNamespace(
             f"there is no namespace {core.namespace!r} on this server; -n or HEADRACE_NAMESPACE "
             "says which is meant, and the first put makes one"

@@ -172,6 +172,12 @@ def _read_log(core: Core, shard: int, start: str, count: int) -> Talk[list[Event
     return [read_event(shard, entry_id, pairs) for entry_id, pairs in entries]
 
 
+def is_there(core: Core) -> Talk[bool]:
+    """Whether the namespace has been made; who only looks does not make it."""
+    [layout] = yield from raw(core, [(0, ("HGET", core.key(0, "meta"), "layout"))])
+    return layout is not None
+
+
 def open_namespace(core: Core, shards: int | None, layout: int) -> Talk[tuple[int, int]]:
     """Makes the namespace if it is new; returns its layout and number of shards."""
     if shards is not None:

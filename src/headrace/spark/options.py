@@ -1,0 +1,145 @@
+"""The options of format("headrace"): one table for each use, read and checked once.
+
+A table is a dataclass; a field that is an option says what it is called and how its text is read.
+Spark gives values as text and does not mind the case of names. The URL may hold a password: it is
+shown nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+from headrace.client import connect, embedded
+from headrace.client.client import Client
+from headrace.client.talk import drive
+from headrace.client.talks.upkeep import is_there
+from headrace.engine import check
+from headrace.errors import InvalidArgument, NamespaceNotFound
+
+# How an option is read, given what it is called in errors, and its text.
+Read = Callable[[str, str], Any]
+
+# What Spark itself passes on to sources and sinks.
+OF_SPARK = frozenset({"checkpointlocation", "queryname"})
+MOST = 10**9
+RETRY_FOR = 15.0
+TIMEOUT = 30.0
+
+
+def option(name: str, read: Read, default: Any, *, shown: bool = True) -> Any:
+    """A field of a table that is an option of this name."""
+    return field(default=default, repr=shown, metadata={"name": name, "read": read})
+
+
+def whole(least: int, most: int = MOST) -> Read:
+    """Reads a whole number within bounds."""
+
+    def read(called: str, text: str) -> int:
+        if not (text.isascii() and text.isdigit() and least <= int(text[:20]) <= most):
+            raise InvalidArgument(
+                f"{called} must be a whole number from {least} to {most}, not {check.shown(text)}"
+            )
+        return int(text)
+
+    return read
+
+
+def one_of(*words: str) -> Read:
+    """Reads one of some words."""
+
+    def read(called: str, text: str) -> str:
+        if text not in words:
+            raise InvalidArgument(
+                f"{called} must be one of {', '.join(words)}, not {check.shown(text)}"
+            )
+        return text
+
+    return read
+
+
+def name(called: str, text: str) -> str:
+    """Reads the name of a queue, a tag and the like."""
+    return check.text(called, text, check.Limits().name)
+
+
+def truth(called: str, text: str) -> bool:
+    """Reads true or false."""
+    return bool(one_of("true", "false")(called, text.lower()) == "true")
+
+
+def _url(called: str, text: str) -> str:
+    try:
+        connect.wanted(text, "any", None, "raw", None, None, RETRY_FOR, TIMEOUT)
+    except InvalidArgument:
+        # What is wrong with it may be a part of the password.
+        schemes = ", ".join(f"{scheme}://" for scheme in connect.SCHEMES)
+        raise InvalidArgument(
+            f"{called} must begin with one of {schemes}, and be as "
+            "redis://user:password@host:port/database, with what is special in user and password "
+            "percent-encoded"
+        ) from None
+    return text
+
+
+def _namespace(_called: str, text: str) -> str:
+    return check.namespace(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """Where the jobs and events are: by default on the embedded server, as for connect()."""
+
+    url: str = option("url", _url, "", shown=False)
+    namespace: str = option("namespace", _namespace, "default")
+
+    @classmethod
+    def read(cls, given: Mapping[str, str]) -> Self:
+        """What a user asked for, checked. InvalidArgument names the option that is wrong."""
+        known = {each.metadata["name"].lower(): each for each in fields(cls) if each.metadata}
+        found: dict[str, Any] = {}
+        for key, text in given.items():
+            if key.lower() in OF_SPARK:
+                continue
+            if key.lower() not in known:
+                names = ", ".join(each.metadata["name"] for each in known.values())
+                raise InvalidArgument(f"there is no option {key!r} here, only {names}")
+            each = known[key.lower()]
+            found[each.name] = each.metadata["read"](f"option {each.metadata['name']}", text)
+        return cls(**found)
+
+    def settled(self) -> Self:
+        """The same with a URL that is good on every executor.
+
+        To be called on the driver: elsewhere another embedded server would be meant.
+        """
+        return self if self.url else replace(self, url=embedded.start())
+
+    def open(self, *, make: bool = False) -> Client:
+        """A client that leaves data as it is stored; who only reads makes no namespace."""
+        asked = connect.wanted(
+            self.url, self.namespace, None, "raw", None, None, RETRY_FOR, TIMEOUT
+        )
+        core = connect.reach(asked)
+        if not make and not drive(core.wire, is_there(core)):
+            core.wire.close()
+            raise NamespaceNotFound(self.namespace)
+        return connect.opened(core, asked)
+
+
+TABLES = ("events", "jobs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Server):
+    """What is read."""
+
+    table: str = option("table", one_of(*TABLES), "events")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sink(Server):
+    """How rows become jobs."""
+
+    queue: str = option("queue", name, "")

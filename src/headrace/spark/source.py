@@ -1,0 +1,46 @@
+"""format("headrace"): which reader or writer Spark gets. Everything here runs on the driver."""
+
+from __future__ import annotations
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from headrace.lake.schema import EVENTS
+
+
+class HeadraceSource(DataSource):
+    """Events and jobs of a namespace as tables, and jobs made of rows."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "headrace"
+
+    def schema(self) -> StructType:
+        return from_arrow_schema(EVENTS)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        raise NotImplementedError
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        raise NotImplementedError
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
+        from headrace.spark.sink import batch_writer  # noqa: PLC0415 - readers do without
+
+        return batch_writer(self.options, schema, overwrite)
+
+    def streamWriter(  # noqa: N802
+        self,
+        schema: StructType,
+        overwrite: bool,  # noqa: FBT001
+    ) -> DataSourceStreamWriter:
+        from headrace.spark.sink import stream_writer  # noqa: PLC0415 - readers do without
+
+        return stream_writer(self.options, schema, overwrite)
