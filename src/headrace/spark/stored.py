@@ -1,0 +1,85 @@
+"""Events as they lie in the files of a lake, and back."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import DateType, StringType, StructField, StructType
+
+from headrace.lake import schema
+from headrace.lake.lake import EVENTS, Lake
+from headrace.lake.manifest import Snapshot
+
+_PLAIN_NAME = r"^[A-Za-z0-9._-]{1,80}\z"
+_ODD_LETTERS = r"[^A-Za-z0-9._-]"
+# Spark takes a folder of this name for null.
+_NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+_DAY_OF_EVENT = "date_from_unix_date(cast(unix_micros(at) div 86400000000 as int))"
+
+COLUMNS: StructType = from_arrow_schema(schema.EVENTS)
+DAY = StructField("day", DateType())
+
+# The name of a queue may be anything, the name of a folder may not: the first stands in the file.
+STORED = StructType(
+    [
+        *(
+            StructField("queue_name", field.dataType) if field.name == "queue" else field
+            for field in COLUMNS
+        ),
+        StructField("batch", StringType()),
+        DAY,
+        StructField("queue", StringType()),
+    ]
+)
+
+
+def lake_events(
+    spark: SparkSession,
+    lake: Lake,
+    snapshot: Snapshot,
+    days: Collection[dt.date] | None = None,
+) -> DataFrame:
+    """The events of a snapshot, or of some of its days: the columns of events, and the day."""
+    paths = [file.path for file in snapshot.files if days is None or file.day in days]
+    if not paths:
+        return spark.createDataFrame([], StructType([*COLUMNS, DAY]))
+    stored = read_stored(spark, lake, paths)
+    columns = [
+        F.col("queue_name").alias("queue") if name == "queue" else F.col(name)
+        for name in COLUMNS.names
+    ]
+    return stored.select(*columns, "day")
+
+
+def read_stored(spark: SparkSession, lake: Lake, paths: Collection[str]) -> DataFrame:
+    """What stands in some files of a lake, with the folders in which they are."""
+    root = lake.files.root
+    reader = spark.read.schema(STORED).options(
+        basePath=f"{root}/{EVENTS}",
+        # The names of a lake's folders may have stars and brackets in them.
+        __globPaths__="false",
+    )
+    return reader.parquet(*(f"{root}/{path}" for path in paths))
+
+
+def as_stored(events: DataFrame) -> DataFrame:
+    """Events with what tells in which folder each of them goes."""
+    return events.withColumns(
+        {
+            "queue_name": F.col("queue"),
+            "queue": queue_folder(F.col("queue")),
+            "day": F.expr(_DAY_OF_EVENT),
+        }
+    )
+
+
+def queue_folder(queue: Column) -> Column:
+    """The name of the folder for a queue: the queue's own, or one that is like it."""
+    plain = queue.rlike(_PLAIN_NAME) & (queue != _NULL_FOLDER)
+    alike = F.regexp_replace(F.substring(queue, 1, 40), _ODD_LETTERS, "_")
+    digest = F.substring(F.sha2(queue.cast("binary"), 256), 1, 16)
+    return F.when(plain, queue).otherwise(F.concat(alike, F.lit("~"), digest))

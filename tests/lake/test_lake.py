@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import InvalidArgument
+from headrace.lake.files import Found, LocalFiles
+from headrace.lake.lake import (
+    CHECKPOINT_EVERY,
+    CHECKPOINTS_KEPT,
+    Lake,
+    LakeExists,
+    LakeMoved,
+    LakeNotFound,
+    manifest_path,
+)
+from headrace.lake.manifest import DataFile, LakeUnreadable, Snapshot, Span
+
+DAY = dt.date(2026, 11, 1)
+
+
+class CountingFiles(LocalFiles):
+    """Files that count what is done with them."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.done: Counter[str] = Counter()
+
+    def read(self, path: str) -> bytes:
+        self.done["read"] += 1
+        return super().read(path)
+
+    def list(self, folder: str) -> list[Found]:
+        self.done["list"] += 1
+        return super().list(folder)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake.create(LocalFiles(tmp_path), "shop", [7, 8])
+
+
+def data_file(name: str) -> DataFile:
+    return DataFile(path=f"events/{name}", day=DAY, queue="mail", rows=1, bytes=10)
+
+
+def commit_one(lake: Lake, base: Snapshot) -> Snapshot:
+    number = base.number + 1
+    span = Span(shard=0, after=base.offsets[0], to=f"{number}-{number}")
+    return lake.commit(base, f"b{number}", spans=[span], added=[data_file(f"f{number}")])
+
+
+def test_a_new_lake_is_empty(lake: Lake) -> None:
+    assert lake.snapshot() == Snapshot(number=0, offsets={0: "0-0", 1: "0-0"})
+
+
+def test_a_lake_is_made_once(lake: Lake) -> None:
+    with pytest.raises(LakeExists, match="there is a lake in /"):
+        Lake.create(lake.files, "shop", [1])
+    assert Lake.open(lake.files).identity == lake.identity
+
+
+def test_where_no_lake_is_none_is_opened(tmp_path: Path) -> None:
+    with pytest.raises(LakeNotFound, match="headrace lake sync makes one"):
+        Lake.open(LocalFiles(tmp_path))
+
+
+def test_what_was_committed_is_in_the_snapshot_of_everybody(lake: Lake) -> None:
+    other = Lake.open(lake.files)
+    other.snapshot()
+    mine = commit_one(lake, lake.snapshot())
+    assert mine.offsets == {0: "1-1", 1: "0-0"}
+    assert [file.path for file in mine.files] == ["events/f1"]
+    assert other.snapshot() == mine == lake.snapshot() == Lake.open(lake.files).snapshot()
+
+
+def test_files_are_replaced(lake: Lake) -> None:
+    first = commit_one(lake, lake.snapshot())
+    second = lake.commit(first, "c", added=[data_file("big")], removed=["events/f1"])
+    assert [file.path for file in second.files] == ["events/big"]
+    assert second.offsets == first.offsets
+    assert [file.path for file in first.files] == ["events/f1"]
+
+
+def test_who_comes_second_commits_nothing(lake: Lake) -> None:
+    base = lake.snapshot()
+    first = commit_one(lake, base)
+    other = Lake.open(lake.files)
+    with pytest.raises(LakeMoved, match="another writer has committed manifest 1"):
+        other.commit(base, "late", added=[data_file("late")])
+    assert other.snapshot() == first
+
+
+def test_racing_writers_each_commit_once(lake: Lake) -> None:
+    def write(name: str) -> None:
+        mine = Lake.open(lake.files)
+        for turn in range(10):
+            while True:
+                base = mine.snapshot()
+                number = base.number + 1
+                span = Span(shard=0, after=base.offsets[0], to=f"{number}-{number}")
+                try:
+                    mine.commit(base, name, spans=[span], added=[data_file(f"{name}{turn}")])
+                except LakeMoved:
+                    continue
+                break
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, "abcd"))
+    found = lake.snapshot()
+    assert found.number == 40
+    assert found.offsets[0] == "40-40"
+    assert sorted(file.path for file in found.files) == sorted(
+        f"events/{name}{turn}" for name in "abcd" for turn in range(10)
+    )
+
+
+def test_what_does_not_begin_where_the_lake_ends_is_refused(lake: Lake) -> None:
+    base = commit_one(lake, lake.snapshot())
+    for after in ("0-0", "2-2"):
+        with pytest.raises(InvalidArgument, match="has shard 0 up to 1-1"):
+            lake.commit(base, "b", spans=[Span(shard=0, after=after, to="9-9")])
+    assert lake.snapshot() == base
+
+
+def test_what_is_not_in_the_lake_is_not_removed_from_it(lake: Lake) -> None:
+    with pytest.raises(InvalidArgument, match="'events/x' is not in the lake"):
+        lake.commit(lake.snapshot(), "b", removed=["events/x"])
+
+
+def test_a_lake_with_many_manifests_is_opened_by_reading_few(lake: Lake) -> None:
+    base = lake.snapshot()
+    for _ in range(CHECKPOINT_EVERY * 5 + 3):
+        base = commit_one(lake, base)
+    files = CountingFiles(Path(str(lake.files)))
+    again = Lake.open(files)
+    assert again.snapshot() == base
+    assert files.done == {"read": 7, "list": 1}
+    assert len(files.list("checkpoints")) == CHECKPOINTS_KEPT
+
+
+@pytest.mark.parametrize("missing", ["all", "newest"])
+def test_a_lake_is_opened_without_checkpoints_too(lake: Lake, missing: str) -> None:
+    base = lake.snapshot()
+    for _ in range(CHECKPOINT_EVERY * 2 + 1):
+        base = commit_one(lake, base)
+    checkpoints = lake.files.list("checkpoints")
+    for found in checkpoints if missing == "all" else checkpoints[-1:]:
+        lake.files.delete(found.path)
+    assert Lake.open(lake.files).snapshot() == base
+
+
+def test_manifests_are_told_from_a_number_on(lake: Lake) -> None:
+    base = lake.snapshot()
+    for _ in range(3):
+        base = commit_one(lake, base)
+    assert [manifest.number for manifest in lake.manifests()] == [1, 2, 3]
+    assert [manifest.batch for manifest in lake.manifests(beyond=2)] == ["b3"]
+    assert list(lake.manifests(beyond=3)) == []
+
+
+def test_a_lake_of_a_later_version_is_not_touched(lake: Lake) -> None:
+    commit_one(lake, lake.snapshot())
+    path = Path(str(lake.files)) / manifest_path(1)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 2}))
+    with pytest.raises(LakeUnreadable, match="has format 2"):
+        Lake.open(lake.files).snapshot()
+
+
+def test_a_stranger_among_the_checkpoints_is_named(lake: Lake) -> None:
+    base = lake.snapshot()
+    for _ in range(CHECKPOINT_EVERY):
+        base = commit_one(lake, base)
+    lake.files.create("checkpoints/readme.txt", b"")
+    with pytest.raises(LakeUnreadable, match=r"checkpoints/readme\.txt"):
+        Lake.open(lake.files).snapshot()
