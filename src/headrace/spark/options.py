@@ -17,6 +17,7 @@ from headrace.client.talk import drive
 from headrace.client.talks.upkeep import is_there
 from headrace.engine import check
 from headrace.errors import InvalidArgument, NamespaceNotFound
+from headrace.spark.plan import EARLIEST, LATEST, Bound, read_bound
 
 # How an option is read, given what it is called in errors, and its text.
 Read = Callable[[str, str], Any]
@@ -133,9 +134,32 @@ TABLES = ("events", "jobs")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Server):
-    """What is read."""
+    """Which table is read."""
 
-    table: str = option("table", one_of(*TABLES), "events")
+    table: str = option("table", one_of(*TABLES), TABLES[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Events(Table):
+    """What a batch and a stream of events have in common."""
+
+    starting: Bound = option("startingOffsets", read_bound, EARLIEST)  # noqa: RUF009
+    per_partition: int = option("eventsPerPartition", whole(1), 50_000)
+    fail_on_data_loss: bool = option("failOnDataLoss", truth, True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsBatch(Events):
+    """The events between two offsets."""
+
+    ending: Bound = option("endingOffsets", read_bound, LATEST)  # noqa: RUF009
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsStream(Events):
+    """The events from an offset on."""
+
+    per_trigger: int | None = option("maxEventsPerTrigger", whole(1), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,9 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from headrace.errors import InvalidArgument
 from headrace.lake.schema import EVENTS
+from headrace.spark.options import EventsBatch, EventsStream
 
 
 class HeadraceSource(DataSource):
@@ -26,10 +28,22 @@ class HeadraceSource(DataSource):
         return from_arrow_schema(EVENTS)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        raise NotImplementedError
+        from headrace.spark.events import EventsReader  # noqa: PLC0415 - writers do without
+
+        self._check(schema)
+        return EventsReader(EventsBatch.read(self.options).settled())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        raise NotImplementedError
+        from headrace.spark.events import EventsStreamReader  # noqa: PLC0415 - writers do without
+
+        self._check(schema)
+        return EventsStreamReader(EventsStream.read(self.options).settled())
+
+    def _check(self, schema: StructType) -> None:
+        if schema != self.schema():
+            raise InvalidArgument(
+                "the columns are given: read without schema(), and select those you want"
+            )
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
         from headrace.spark.sink import batch_writer  # noqa: PLC0415 - readers do without

@@ -1,0 +1,84 @@
+"""The log, read in bulk: where it begins and ends, where events stand in it, and its entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.client.core import Core
+from headrace.client.talk import Talk, ask, raw
+from headrace.engine.call import Call, build
+
+# Each is found by some thirty looks at the log.
+SOUGHT_A_CALL = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnds:
+    """The id of the oldest entry that is there, None if none is, and of the newest that ever was.
+
+    The newest is "0-0" where nothing has happened yet.
+    """
+
+    oldest: str | None
+    newest: str
+
+
+def log_ends(core: Core) -> Talk[list[LogEnds]]:
+    """The ends of the log of each shard."""
+    calls: list[tuple[int, Call[Any]]] = []
+    for shard in range(core.shards):
+        calls += [(shard, build("seek_events", list)), (shard, build("newest_event", list))]
+    replies = yield from ask(core, calls)
+    return [
+        LogEnds(there[0].decode() if there else None, f"{ms}-{number}")
+        for there, (number, ms) in zip(replies[::2], replies[1::2], strict=True)
+    ]
+
+
+def seek_entries(core: Core, numbers: Mapping[int, Sequence[int]]) -> Talk[dict[int, list[str]]]:
+    """The ids of the entries of these numbers, by shard; see seek_events for those that are gone.
+
+    Of a shard whose log is empty there are none.
+    """
+    calls = [
+        (shard, build("seek_events", list, [(number,) for number in part]))
+        for shard, wanted in numbers.items()
+        for part in (
+            wanted[first : first + SOUGHT_A_CALL] for first in range(0, len(wanted), SOUGHT_A_CALL)
+        )
+    ]
+    found: dict[int, list[str]] = {shard: [] for shard in numbers}
+    for (shard, _), reply in zip(
+        calls, (yield from ask(core, calls)) if calls else [], strict=True
+    ):
+        found[shard] += [entry_id.decode() for entry_id in reply[2:]]
+    return found
+
+
+def newest_before(core: Core, ms: int, shards: Iterable[int]) -> Talk[dict[int, str]]:
+    """The id of the newest entry before a time, of each shard that has one."""
+    asked = list(shards)
+    replies = yield from raw(
+        core,
+        [
+            (shard, ("XREVRANGE", core.key(shard, "events"), ms - 1, "-", "COUNT", 1))
+            for shard in asked
+        ],
+    )
+    return {
+        shard: entries[0][0].decode()
+        for shard, entries in zip(asked, replies, strict=True)
+        if entries
+    }
+
+
+def read_entries(
+    core: Core, shard: int, after: str, upto: str, count: int
+) -> Talk[list[tuple[bytes, list[bytes]]]]:
+    """Up to count entries after one and up to another, each its id, then names and values."""
+    command = ("XRANGE", core.key(shard, "events"), f"({after}", upto, "COUNT", count)
+    [entries] = yield from raw(core, [(shard, command)])
+    found: list[tuple[bytes, list[bytes]]] = entries
+    return found
