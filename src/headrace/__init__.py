@@ -18,6 +18,7 @@ from headrace.errors import (
     JobError,
     JobExists,
     JobNotFound,
+    LakeRefused,
     LeaseLost,
     MissingExtra,
     NamespaceMismatch,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from headrace.client.feed import AsyncFeed, Feed
     from headrace.client.feed_values import FeedCounts, FeedEvent, FeedSettings
     from headrace.client.group import AsyncGroup, Group
+    from headrace.client.lake_values import LakeShard
     from headrace.client.lease import AsyncLease, Lease
     from headrace.client.listening import AsyncListening, Listening
     from headrace.client.queue import AsyncQueue, Queue
@@ -109,6 +111,7 @@ _LATER = {
     "FeedSettings": "headrace.client.feed_values",
     "Group": "headrace.client.group",
     "Job": "headrace.client.values",
+    "LakeShard": "headrace.client.lake_values",
     "Lease": "headrace.client.lease",
     "Limits": "headrace.engine.check",
     "Listening": "headrace.client.listening",
@@ -172,6 +175,8 @@ __all__ = [
     "JobError",
     "JobExists",
     "JobNotFound",
+    "LakeRefused",
+    "LakeShard",
     "Lease",
     "LeaseLost",
     "Limits",

@@ -20,6 +20,7 @@ HeadraceError
 │   ├── FeedExists          a feed of this name is already there
 │   ├── FeedNotFound        no such feed, or no longer
 │   └── ItemNotFound        the feed has no such item; .item_id
+├── LakeRefused             the server has another log than this lake, or too many lakes; .lake
 ├── NoResult                the job has no result (yet); .state
 ├── Unreadable              data or a result was written by another codec or key; .payload
 ├── NamespaceNotFound       no such namespace, and who only reads makes none; .namespace
@@ -236,6 +237,14 @@ class ItemNotFound(FeedError):
     def __init__(self, feed: str, item_id: str) -> None:
         super().__init__(feed, f"has no item {item_id!r}; nothing was changed")
         self.item_id = item_id
+
+
+class LakeRefused(HeadraceError):
+    """The server does not take it that a lake has events up to there."""
+
+    def __init__(self, lake: str, message: str) -> None:
+        super().__init__(f"lake {lake!r}: {message}")
+        self.lake = lake
 
 
 class NoResult(HeadraceError):

@@ -292,6 +292,48 @@ INGRESS = [
     Fault("a list outlives its queue", "ops/delete_queue", "'days', 'ingress', ", "'days', "),
 ]
 
+LAKES = [
+    Fault("the first lake decides", "lib/lakes", "event_number < lowest", "event_number > lowest"),
+    Fault("lakes keep nothing from going", "lib/trim_log", "if kept then", "if false then"),
+    Fault("age knows no lakes", "lib/trim_log", "oldest_ms <= kept_ms and", "true and"),
+    Fault("numbers know no lake", "lib/trim_log", "events_count > kept_number", "0 > 9"),
+    Fault("too much goes", "lib/trim_log", "+ 1)\n  trim(", "+ 300)\n  trim("),
+    Fault("what lakes have stays", "lib/trim_log", "    trim('MINID', after_kept)\n", ""),
+    Fault("there is no cap", "lib/trim_log", "    trim_forced(limits, kept_number)\n", ""),
+    Fault(
+        "a cap comes before a number",
+        "lib/trim_log",
+        "math.max(limits.events_count, limits.events_cap)",
+        "limits.events_cap",
+    ),
+    Fault("what is forced is not counted", "lib/trim_log", "'dropped', dropped", "'dropped', 0"),
+    Fault(
+        "what lakes have is dropped too",
+        "lib/trim_log",
+        "math.max(oldest_number, kept_number + 1)",
+        "oldest_number",
+    ),
+    Fault(
+        "what has gone is counted twice",
+        "lib/trim_log",
+        "  trimmed, more = 0, false\n",
+        "  trimmed, more = trimmed or 0, false\n",
+    ),
+    Fault("what is left is due in a week", "lib/trim_log", "more and now or", "false or"),
+    Fault("a mark falls", "ops/mark_lake", "marked > select(2, entry_parts(before))", "true"),
+    Fault("a mark lets nothing go", "ops/mark_lake", "  trim_log()\n", ""),
+    Fault("a lake may be ahead", "ops/mark_lake", "marked > newest_number", "false"),
+    Fault(
+        "any entry may be marked",
+        "ops/mark_lake",
+        "elseif not is_of_this_log",
+        "elseif not tostring",
+    ),
+    Fault("a forgotten lake keeps all", "ops/forget_lake", "  trim_log()\n", ""),
+    Fault("a seek ends too early", "ops/seek_events", "low = middle + 1", "low = high"),
+    Fault("a seek ends too late", "ops/seek_events", "reached >= wanted", "reached > wanted"),
+]
+
 FAULTS = [
     *ORDER,
     *TIME,
@@ -304,4 +346,5 @@ FAULTS = [
     *TIDINGS,
     *MATCHING,
     *INGRESS,
+    *LAKES,
 ]

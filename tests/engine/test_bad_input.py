@@ -25,6 +25,8 @@ from headrace import (
     SessionEnded,
 )
 from headrace.client.client import Config
+from headrace.client.talk import drive
+from headrace.client.talks.lakes import mark_lake
 from headrace.testing import open_with_clock
 from tests.dump import dump
 from tests.engine import bad_values as bad
@@ -368,7 +370,33 @@ TIES: list[Row] = [
     ),
 ]
 
-TABLE = NAMES + SPANS + COUNTS + OTHERS + SCHEDULES + FEEDS + TIES
+NOT_AN_ENTRY: list[Any] = [
+    "",
+    "5",
+    "5-",
+    "-5",
+    "a-b",
+    "5-5-5",
+    "5-5\n",
+    " 5-5",
+    None,
+    5,
+    b"5-5",
+]
+
+
+def mark(world: World, lake: Any, offsets: Any) -> None:
+    drive(world.hr.core.wire, mark_lake(world.hr, lake, offsets))
+
+
+LAKES: list[Row] = [
+    ("Client.forget_lake", lambda w, bad: w.hr.forget_lake(bad), bad.NOT_A_NAME),
+    ("mark_lake", lambda w, bad: mark(w, bad, {0: "0-0"}), bad.NOT_A_NAME),
+    ("mark_lake shard", lambda w, bad: mark(w, "l", {0: "0-0", bad: "0-0"}), [-1, 1, "0", None]),
+    ("mark_lake entry", lambda w, bad: mark(w, "l", {0: bad}), NOT_AN_ENTRY),
+]
+
+TABLE = NAMES + SPANS + COUNTS + OTHERS + SCHEDULES + FEEDS + TIES + LAKES
 
 
 @pytest.mark.parametrize(

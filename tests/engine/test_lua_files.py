@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from headrace import Client, Put
+from headrace.client.talk import drive
+from headrace.client.talks.lakes import mark_lake
 from headrace.engine.script import operations
 from headrace.engine.states import STATES
 from headrace.testing import Clock
@@ -32,7 +34,9 @@ TESTED_IN = {
     "feed_items": "ops/test_feed_page.py",
     "feed_numbers": "ops/test_feed_insert.py",
     "feeds": "ops/test_feed_make.py",
+    "forget_lake": "ops/test_mark_lake.py",
     "get_schedules": "ops/test_schedule.py",
+    "lakes": "ops/test_mark_lake.py",
     "newest_event": "ops/test_track.py",
     "pending": "links/test_groups.py",
     "progress": "ops/test_log.py",
@@ -136,6 +140,7 @@ def live(hr: Client, clock: Clock) -> None:
     slow.configure(key_concurrency=1, key_rate="1/s")
     slow.put_many([Put(1, key="a", throttles=["api"]), Put(2, key="b", throttles=["api"]), 3, 4])
     slow.pop("bob", count=2)
+    drive(hr.core.wire, mark_lake(hr, "lake", {0: "0-0"}))
     hands.put_many([0] * 300, depends_on=["running"])
     hr.finish("running")
 

@@ -18,13 +18,22 @@ from tests.engine.sifting import bulk_is_exact
 from tests.engine.tie_faults import TIES
 from tests.engine.tie_walks import TIE_WALKS
 from tests.engine.tour import Tour, walk
+from tests.engine.trimming import marks_are_of_the_log, trimming_by_proof
 from tests.engine.twin import opened
 from tests.engine.walks import WALKS
 
 Way = Callable[[Tour], None]
 
 # What the walks do not come to: each raises if the scripts with these swaps go wrong.
-CHECKS = [matching_in_steps, errors_are_kept, bulk_is_exact, what_comes_is_told, handing_over]
+CHECKS = [
+    matching_in_steps,
+    errors_are_kept,
+    bulk_is_exact,
+    what_comes_is_told,
+    handing_over,
+    trimming_by_proof,
+    marks_are_of_the_log,
+]
 
 
 def complaint(url: str, swaps: dict[str, str], ways: Sequence[Way] = WALKS) -> str:

@@ -16,7 +16,6 @@ from headrace.lake.manifest import (
     Span,
     Value,
     after,
-    entry_number,
     packed,
     unpacked,
 )
@@ -102,4 +101,3 @@ def test_a_manifest_moves_a_snapshot_on() -> None:
 
 def test_a_span_knows_how_much_happened_in_it() -> None:
     assert [span.numbers for span in MANIFEST.spans] == [10, 5]
-    assert entry_number("0-0") == 0

@@ -31,6 +31,7 @@ from headrace.client.talks import (
 )
 from headrace.client.talks import feeds as feed_talks
 from headrace.client.talks import jobs as job_talks
+from headrace.client.talks import lakes as lake_talks
 from headrace.client.talks import queues as queue_talks
 from headrace.client.talks import throttles as throttle_talks
 from headrace.client.talks.feed_listening import listen_feeds
@@ -91,9 +92,11 @@ class Client:
     feed_exists = blocking(feed_talks.feed_exists)
     feeds = blocking(feed_talks.feeds)
     finish = blocking(ending.finish)
+    forget_lake = blocking(lake_talks.forget_lake)
     heartbeat_many = blocking(ending.heartbeat_many)
     job = blocking(job_talks.job)
     jobs = blocking(job_talks.jobs)
+    lakes = blocking(lake_talks.lakes)
     matching = blocking(matching.matching)
     prioritise = blocking(job_talks.prioritise)
     queues = blocking(queue_talks.queues)
@@ -239,9 +242,11 @@ class AsyncClient:
     feed_exists = awaiting(feed_talks.feed_exists)
     feeds = awaiting(feed_talks.feeds)
     finish = awaiting(ending.finish)
+    forget_lake = awaiting(lake_talks.forget_lake)
     heartbeat_many = awaiting(ending.heartbeat_many)
     job = awaiting(job_talks.job)
     jobs = awaiting(job_talks.jobs)
+    lakes = awaiting(lake_talks.lakes)
     matching = awaiting(matching.matching)
     prioritise = awaiting(job_talks.prioritise)
     queues = awaiting(queue_talks.queues)

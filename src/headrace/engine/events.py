@@ -80,6 +80,11 @@ class Event:
     entry_id: str = ""
 
 
+def entry_number(entry: str) -> int:
+    """The number of the event whose entry in the log has this id."""
+    return int(entry.partition("-")[2])
+
+
 def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
     """An event from an entry of the stream, whose id is <milliseconds>-<number>."""
     stamp, _, number = entry_id.partition(b"-")

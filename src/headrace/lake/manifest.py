@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from headrace.engine.events import entry_number
 from headrace.errors import HeadraceError
 
 FORMAT: Final = 1
@@ -91,11 +92,6 @@ class _Stamped(Value, frozen=True):
 V = TypeVar("V", bound=Value)
 
 _FORMAT_OF = msgspec.json.Decoder(_Stamped)
-
-
-def entry_number(entry: str) -> int:
-    """The number of the event whose entry in the log has this id."""
-    return int(entry.partition("-")[2])
 
 
 def packed(value: Value) -> bytes:

@@ -39,7 +39,6 @@ end
 
 function duties.events()
   trim_log()
-  place(AGENDA, 'events:', now + settings('').events_age)
 end
 
 -- Jobs that were there before their queue had lanes are lined up.

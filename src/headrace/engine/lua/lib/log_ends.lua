@@ -7,6 +7,10 @@ local function entry_parts(entry)
   return tonumber(ms), tonumber(event_number)
 end
 
+local function entry_id(ms, event_number)
+  return string.format('%.0f-%.0f', ms, event_number)
+end
+
 -- The id of the newest entry up to a place in the log, or of the oldest from it on; nil if none.
 local function entry_at(command, from, to)
   local found = redis.call(command, EVENTS, from, to, 'COUNT', 1)[1]

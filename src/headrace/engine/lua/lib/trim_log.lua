@@ -1,52 +1,62 @@
 -- trim_log: the event log stays within its limits of age and number; what goes is counted. What some
 -- lake does not have yet stays, until there are more events than events_cap: what goes then is lost
--- to the lake, and counted as dropped.
+-- to the lake, and counted as dropped. It is cut in pieces, and only so far at a time; what is left is
+-- due at once.
 --
--- uses   keys now settings log_ends lakes
+-- uses   keys now settings log_ends lakes places
 
 local TRIM_AT_MOST = 10000
 
+local trimmed, more
+
 local function trim(how, limit)
-  return redis.call('XTRIM', EVENTS, how, '~', limit, 'LIMIT', TRIM_AT_MOST)
+  local gone = redis.call('XTRIM', EVENTS, how, '~', limit, 'LIMIT', TRIM_AT_MOST)
+  trimmed = trimmed + gone
+  more = more or gone > TRIM_AT_MOST / 2
+  return gone
 end
 
-local function oldest_number()
-  local oldest = first_entry()
-  return oldest and select(2, entry_parts(oldest))
-end
-
-local function trim_below(limits, oldest_ms, kept)
-  local kept_ms, kept_number = entry_parts(kept)
-  local after_kept = string.format('%.0f-%.0f', kept_ms, kept_number + 1)
-  local trimmed = trim('MINID', oldest_ms <= kept_ms and string.format('%.0f', oldest_ms) or after_kept)
+-- What is too old, and what is too many, as far as every lake has it.
+local function trim_kept(limits, oldest_ms, kept_ms, kept_number)
+  local after_kept = entry_id(kept_ms, kept_number + 1)
+  trim('MINID', oldest_ms <= kept_ms and entry_id(oldest_ms, 0) or after_kept)
+  -- Not by the number in the hash, which this script may have yet to write.
   local newest = last_entry()
-  if not newest then
-    return trimmed
-  elseif select(2, entry_parts(newest)) - limits.events_count <= kept_number then
-    trimmed = trimmed + trim('MAXLEN', limits.events_count)
+  if newest and select(2, entry_parts(newest)) - limits.events_count > kept_number then
+    trim('MINID', after_kept)
   else
-    trimmed = trimmed + trim('MINID', after_kept)
+    trim('MAXLEN', limits.events_count)
   end
-  local before = oldest_number()
-  local forced = trim('MAXLEN', math.max(limits.events_count, limits.events_cap))
-  local lost = forced > 0 and before + forced - 1 - math.max(kept_number, before - 1) or 0
-  if lost > 0 then
-    redis.call('HINCRBY', LOG, 'dropped', lost)
+end
+
+-- What is too many even so.
+local function trim_forced(limits, kept_number)
+  local oldest = first_entry()
+  local gone = trim('MAXLEN', math.max(limits.events_count, limits.events_cap))
+  if gone > 0 then
+    local _, oldest_number = entry_parts(oldest)
+    local dropped = oldest_number + gone - math.max(oldest_number, kept_number + 1)
+    if dropped > 0 then
+      redis.call('HINCRBY', LOG, 'dropped', dropped)
+    end
   end
-  return trimmed + forced
 end
 
 return function()
+  trimmed, more = 0, false
   local limits = settings('')
   local oldest_ms = math.max(0, now - limits.events_age)
   local kept = kept_by_all()
-  local trimmed
   if kept then
-    trimmed = trim_below(limits, oldest_ms, kept)
+    local kept_ms, kept_number = entry_parts(kept)
+    trim_kept(limits, oldest_ms, kept_ms, kept_number)
+    trim_forced(limits, kept_number)
   else
-    trimmed = trim('MINID', string.format('%.0f', oldest_ms)) + trim('MAXLEN', limits.events_count)
+    trim('MINID', entry_id(oldest_ms, 0))
+    trim('MAXLEN', limits.events_count)
   end
   if trimmed > 0 then
     redis.call('HINCRBY', LOG, 'trimmed', trimmed)
   end
+  place(AGENDA, 'events:', more and now or now + limits.events_age)
 end

@@ -1,7 +1,14 @@
 -- forget_lake: a lake no longer keeps events from being trimmed.
 --
 -- args   lake
--- uses   keys
+-- flags  allow-oom
+-- uses   keys places
+-- later  trim_log
 -- reply  1 if it was known, else 0
 
-return redis.call('HDEL', LAKES, lake)
+local known = redis.call('HDEL', LAKES, lake)
+if known == 1 then
+  trim_log()
+  settle()
+end
+return known

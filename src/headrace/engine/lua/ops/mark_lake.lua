@@ -1,19 +1,44 @@
--- mark_lake: a lake has kept the events of this shard up to an entry, so that they may be trimmed. A
--- mark never falls. One beyond the log is refused: then this is not the log that the lake has read.
+-- mark_lake: a lake has kept the events of this shard up to an entry (0-0: none yet), so that they may be
+-- trimmed. A mark never falls. One that cannot be of this log is refused: the lake has read another one.
 --
 -- args   lake entry
--- uses   keys log_ends
+-- flags  allow-oom
+-- uses   keys log_ends places
+-- later  trim_log
 -- reply  1, or why not
--- error  AHEAD
+-- error  LAKE_AHEAD NOT_THIS_LOG TOO_MANY_LAKES
 
-local _, marked = entry_parts(entry)
-local newest = tonumber(redis.call('HGET', LOG, 'number') or 0)
-if marked > newest then
-  return string.format('AHEAD %.0f', newest)
+local LAKES_AT_MOST = 64
+
+local ms, marked = entry_parts(entry)
+
+-- Whether the entry is in the log, or may have been before it was trimmed.
+local function is_of_this_log(newest_number, newest_ms)
+  local oldest = first_entry()
+  if not oldest then
+    return ms <= newest_ms and (marked < newest_number or ms == newest_ms)
+  end
+  local oldest_ms, oldest_number = entry_parts(oldest)
+  if marked < oldest_number then
+    return ms <= oldest_ms
+  end
+  return entry_at('XRANGE', entry, entry) ~= nil
+end
+
+local log = redis.call('HMGET', LOG, 'number', 'stamp')
+local newest_number, newest_ms = tonumber(log[1] or 0), tonumber(log[2] or 0)
+if marked > newest_number then
+  return string.format('LAKE_AHEAD %.0f', newest_number)
+elseif not is_of_this_log(newest_number, newest_ms) then
+  return 'NOT_THIS_LOG'
 end
 local before = redis.call('HGET', LAKES, lake)
-local _, marked_before = entry_parts(before or '0-0')
-if not before or marked > marked_before then
+if not before and redis.call('HLEN', LAKES) >= LAKES_AT_MOST then
+  return string.format('TOO_MANY_LAKES %d', LAKES_AT_MOST)
+end
+if not before or marked > select(2, entry_parts(before)) then
   redis.call('HSET', LAKES, lake, entry)
+  trim_log()
+  settle()
 end
 return 1

@@ -25,7 +25,7 @@ local function seek(wanted)
       low = middle + 1
     end
   end
-  return string.format('%.0f-%.0f', low, wanted)
+  return entry_id(low, wanted)
 end
 
 local found = { oldest, newest }

@@ -1,0 +1,42 @@
+"""Marks of lakes, as tests set and see them."""
+
+from __future__ import annotations
+
+from headrace import Client
+from headrace.client.lake_values import Log
+from headrace.client.talk import drive
+from headrace.client.talks import lakes
+
+
+def mark(hr: Client, lake: str, entry: str, shard: int = 0) -> None:
+    drive(hr.core.wire, lakes.mark_lake(hr, lake, {shard: entry}))
+
+
+def mark_number(hr: Client, lake: str, number: int) -> None:
+    """Marks the event of this number, which is in the log; 0 for none."""
+    mark(hr, lake, entry_of(hr, number) if number else "0-0")
+
+
+def entry_of(hr: Client, number: int) -> str:
+    [entry] = drive(hr.core.wire, lakes.seek_events(hr.core, 0, [number]))
+    return entry
+
+
+def log_of(hr: Client) -> Log:
+    [log] = drive(hr.core.wire, lakes.logs(hr))
+    return log
+
+
+def length(hr: Client) -> int:
+    [found] = hr.core.wire.send([(0, ("XLEN", hr.core.key(0, "events")))])
+    assert isinstance(found, int)
+    return found
+
+
+def present(hr: Client) -> range:
+    """The numbers of the events that are in the log; raises if there is a hole in it."""
+    log = log_of(hr)
+    found = range(log.oldest_number, log.newest_number + 1)
+    assert length(hr) == len(found)
+    assert log.trimmed == found.start - 1
+    return found

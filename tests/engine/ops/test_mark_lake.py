@@ -1,0 +1,165 @@
+"""mark_lake, forget_lake, lakes: up to where a lake has the events of a shard."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace import Client, LakeRefused, LakeShard, Queue
+from headrace.testing import Clock, open_with_clock
+from tests.dump import dump
+from tests.engine.marks import entry_of, length, log_of, mark, mark_number, present
+
+SLACK = 256
+
+
+def test_a_lake_is_known_from_its_first_mark_on(hr: Client, queue: Queue) -> None:
+    assert hr.lakes() == []
+    mark(hr, "a", "0-0")
+    queue.put_many(range(5))
+    mark_number(hr, "b", 3)
+    assert hr.lakes() == [
+        LakeShard("a", 0, "0-0", behind=5, trimmed=0, dropped=0),
+        LakeShard("b", 0, entry_of(hr, 3), behind=2, trimmed=0, dropped=0),
+    ]
+
+
+def test_a_mark_never_falls(hr: Client, queue: Queue) -> None:
+    queue.put_many(range(5))
+    mark_number(hr, "a", 4)
+    before = dump(hr)
+    for number in (4, 3, 0):
+        mark_number(hr, "a", number)
+    assert dump(hr) == before
+
+
+def test_each_shard_has_its_marks(url: str) -> None:
+    hr, _ = open_with_clock(url, shards=2)
+    with hr:
+        hr.queue("mail").put_many(range(20))
+        mark(hr, "a", "0-0", shard=1)
+        [row] = hr.lakes()
+        assert (row.lake, row.shard) == ("a", 1)
+        assert hr.forget_lake("a")
+        assert hr.lakes() == []
+
+
+def test_a_lake_that_is_ahead_of_the_log_is_refused(hr: Client, queue: Queue) -> None:
+    queue.put_many(range(5))
+    stamp = entry_of(hr, 5).partition("-")[0]
+    before = dump(hr)
+    with pytest.raises(LakeRefused, match=r"the newest of the server is number 5: this is another"):
+        mark(hr, "a", f"{stamp}-6")
+    assert dump(hr) == before
+
+
+@pytest.mark.parametrize(("number", "late"), [(3, 1), (3, -1), (5, 1), (5, -1)])
+def test_an_entry_that_never_was_is_refused(
+    hr: Client, queue: Queue, number: int, late: int
+) -> None:
+    queue.put_many(range(5))
+    stamp = int(entry_of(hr, 5).partition("-")[0])
+    before = dump(hr)
+    with pytest.raises(LakeRefused, match="which never was in the log"):
+        mark(hr, "a", f"{stamp + late}-{number}")
+    assert dump(hr) == before
+
+
+def test_of_a_log_that_is_trimmed_older_entries_are_taken(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.put_many(range(3000))
+    old = entry_of(hr, 10)
+    clock.tick(8 * 86400)
+    queue.put_many(range(300))
+    oldest_ms = int(entry_of(hr, present(hr).start).partition("-")[0])
+    with pytest.raises(LakeRefused, match="which never was in the log"):
+        mark(hr, "a", f"{oldest_ms + 1}-10")
+    mark(hr, "a", old)
+    assert hr.lakes()[0].entry == old
+
+
+def test_of_a_log_that_is_empty_the_newest_entry_is_taken(hr: Client, queue: Queue) -> None:
+    queue.put_many(range(5))
+    newest = log_of(hr).newest
+    hr.core.wire.send([(0, ("XTRIM", hr.core.key(0, "events"), "MAXLEN", 0))])
+    assert (length(hr), log_of(hr).oldest, log_of(hr).newest) == (0, None, newest)
+    stamp = int(newest.partition("-")[0])
+    for wrong in (f"{stamp - 1}-5", f"{stamp + 1}-4"):
+        with pytest.raises(LakeRefused, match="which never was in the log"):
+            mark(hr, "a", wrong)
+    mark(hr, "a", newest)
+    assert hr.lakes()[0].behind == 0
+
+
+def test_a_server_knows_so_many_lakes(hr: Client) -> None:
+    for number in range(64):
+        mark(hr, f"lake {number}", "0-0")
+    with pytest.raises(LakeRefused, match="knows 64 lakes already: headrace lake forget ends one"):
+        mark(hr, "one more", "0-0")
+    mark(hr, "lake 7", "0-0")
+    hr.forget_lake("lake 7")
+    mark(hr, "one more", "0-0")
+    assert len(hr.lakes()) == 64
+
+
+def test_what_a_lake_lacks_stays(hr: Client, queue: Queue, clock: Clock) -> None:
+    mark(hr, "a", "0-0")
+    hr.config.set("events_count", 300)
+    hr.config.set("events_age", 60)
+    queue.put_many(range(2000))
+    clock.tick(61)
+    queue.put_many(range(500))
+    hr.sweep()
+    assert present(hr) == range(1, 2501)
+
+    mark_number(hr, "a", 1000)
+    assert 1000 - SLACK <= present(hr).start <= 1001
+
+
+def test_the_lake_that_is_last_decides(hr: Client, queue: Queue) -> None:
+    hr.config.set("events_count", 300)
+    for lake in "abc":
+        mark(hr, lake, "0-0")
+    queue.put_many(range(2000))
+    mark_number(hr, "a", 2000)
+    mark_number(hr, "c", 1500)
+    assert present(hr).start == 1
+    mark_number(hr, "b", 700)
+    assert 700 - SLACK <= present(hr).start <= 701
+    assert hr.forget_lake("b")
+    assert 1500 - SLACK <= present(hr).start <= 1501
+    assert not hr.forget_lake("b")
+
+
+def test_without_lakes_the_log_is_cut_as_ever(hr: Client, queue: Queue) -> None:
+    hr.config.set("events_count", 300)
+    mark(hr, "a", "0-0")
+    queue.put_many(range(2000))
+    assert length(hr) == 2000
+    hr.forget_lake("a")
+    assert 300 <= length(hr) <= 300 + SLACK
+
+
+def test_a_cap_is_kept_and_what_a_lake_loses_is_counted(hr: Client, queue: Queue) -> None:
+    hr.config.set("events_count", 300)
+    hr.config.set("events_cap", 1000)
+    mark(hr, "a", "0-0")
+    queue.put_many(range(500))
+    mark_number(hr, "a", 450)
+    queue.put_many(range(2500))
+    there = present(hr)
+    assert 1000 <= len(there) <= 1000 + SLACK
+    assert log_of(hr).dropped == there.start - 1 - 450
+    assert hr.lakes()[0].behind == 2550
+
+
+def test_much_is_trimmed_a_bit_at_a_time_and_the_rest_at_once_due(hr: Client, queue: Queue) -> None:
+    mark(hr, "a", "0-0")
+    hr.config.set("events_count", 300)
+    queue.put_many(range(25_000))
+    mark_number(hr, "a", 25_000)
+    assert 25_000 - 10_000 <= length(hr) <= 25_000 - 9_000
+    hr.sweep()
+    assert length(hr) <= 25_000 - 18_000
+    hr.sweep()
+    assert 300 <= length(hr) <= 300 + SLACK

@@ -1,0 +1,57 @@
+"""seek_events: the entries of events by their numbers."""
+
+from __future__ import annotations
+
+from headrace import Client, Queue
+from headrace.client.talk import ask_one, drive
+from headrace.client.talks.lakes import seek_events
+from headrace.engine.call import build
+from headrace.testing import Clock
+from tests.engine.marks import present
+
+
+def seek(hr: Client, *numbers: int) -> list[str]:
+    return drive(hr.core.wire, seek_events(hr.core, 0, numbers))
+
+
+def test_of_an_empty_log_nothing_is_found(hr: Client) -> None:
+    assert seek(hr, 1, 5) == []
+
+
+def test_every_event_is_found(hr: Client, queue: Queue, clock: Clock) -> None:
+    for pause in (0, 0.001, 0, 5, 86400, 0.002, 0):
+        clock.tick(pause)
+        queue.put_many(range(37))
+    entries = [event.entry_id for event in hr.events()]
+    assert seek(hr, *range(1, 260)) == entries
+
+
+def test_what_is_beyond_the_ends_is_taken_for_the_ends(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.put_many(range(3000))
+    clock.tick(8 * 86400)
+    queue.put_many(range(300))
+    clock.tick(1)
+    queue.put(1)
+    there = present(hr)
+    assert there.start > 1
+    entries = [event.entry_id for event in hr.events()]
+    assert seek(hr, 0, 1, there.start, 3301, 3302, 10**9) == [entries[0]] * 3 + [entries[-1]] * 3
+
+
+def test_the_ends_are_told_too(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.put(1)
+    clock.tick(3)
+    queue.put(2)
+    ends = [event.entry_id.encode() for event in hr.events()]
+    assert drive(hr.core.wire, ask_one(hr.core, 0, build("seek_events", list))) == ends
+
+
+def test_a_clock_that_was_set_back_does_not_confuse_it(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.put_many(range(5))
+    clock.tick(-3600)
+    queue.put_many(range(5))
+    assert seek(hr, *range(1, 11)) == [event.entry_id for event in hr.events()]

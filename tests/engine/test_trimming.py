@@ -1,0 +1,45 @@
+"""The log is trimmed by proof, whatever happens in whatever order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headrace.testing import open_with_clock
+from tests.effort import EFFORT
+from tests.engine.trimming import Ledger, marks_are_of_the_log, trimming_by_proof
+
+LAKES = st.sampled_from("ab")
+STEPS = st.one_of(
+    st.tuples(st.just("put"), st.integers(1, 1200)),
+    st.tuples(st.just("tick"), st.sampled_from([0, 1, 30, 61])),
+    st.tuples(st.just("mark"), LAKES, st.floats(0, 1)),
+    st.tuples(st.just("mark"), LAKES, st.sampled_from([0.0, 1.0])),
+    st.tuples(st.just("forget"), LAKES),
+    st.tuples(st.just("limit"), st.just("events_count"), st.integers(1, 1000)),
+    st.tuples(st.just("limit"), st.just("events_cap"), st.integers(1, 2000)),
+    st.tuples(st.just("limit"), st.just("events_age"), st.sampled_from([1, 60, 10**6])),
+)
+
+
+@settings(max_examples=25 * EFFORT, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(steps=st.lists(STEPS, min_size=4, max_size=20))
+def test_what_a_lake_lacks_goes_only_by_force_and_is_counted(
+    valkey_url: str, steps: list[tuple[Any, ...]]
+) -> None:
+    hr, clock = open_with_clock(valkey_url)
+    with hr:
+        ledger = Ledger(hr, clock)
+        for name, *words in steps:
+            getattr(ledger, name)(*words)
+        ledger.check_size()
+
+
+def test_trimming_is_by_proof(url: str) -> None:
+    trimming_by_proof(url, {})
+
+
+def test_marks_are_of_the_log(url: str) -> None:
+    marks_are_of_the_log(url, {})
