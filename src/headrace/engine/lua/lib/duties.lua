@@ -84,6 +84,20 @@ function duties.histogram(name)
   redis.call('DEL', key('histogram', name))
 end
 
+function duties.staged(parcel)
+  redis.call('UNLINK', key('staged', parcel))
+end
+
+-- later  tend_bundle forget_decided
+
+function duties.bundle(bundle)
+  tend_bundle(bundle)
+end
+
+function duties.write(write)
+  forget_decided(write)
+end
+
 return function(entry)
   local duty, name = string.match(entry, '^(%l+):(.*)$')
   duties[duty](name)

@@ -11,6 +11,7 @@ end
 
 local job_prefix = shard .. 'job:'
 local AGENDA = shard .. 'agenda'
+local BUNDLES = shard .. 'bundles'
 local CONFIG = shard .. 'config'
 local EVENTS = shard .. 'events'
 local FAILURE_TYPES = shard .. 'failure_types'
@@ -23,3 +24,4 @@ local SESSIONS = shard .. 'sessions'
 local TAGS = shard .. 'tags'
 local TRACKED = shard .. 'tracked'
 local THROTTLES = shard .. 'throttles'
+local WRITES = shard .. 'writes'

@@ -28,6 +28,9 @@ local function apply_options(job, given)
     release_claim(job)
     set_extra(job, 'unique', given.unique)
   end
+  if given.origin then
+    set_extra(job, 'origin', given.origin)
+  end
   if given.result_ttl then
     set_extra(job, 'result_ttl', given.result_ttl)
   end
@@ -63,6 +66,12 @@ local function put_event(job, data, more)
     more = more or {}
     more[#more + 1] = 'tags'
     more[#more + 1] = cjson.encode(tags)
+  end
+  local origin = extra(job, 'origin')
+  if origin then
+    more = more or {}
+    more[#more + 1] = 'origin'
+    more[#more + 1] = origin
   end
   return emit('put', job, nil, nil, data, more)
 end

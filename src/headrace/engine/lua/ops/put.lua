@@ -4,7 +4,7 @@
 --
 -- args   queue on_exists nonce options:packed others:packed
 -- each   id data
--- uses   keys now defaults setting inline fast short_way
+-- uses   keys now defaults setting inline fast short_way plain_put
 -- reply  how many if all were made, else for each: 1 made, 2 made under its spare id, 3 moved, 4
 --        replaced, 0 already made, '=' and an id: that job was replaced in its stead, or why not
 -- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN
@@ -24,20 +24,9 @@ local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data', 'paused', 'r
 local retries = setting(own[2], shared[1], default_retries)
 local largest = math.min(INLINE, setting(own[3], shared[2], default_event_data))
 
-local jobs, places, made, seen = {}, {}, 0, {}
-for id, data in each() do
-  if seen[id] or #data > largest then
-    return put_any()
-  end
-  seen[id] = true
-  made = made + 1
-  local seq = first_event + made
-  jobs[2 * made - 1] = job_prefix .. id
-  jobs[2 * made] = cmsgpack.pack({
-    'waiting', false, queue, 0, seq, now, now, 0, retries, retries, '', '', false, false, data,
-  })
-  places[2 * made - 1] = 0
-  places[2 * made] = string.format('%016.0f', seq) .. id
+local jobs, places, made = plain_jobs(queue, each, retries, largest)
+if not jobs then
+  return put_any()
 end
 if own[5] and made == 1 then
   for id, data in each() do
@@ -46,19 +35,8 @@ if own[5] and made == 1 then
     end
   end
 end
-if redis.call('MSETNX', unpack(jobs)) == 0 then
+if not enter_plainly(queue, each, jobs, places, made) then
   return put_any()
 end
-
-for id, data in each() do
-  event = event + 1
-  redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'put', 'id', id, 'queue', queue,
-    'attempt', 0, 'worker', '', 'priority', 0, 'wait', '', 'run', '', 'data', data)
-end
-redis.call('ZADD', key('waiting', queue), unpack(places))
-local books = key('books', queue)
-redis.call('HINCRBY', books, 'put', made)
-redis.call('HINCRBY', books, 'waiting', made)
-redis.call('SPUBLISH', key('queue', queue), 'work ' .. made)
 end_short_way()
 return made

@@ -1,0 +1,42 @@
+-- plain_put: jobs without options come into a queue without limits, in a straight line. Put and
+-- publish share it; nothing is written before it is clear that all of them can go this way.
+--
+-- uses   keys now inline short_way
+
+-- What is to be written, and how many; nil if an id comes twice or a payload is too large.
+local function plain_jobs(queue, every, retries, largest)
+  local jobs, places, made, seen = {}, {}, 0, {}
+  for id, data in every() do
+    if seen[id] or #data > largest then
+      return nil
+    end
+    seen[id] = true
+    made = made + 1
+    local seq = first_event + made
+    jobs[2 * made - 1] = job_prefix .. id
+    jobs[2 * made] = cmsgpack.pack({
+      'waiting', false, queue, 0, seq, now, now, 0, retries, retries, '', '', false, false, data,
+    })
+    places[2 * made - 1] = 0
+    places[2 * made] = string.format('%016.0f', seq) .. id
+  end
+  return jobs, places, made
+end
+
+-- False, and nothing is done, if one of them exists.
+local function enter_plainly(queue, every, jobs, places, made)
+  if redis.call('MSETNX', unpack(jobs)) == 0 then
+    return false
+  end
+  for id, data in every() do
+    event = event + 1
+    redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'put', 'id', id, 'queue', queue,
+      'attempt', 0, 'worker', '', 'priority', 0, 'wait', '', 'run', '', 'data', data)
+  end
+  redis.call('ZADD', key('waiting', queue), unpack(places))
+  local books = key('books', queue)
+  redis.call('HINCRBY', books, 'put', made)
+  redis.call('HINCRBY', books, 'waiting', made)
+  redis.call('SPUBLISH', key('queue', queue), 'work ' .. made)
+  return true
+end

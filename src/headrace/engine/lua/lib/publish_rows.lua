@@ -1,0 +1,37 @@
+-- publish_rows: staged rows become jobs in the general form of a put. Nothing may fail any more: what a
+-- put would refuse is skipped, and counted.
+--
+-- uses   jobs make
+
+local again, nonce, on_exists = false, '', ''
+
+-- Staged rows depend on nothing, and what a job depended on before makes no circle.
+local function refused_links()
+  return nil
+end
+
+-- later  existing
+
+local COUNTED = { 'made', 'made', 'moved', 'replaced' }
+
+return function(queue, policy, every, others)
+  on_exists = policy
+  local ids = {}
+  for id in every() do
+    ids[#ids + 1] = id
+  end
+  read_jobs(ids)
+  local counted, at = {}, 0
+  for id, data in every() do
+    at = at + 1
+    local spare, own
+    if others then
+      spare, own = others[at][1], others[at][2]
+    end
+    local job = known[id]
+    local answer = job and existing(job, queue, spare, data, own) or make(queue, id, data, own, nonce) and 1
+    local what = COUNTED[answer] or 'skipped'
+    counted[what] = (counted[what] or 0) + 1
+  end
+  return counted
+end

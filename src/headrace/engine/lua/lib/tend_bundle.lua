@@ -1,0 +1,34 @@
+-- tend_bundle: what the agenda does about a bundle: goes on publishing one that was decided, gives up at
+-- home one that never was, forgets one that is over.
+--
+-- uses   keys now places bundles published read_chunk
+-- later  publish_rows
+
+local PAUSE = 20
+
+local function go_on(bundle, is_home)
+  local record = redis.call('HMGET', key('bundle', bundle), 'queue', 'on_exists')
+  local chunk = take_chunk(bundle)
+  local counted = {}
+  if chunk then
+    local every, more = read_chunk(chunk)
+    counted = publish_rows(record[1], record[2], every, more)
+  end
+  if note_published(bundle, is_home, counted) then
+    tend_at(bundle, now + PAUSE)
+  end
+end
+
+return function(bundle)
+  local record = redis.call('HMGET', key('bundle', bundle), 'state', 'home')
+  local state, is_home = record[1], record[2] == '1'
+  if state == 'decided' then
+    go_on(bundle, is_home)
+  elseif state == 'prepared' or state == 'given_up' and parcels_left(bundle) then
+    give_up(bundle, is_home)
+  elseif state == 'published' and is_home then
+    tend_at(bundle, now + RECORDS_FOR)
+  elseif state then
+    forget_bundle(bundle)
+  end
+end

@@ -1,0 +1,60 @@
+-- publish: of a bundle that was decided the rows of one chunk become jobs, in the same step in which they
+-- leave the bundle: so each does once, whoever publishes and however often. What is over is done.
+--
+-- args   bundle
+-- uses   keys now places defaults setting inline fast short_way plain_put bundles published read_chunk commit
+-- reply  {1 if more is to come else 0, how many were made, moved, replaced, skipped}, or why not
+-- error  NOT_DECIDED GIVEN_UP
+
+-- later  publish_rows
+
+local record = redis.call('HMGET', key('bundle', bundle), 'state', 'home', 'queue', 'on_exists')
+local state, is_home, queue = record[1], record[2] == '1', record[3]
+
+local function tallies(more)
+  return { more, unpack(redis.call('HMGET', key('bundle', bundle), 'made', 'moved', 'replaced', 'skipped')) }
+end
+
+if state == 'given_up' then
+  return 'GIVEN_UP'
+elseif state == 'prepared' and is_home then
+  return 'NOT_DECIDED'
+elseif not state or state == 'published' then
+  return tallies(0)
+end
+
+local function all_plain(every)
+  local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data', 'governed')
+  if not FAST or last_stamp > now or not own[1] or own[4] then
+    return nil
+  end
+  local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
+  return plain_jobs(queue, every, setting(own[2], shared[1], default_retries),
+    math.min(INLINE, setting(own[3], shared[2], default_event_data)))
+end
+
+redis.call('HSET', key('bundle', bundle), 'state', 'decided')
+tend_at(bundle, now + TAKE_OVER_AFTER)
+local chunk = take_chunk(bundle)
+if not chunk then
+  note_published(bundle, is_home, {})
+  settle()
+  return tallies(0)
+end
+
+local every, others = read_chunk(chunk)
+local jobs, places, made
+if not others then
+  jobs, places, made = all_plain(every)
+end
+if jobs and enter_plainly(queue, every, jobs, places, made) then
+  local more = note_published(bundle, is_home, { made = made })
+  settle()
+  local answer = tallies(more and 1 or 0)
+  end_short_way()
+  return answer
+end
+local counted = publish_rows(queue, record[4], every, others)
+local more = note_published(bundle, is_home, counted)
+settle()
+return commit(tallies(more and 1 or 0))
