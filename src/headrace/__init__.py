@@ -30,10 +30,13 @@ from headrace.errors import (
     ServerUnavailable,
     SessionEnded,
     SessionRequired,
+    StagedLost,
     TaskFailed,
     TooMany,
     Unreadable,
     WorkerError,
+    WriteError,
+    WriteGivenUp,
     WrongState,
 )
 
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
         Throttle,
         Tracked,
         Worker,
+        Written,
     )
     from headrace.client.watch import AsyncWatch, Watch
     from headrace.engine.check import Limits
@@ -131,6 +135,7 @@ _LATER = {
     "Tracked": "headrace.client.values",
     "Watch": "headrace.client.watch",
     "Worker": "headrace.client.values",
+    "Written": "headrace.client.values",
 }
 
 __all__ = [
@@ -201,6 +206,7 @@ __all__ = [
     "SessionRequired",
     "Snooze",
     "Stage",
+    "StagedLost",
     "Stats",
     "Task",
     "TaskFailed",
@@ -211,6 +217,9 @@ __all__ = [
     "Watch",
     "Worker",
     "WorkerError",
+    "WriteError",
+    "WriteGivenUp",
+    "Written",
     "WrongState",
     "connect",
     "connect_async",

@@ -21,6 +21,9 @@ HeadraceError
 │   ├── FeedNotFound        no such feed, or no longer
 │   └── ItemNotFound        the feed has no such item; .item_id
 ├── LakeRefused             the server has another log than this lake, or too many lakes; .lake
+├── WriteError              about a write from Spark; nothing of it was published
+│   ├── StagedLost          rows that were staged are not there any more
+│   └── WriteGivenUp        it waited too long for its decision, or was aborted; .write
 ├── NoResult                the job has no result (yet); .state
 ├── Unreadable              data or a result was written by another codec or key; .payload
 ├── NamespaceNotFound       no such namespace, and who only reads makes none; .namespace
@@ -245,6 +248,32 @@ class LakeRefused(HeadraceError):
     def __init__(self, lake: str, message: str) -> None:
         super().__init__(f"lake {lake!r}: {message}")
         self.lake = lake
+
+
+class WriteError(HeadraceError):
+    """A write from Spark failed before it was decided: nothing of it was published."""
+
+
+class StagedLost(WriteError):
+    """Rows that were staged are not there any more."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "rows that were staged for this write are not there any more: they are kept for a "
+            "day, and a server that lost its memory has lost them too; nothing was published, "
+            "write the DataFrame again"
+        )
+
+
+class WriteGivenUp(WriteError):
+    """The write was aborted, or waited too long for its decision."""
+
+    def __init__(self, write: str) -> None:
+        super().__init__(
+            f"write {write!r} was given up: it was aborted, or prepared a day before it was to be "
+            "decided; nothing of it was published, write the DataFrame again"
+        )
+        self.write = write
 
 
 class NoResult(HeadraceError):

@@ -28,6 +28,7 @@ from headrace.client.talks import (
     tracking,
     upkeep,
     why,
+    writing,
 )
 from headrace.client.talks import feeds as feed_talks
 from headrace.client.talks import jobs as job_talks
@@ -125,6 +126,8 @@ class Client:
     untrack = blocking(tracking.untrack)
     why_waiting = blocking(why.why_waiting)
     workers = blocking(sessions.workers)
+    writes = blocking(writing.writes)
+    written = blocking(writing.written)
 
     def create_feed(
         self,
@@ -275,6 +278,8 @@ class AsyncClient:
     untrack = awaiting(tracking.untrack)
     why_waiting = awaiting(why.why_waiting)
     workers = awaiting(sessions.workers)
+    writes = awaiting(writing.writes)
+    written = awaiting(writing.written)
 
     async def create_feed(
         self,

@@ -113,6 +113,7 @@ CHECKS: dict[str, Check] = {
     "if_dependency_fails": lambda value, _limits: choice("if_dependency_fails", value, IF_FAILS),
     "group": _name("group"),
     "after": _name("group"),
+    "origin": _name("origin"),
 }
 
 

@@ -38,6 +38,26 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a write from Spark: its rows were made jobs, or were for jobs that exist.
+
+    One that has no published_at is still being published. What was not made, moved or replaced was
+    skipped: the job exists and must not be changed.
+    """
+
+    id: str
+    batch: int | None
+    queue: str
+    rows: int
+    decided_at: datetime
+    published_at: datetime | None
+    made: int
+    moved: int
+    replaced: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """Why a job is failed."""
 
@@ -115,6 +135,7 @@ class Job:
     depends_on_groups: list[str]
     dependents: list[str]
     tracked: bool
+    origin: str | None
     _codec: Codec = field(repr=False, compare=False)
 
     @property
@@ -160,6 +181,7 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
         depends_on_groups=[name[1:] for name in depends if name.startswith(GROUP_MARK)],
         dependents=dependents,
         tracked=record.extras().tracked,
+        origin=record.extras().origin,
         _codec=codec,
     )
 

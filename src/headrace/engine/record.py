@@ -40,6 +40,7 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
     group: str = ""
     unique: str | None = None
     tracked: bool = False
+    origin: str | None = None
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):

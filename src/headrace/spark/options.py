@@ -16,6 +16,7 @@ from headrace.client.client import Client
 from headrace.client.talk import drive
 from headrace.client.talks.upkeep import is_there
 from headrace.engine import check
+from headrace.engine.profile import SETTINGS
 from headrace.errors import InvalidArgument, NamespaceNotFound
 from headrace.spark.plan import EARLIEST, LATEST, Bound, read_bound
 
@@ -162,8 +163,27 @@ class EventsStream(Events):
     per_trigger: int | None = option("maxEventsPerTrigger", whole(1), None)
 
 
+CODECS = ("json", "msgpack", "raw")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sink(Server):
     """How rows become jobs."""
 
     queue: str = option("queue", name, "")
+    codec: str = option("codec", one_of(*CODECS), "json")
+    on_exists: str = option("onExists", one_of(*SETTINGS["on_exists"].choices), "")
+    write_id: str = option("writeId", name, "")
+    # For a replay: rows have a column that names the job of which each is a copy.
+    lineage: bool = option("lineage", truth, default=False)
+
+    def with_policy(self, on_exists: str) -> Self:
+        """The same, with what becomes of jobs that exist."""
+        return replace(self, on_exists=on_exists)
+
+    def open_sink(self) -> Client:
+        """A client that writes data with the codec; it makes the namespace if there is none."""
+        asked = connect.wanted(
+            self.url, self.namespace, None, self.codec, None, None, RETRY_FOR, TIMEOUT
+        )
+        return connect.connect(asked)

@@ -9,6 +9,7 @@ from headrace.client.talk import Talk, ask, ask_one, raw
 from headrace.client.talks.auditing import audit_tags, fault
 from headrace.client.talks.faces import ClientFace
 from headrace.client.talks.queues import LISTED, queue_names, text_map
+from headrace.client.talks.writing import finish_open
 from headrace.client.values import Audit
 from headrace.engine.call import Call, build
 from headrace.engine.check import whole
@@ -34,6 +35,7 @@ def sweep(client: ClientFace) -> Talk[None]:
             rows = [(name,) for name in names[first : first + QUEUES_A_SWEEP]]
             while not (yield from ask_one(core, shard, build("sweep", int, rows))):
                 pass
+    yield from finish_open(core)
 
 
 def all_queues(core: Core) -> Talk[list[str]]:

@@ -19,27 +19,37 @@ local function is_loose(parcel)
   return redis.call('ZSCORE', AGENDA, staged_entry(parcel))
 end
 
+-- When the agenda sees to a bundle, if nobody has by then.
 local function tend_at(bundle, at)
   place(AGENDA, 'bundle:' .. bundle, at)
+end
+
+-- When clients see to it: they know of the other shards.
+local function look_at(bundle, at)
+  place(BUNDLES, bundle, at)
+end
+
+local function is_in_hand(bundle)
+  tend_at(bundle, now + TAKE_OVER_AFTER)
+  look_at(bundle, now + TAKE_OVER_AFTER)
 end
 
 local function parcels_left(bundle)
   return redis.call('EXISTS', key('parcels', bundle)) == 1
 end
 
--- The next chunk, which is then no longer staged; nil if there is none.
-local function take_chunk(bundle)
-  local parcels = key('parcels', bundle)
-  local parcel = redis.call('ZRANGE', parcels, 0, 0)[1]
-  if not parcel then
-    return nil
-  end
+-- The next chunk and its parcel, nil if there is none. It stays until its jobs are made.
+local function next_chunk(bundle)
+  local parcel = redis.call('ZRANGE', key('parcels', bundle), 0, 0)[1]
+  return parcel and redis.call('LINDEX', key('staged', parcel), 0), parcel
+end
+
+local function drop_chunk(bundle, parcel)
   local where = key('staged', parcel)
-  local chunk = redis.call('LPOP', where)
+  redis.call('LPOP', where)
   if redis.call('EXISTS', where) == 0 then
-    redis.call('ZREM', parcels, parcel)
+    redis.call('ZREM', key('parcels', bundle), parcel)
   end
-  return chunk
 end
 
 -- Deletes some of what a bundle still has. True when nothing is left.

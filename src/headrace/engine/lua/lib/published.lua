@@ -1,12 +1,14 @@
--- published: what is noted in a bundle when a chunk of it has become jobs. The agenda goes on with it if
--- nobody else does.
+-- published: what is noted of a bundle when a chunk of it has become jobs.
 --
--- uses   keys now bundles
+-- uses   keys now places bundles
 -- later  conclude_alone
 
--- What was counted so far, and whether more is to come.
-local function note_published(bundle, is_home, counted)
+-- Whether more is to come.
+local function note_published(bundle, is_home, parcel, counted)
   local record = key('bundle', bundle)
+  if parcel then
+    drop_chunk(bundle, parcel)
+  end
   for what, by in pairs(counted) do
     redis.call('HINCRBY', record, what, by)
   end

@@ -8,13 +8,13 @@ local PAUSE = 20
 
 local function go_on(bundle, is_home)
   local record = redis.call('HMGET', key('bundle', bundle), 'queue', 'on_exists')
-  local chunk = take_chunk(bundle)
+  local chunk, parcel = next_chunk(bundle)
   local counted = {}
   if chunk then
-    local every, more = read_chunk(chunk)
-    counted = publish_rows(record[1], record[2], every, more)
+    local every, others = read_chunk(chunk)
+    counted = publish_rows(record[1], record[2], every, others)
   end
-  if note_published(bundle, is_home, counted) then
+  if note_published(bundle, is_home, parcel, counted) then
     tend_at(bundle, now + PAUSE)
   end
 end

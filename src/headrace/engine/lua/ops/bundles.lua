@@ -1,13 +1,11 @@
--- bundles: what was prepared on this shard and is not over, and what became of it so far.
+-- bundles: what was prepared on this shard and should be over by now: nobody has seen to it for a while.
 --
 -- args   count:int
 -- uses   keys now
--- reply  for each its name, its write, its state, and 1 if it has waited too long, else 0
+-- reply  for each its name and its write
 
-local found = redis.call('ZRANGE', BUNDLES, 0, count - 1, 'WITHSCORES')
 local listed = {}
-for i = 1, #found, 2 do
-  local record = redis.call('HMGET', key('bundle', found[i]), 'write', 'state')
-  listed[#listed + 1] = { found[i], record[1], record[2], tonumber(found[i + 1]) <= now and 1 or 0 }
+for i, bundle in ipairs(redis.call('ZRANGE', BUNDLES, '-inf', now, 'BYSCORE', 'LIMIT', 0, count)) do
+  listed[i] = { bundle, redis.call('HGET', key('bundle', bundle), 'write') }
 end
 return listed

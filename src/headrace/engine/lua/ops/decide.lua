@@ -19,7 +19,7 @@ redis.call('HSET', entry, 'batch', batch, 'bundle', bundle, 'queue', queue, 'row
   'state', 'decided', 'decided_at', now)
 redis.call('HSET', key('bundle', bundle), 'state', 'decided')
 keep_write(write, batch)
-tend_at(bundle, now + TAKE_OVER_AFTER)
+is_in_hand(bundle)
 settle()
 forget_some_writes()
 settle()

@@ -26,7 +26,7 @@ for parcel, order in each() do
 end
 redis.call('HSET', record, 'state', 'prepared', 'write', write, 'queue', queue, 'on_exists', on_exists,
   'home', home and 1 or 0, 'made', 0, 'moved', 0, 'replaced', 0, 'skipped', 0)
-place(BUNDLES, bundle, now + DECIDED_WITHIN)
+look_at(bundle, now + DECIDED_WITHIN)
 if home then
   tend_at(bundle, now + DECIDED_WITHIN)
 end

@@ -33,11 +33,13 @@ local function all_plain(every)
     math.min(INLINE, setting(own[3], shared[2], default_event_data)))
 end
 
-redis.call('HSET', key('bundle', bundle), 'state', 'decided')
-tend_at(bundle, now + TAKE_OVER_AFTER)
-local chunk = take_chunk(bundle)
+if state ~= 'decided' then
+  redis.call('HSET', key('bundle', bundle), 'state', 'decided')
+end
+is_in_hand(bundle)
+local chunk, parcel = next_chunk(bundle)
 if not chunk then
-  note_published(bundle, is_home, {})
+  note_published(bundle, is_home, parcel, {})
   settle()
   return tallies(0)
 end
@@ -48,13 +50,13 @@ if not others then
   jobs, places, made = all_plain(every)
 end
 if jobs and enter_plainly(queue, every, jobs, places, made) then
-  local more = note_published(bundle, is_home, { made = made })
+  local more = note_published(bundle, is_home, parcel, { made = made })
   settle()
   local answer = tallies(more and 1 or 0)
   end_short_way()
   return answer
 end
 local counted = publish_rows(queue, record[4], every, others)
-local more = note_published(bundle, is_home, counted)
+local more = note_published(bundle, is_home, parcel, counted)
 settle()
 return commit(tallies(more and 1 or 0))

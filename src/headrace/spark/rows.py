@@ -1,0 +1,189 @@
+"""Rows of a DataFrame become jobs: which columns there may be, and what each must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types
+
+from headrace.client.core import Core
+from headrace.client.given import new_ids, options_of, settled_id, spare_id
+from headrace.client.talks.putting import Item, encoded
+from headrace.engine.check import shown, text
+from headrace.errors import InvalidArgument
+
+DATA = "data"
+FIELD = "data."
+ID = "id"
+# Written by a replay, which knows of which job each row is a copy.
+ORIGIN = "origin"
+
+_INTEGRAL = (types.ByteType, types.ShortType, types.IntegerType, types.LongType)
+_NUMBER = (*_INTEGRAL, types.FloatType, types.DoubleType, types.DecimalType)
+_TEXT = (types.StringType,)
+
+# What a column of an option may hold, in Spark's words and in ours.
+OPTIONS: dict[str, tuple[tuple[type, ...], str]] = {
+    "priority": (_NUMBER, "a number"),
+    "tags": ((types.ArrayType,), "an array of strings"),
+    "delay": ((*_NUMBER, types.DayTimeIntervalType), "seconds or a day-time interval"),
+    "key": (_TEXT, "a string"),
+    "retries": (_INTEGRAL, "a whole number"),
+}
+ALLOWED = f"id, data (or columns {FIELD}<field>), {', '.join(OPTIONS)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns rows have: an id or none, one column of data or its fields, options."""
+
+    has_id: bool
+    fields: tuple[str, ...] | None
+    options: tuple[str, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        return not self.options
+
+
+def columns_of(schema: types.StructType, *, origin: bool = False) -> Columns:
+    """What the columns of a DataFrame mean. InvalidArgument names the one that is wrong."""
+    names = schema.fieldNames()
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidArgument(f"there are two columns {twice!r}; give one of them another name")
+    for column in schema.fields:
+        _check_column(column, origin=origin)
+    fields = tuple(name.removeprefix(FIELD) for name in names if name.startswith(FIELD))
+    if (DATA in names) == bool(fields):
+        raise InvalidArgument(
+            f"what a job holds is one column {DATA!r}, or columns {FIELD}<field>: there are "
+            f"{'both' if fields else 'neither'} among {', '.join(names) or 'no columns'}"
+        )
+    known = {*OPTIONS, ORIGIN}
+    return Columns(ID in names, fields or None, tuple(name for name in names if name in known))
+
+
+def _check_column(column: types.StructField, *, origin: bool) -> None:
+    name = column.name
+    if name == DATA or (name.startswith(FIELD) and name != FIELD):
+        return
+    if name == ID or (name == ORIGIN and origin):
+        wanted: tuple[tuple[type, ...], str] = (_TEXT, "a string")
+    elif name in OPTIONS:
+        wanted = OPTIONS[name]
+    else:
+        raise InvalidArgument(
+            f"there is no use for a column {name!r}: a row may have {ALLOWED}; drop it, or put it "
+            f"into the data under the name {FIELD + name!r}"
+        )
+    kind = column.dataType
+    if not isinstance(kind, wanted[0]) or not _holds_strings(kind):
+        raise InvalidArgument(
+            f"column {name!r} must hold {wanted[1]}, not {kind.simpleString()}; cast it"
+        )
+
+
+def _holds_strings(kind: types.DataType) -> bool:
+    return not isinstance(kind, types.ArrayType) or isinstance(kind.elementType, types.StringType)
+
+
+class Rows:
+    """Makes jobs of rows, each checked. With duplicates, each has a spare id as well."""
+
+    def __init__(self, core: Core, columns: Columns, *, duplicates: bool) -> None:
+        self._core = core
+        self._columns = columns
+        self._spares = duplicates and columns.has_id
+        self._named = 0
+
+    def items(self, batch: pa.RecordBatch) -> list[Item]:
+        """A job for each row."""
+        payloads = self._payloads(batch)
+        ids = self._ids(batch)
+        if self._columns.is_plain and not self._spares:
+            return list(zip(ids, payloads, strict=True))
+        return [
+            self._full(job_id, payload, own)
+            for job_id, payload, own in zip(ids, payloads, self._options(batch), strict=True)
+        ]
+
+    def _payloads(self, batch: pa.RecordBatch) -> list[bytes]:
+        core = self._core
+        data = _data(batch, self._columns.fields)
+        try:
+            return [encoded(core, value) for value in data]
+        except InvalidArgument:
+            return [_checked(DATA, value, lambda given: encoded(core, given)) for value in data]
+
+    def _ids(self, batch: pa.RecordBatch) -> Any:
+        if not self._columns.has_id:
+            return [None] * batch.num_rows if self._columns.options else [*new_ids(batch.num_rows)]
+        longest = self._core.limits.name
+        given = batch.column(ID).to_pylist()
+        for job_id in given:
+            _checked(ID, job_id, lambda one: text("it", one, longest))
+        return given
+
+    def _options(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+        names = self._columns.options
+        if not names:
+            yield from ({} for _ in range(batch.num_rows))
+            return
+        columns = [values(batch.column(name)) for name in names]
+        for row in zip(*columns, strict=True):
+            given = {
+                name: value for name, value in zip(names, row, strict=True) if value is not None
+            }
+            try:
+                yield options_of(self._core.limits, **given)
+            except InvalidArgument as error:
+                raise _wrong_option(self._core, given) from error
+
+    def _full(self, given_id: str | None, payload: bytes, own: dict[str, Any]) -> Item:
+        job_id = settled_id(self._core, given_id, own)
+        if not own and not self._spares:
+            return job_id, payload
+        return job_id, payload, spare_id(self._core, job_id) if self._spares else "", own
+
+
+def _data(batch: pa.RecordBatch, fields: Sequence[str] | None) -> list[Any]:
+    if fields is None:
+        return values(batch.column(DATA))
+    columns = [values(batch.column(FIELD + name)) for name in fields]
+    return [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def values(column: pa.Array) -> list[Any]:
+    """A column as Python values. Structs are taken apart: that is several times as fast."""
+    if not pa.types.is_struct(column.type) or column.type.num_fields == 0:
+        return column.to_pylist(maps_as_pydicts="strict")  # type: ignore[no-any-return]
+    names = [column.type.field(number).name for number in range(column.type.num_fields)]
+    rows = zip(*map(values, column.flatten()), strict=True)
+    if column.null_count == 0:
+        return [dict(zip(names, row, strict=True)) for row in rows]
+    there = column.is_valid().to_pylist()
+    return [
+        dict(zip(names, row, strict=True)) if is_there else None
+        for row, is_there in zip(rows, there, strict=True)
+    ]
+
+
+def _checked(column: str, value: Any, check: Callable[[Any], Any]) -> Any:
+    try:
+        return check(value)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"column {column!r} of a row with {shown(value)}: {error}") from error
+
+
+def _wrong_option(core: Core, given: dict[str, Any]) -> InvalidArgument:
+    """The error about the option that is wrong, if one alone is."""
+    for name, value in given.items():
+        try:
+            options_of(core.limits, **{name: value})
+        except InvalidArgument as error:
+            return InvalidArgument(f"column {name!r} of a row with {shown(value)}: {error}")
+    return InvalidArgument(f"the options of a row do not go together: {shown(given)}")
