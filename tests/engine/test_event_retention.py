@@ -68,3 +68,14 @@ def test_a_log_that_was_cut_to_nothing_goes_on_with_the_next_number(
     queue.put(1)
 
     assert kept(hr)[-1] == 3001
+
+
+def test_the_age_of_events_is_kept_though_the_first_one_came_the_short_way(
+    hr: Client, clock: Clock
+) -> None:
+    hr.queue("mail").configure(retries=1)
+    hr.queue("mail").put(1)
+    clock.tick(8 * 86_400)
+    hr.sweep()
+
+    assert list(hr.events()) == []

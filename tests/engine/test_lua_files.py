@@ -15,6 +15,7 @@ from headrace.engine.states import STATES
 from headrace.testing import Clock
 from tests.dump import dump
 from tests.engine.breakage import one_in_every_state
+from tests.engine.desk import Desk
 from tests.engine.lua_files import FILES, code
 
 TESTS = Path(__file__).parent
@@ -27,8 +28,11 @@ TESTED_IN = {
     "audit_links": "test_audit.py",
     "audit_members": "test_audit.py",
     "audit_tag": "test_audit.py",
+    "bundles": "ops/test_prepare.py",
+    "conclude": "ops/test_publish.py",
     "config_get": "ops/test_config.py",
     "config_set": "ops/test_config.py",
+    "discard": "ops/test_publish.py",
     "failed": "ops/test_failures.py",
     "feed_info": "ops/test_feed_make.py",
     "feed_items": "ops/test_feed_page.py",
@@ -50,6 +54,8 @@ TESTED_IN = {
     "untag": "ops/test_tag.py",
     "untrack": "ops/test_track.py",
     "why": "limits/test_throttles.py",
+    "writes": "ops/test_publish.py",
+    "written": "ops/test_publish.py",
 }
 
 SLOW = {"KEYS", "SCAN", "HSCAN", "SSCAN", "ZSCAN", "FLUSHALL", "FLUSHDB", "RANDOMKEY", "SORT"}
@@ -143,6 +149,7 @@ def live(hr: Client, clock: Clock) -> None:
     drive(hr.core.wire, mark_lake(hr, "lake", {0: "0-0"}))
     hands.put_many([0] * 300, depends_on=["running"])
     hr.finish("running")
+    Desk(hr).decided("bundle", "staged")
 
 
 # tests of operations

@@ -25,7 +25,7 @@ end
 
 local function all_plain(every)
   local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data', 'governed')
-  if not FAST or last_stamp > now or not own[1] or own[4] then
+  if not FAST or last_stamp > now or first_event == 0 or not own[1] or own[4] then
     return nil
   end
   local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')

@@ -13,8 +13,8 @@
 
 local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data', 'governed',
   'idle', 'paused', 'removes', 'session', 'stats', 'limited')
-if not FAST or last_stamp > now or again or options or others or nonce ~= '' or not own[1]
-  or own[4] then
+if not FAST or last_stamp > now or first_event == 0 or again or options or others or nonce ~= ''
+  or not own[1] or own[4] then
   return put_any()
 end
 local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data', 'paused', 'removes', 'session', 'stats')

@@ -1,0 +1,139 @@
+"""Writes by hand: each script of the sink called alone, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace import Client
+from headrace.client.staging import packed_chunk
+from headrace.client.talk import ask_one, drive
+from headrace.client.talks.putting import Item
+from headrace.client.talks.queues import text_map
+from headrace.engine.call import Call, build
+
+BATCH = -1
+
+
+def answer_of(reply: Any) -> Any:
+    """An answer as tests read it: texts for bytes."""
+    if isinstance(reply, list):
+        return [answer_of(one) for one in reply]
+    return reply.decode() if isinstance(reply, bytes) else reply
+
+
+@dataclass
+class Desk:
+    """The scripts of the sink on one shard."""
+
+    hr: Client
+    shard: int = 0
+
+    def say(self, call: Call[Any], *, again: bool = False) -> Any:
+        core = self.hr.core
+        if again:
+            [reply] = core.wire.send([(self.shard, core.words(self.shard, call, again=True))])
+            return reply
+        return drive(core.wire, ask_one(core, self.shard, call))
+
+    def stage(self, parcel: str, *chunks: Sequence[Item], position: int = 0) -> Any:
+        rows = [(packed_chunk(chunk),) for chunk in chunks]
+        return self.say(build("stage", answer_of, rows, parcel=parcel, position=position))
+
+    def prepare(
+        self,
+        bundle: str,
+        *parcels: tuple[str, int],
+        write: str = "batch:w",
+        on_exists: str = "move",
+        home: bool = True,
+    ) -> Any:
+        rows = [(name, order, chunks) for order, (name, chunks) in enumerate(parcels)]
+        return self.say(
+            build(
+                "prepare",
+                answer_of,
+                rows,
+                bundle=bundle,
+                write=write,
+                queue="mail",
+                on_exists=on_exists,
+                home=int(home),
+            )
+        )
+
+    def decide(
+        self, bundle: str, write: str = "batch:w", batch: int = BATCH, rows: int = 0
+    ) -> Any:
+        def read(reply: Any) -> Any:
+            if isinstance(reply, bytes):
+                return reply.decode()
+            return reply[0], text_map(reply[1])
+
+        return self.say(
+            build(
+                "decide", read, write=write, batch=batch, bundle=bundle, queue="mail", rows=rows
+            )
+        )
+
+    def publish(self, bundle: str) -> Any:
+        """How much is to come, and what was made, moved, replaced, skipped so far."""
+
+        def read(reply: Any) -> Any:
+            return reply.decode() if isinstance(reply, bytes) else [int(one or 0) for one in reply]
+
+        return self.say(build("publish", read, bundle=bundle))
+
+    def publish_all(self, bundle: str) -> Any:
+        while (answer := self.publish(bundle))[0] == 1:
+            pass
+        return answer
+
+    def conclude(self, bundle: str, *tallies: int, write: str = "batch:w") -> Any:
+        made, moved, replaced, skipped = tallies or (0, 0, 0, 0)
+        return self.say(
+            build(
+                "conclude",
+                text_map,
+                write=write,
+                bundle=bundle,
+                made=made,
+                moved=moved,
+                replaced=replaced,
+                skipped=skipped,
+            )
+        )
+
+    def discard(self, bundle: str, *parcels: str, home: bool = True) -> Any:
+        rows = [(parcel,) for parcel in parcels]
+        return self.say(build("discard", answer_of, rows, bundle=bundle, home=int(home)))
+
+    def bundles(self) -> list[list[str]]:
+        found: list[list[str]] = self.say(build("bundles", answer_of, count=100))
+        return found
+
+    def written(self, write: str = "batch:w", bundle: str = "") -> tuple[dict[str, str], str]:
+        def read(reply: Any) -> Any:
+            return text_map(reply[0]), reply[1].decode()
+
+        found: tuple[dict[str, str], str] = self.say(
+            build("written", read, write=write, bundle=bundle)
+        )
+        return found
+
+    def prepared(self, bundle: str, *names: str, **options: Any) -> None:
+        """A bundle of one row for each name, ready to be decided."""
+        assert self.stage(f"parcel of {bundle}", [(name, b"1") for name in names]) == 1
+        assert self.prepare(bundle, (f"parcel of {bundle}", 1), **options) == 1
+
+    def decided(self, bundle: str, *names: str, **options: Any) -> None:
+        """A bundle of one row for each name, ready to be published."""
+        self.prepared(bundle, *names, **options)
+        [first, _] = self.decide(bundle, options.get("write", "batch:w"))
+        assert first == 1
+
+
+def names_in(hr: Client) -> list[str]:
+    """The ids of the jobs that wait, in their order."""
+    return [job.id for job in hr.queue("mail").jobs("waiting", count=1000).jobs]
