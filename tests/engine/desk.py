@@ -63,18 +63,14 @@ class Desk:
             )
         )
 
-    def decide(
-        self, bundle: str, write: str = "batch:w", batch: int = BATCH, rows: int = 0
-    ) -> Any:
+    def decide(self, bundle: str, write: str = "batch:w", batch: int = BATCH, rows: int = 0) -> Any:
         def read(reply: Any) -> Any:
             if isinstance(reply, bytes):
                 return reply.decode()
             return reply[0], text_map(reply[1])
 
         return self.say(
-            build(
-                "decide", read, write=write, batch=batch, bundle=bundle, queue="mail", rows=rows
-            )
+            build("decide", read, write=write, batch=batch, bundle=bundle, queue="mail", rows=rows)
         )
 
     def publish(self, bundle: str) -> Any:

@@ -1,4 +1,4 @@
-"""publish: rows of a write that was decided become jobs, each once; and how a write ends otherwise."""
+"""publish: rows of a write that was decided become jobs, each once; or the write is given up."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_workers_are_woken_and_events_are_as_of_a_put(hr: Client, url: str) -> N
     assert ids(hr.queue("mail").pop("w", count=5)) == ["a", "c"]
 
 
-def test_rows_have_options_of_their_own(hr: Client, clock: Clock) -> None:
+def test_rows_have_options_of_their_own(hr: Client) -> None:
     desk = Desk(hr)
     own = {"priority": 3, "tags": ["vip"], "retries": 7, "key": "k", "origin": "older"}
     desk.stage("p", [("x", b"1", "", own), ("later", b"2", "", {"delay": 5000}), ("y", b"3")])
@@ -210,7 +210,9 @@ def published(url: str, swaps: dict[str, str], chunk: list[Item], **settings: An
         desk.decide("b", rows=len(chunk) + 1)
         clock.tick(1)
         answers = [desk.publish("b"), desk.publish("b"), desk.publish("b")]
-        return answers, {key.partition("}:")[2]: _read(key, *it) for key, it in dump(client).items()}
+        return answers, {
+            key.partition("}:")[2]: _read(key, *it) for key, it in dump(client).items()
+        }
 
 
 def _read(key: str, kind: str, value: Any) -> Any:
