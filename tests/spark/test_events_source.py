@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 import headrace
 from headrace import Client
@@ -56,3 +60,200 @@ def test_a_batch_has_every_event_of_every_shard_once(
         event = told[row["shard"], row["number"]]
         assert row["at"].replace(tzinfo=UTC) == event.at
         assert (row["kind"], row["job_id"], row["data"]) == (event.kind, event.job_id, event.data)
+
+
+def in_order(found: DataFrame) -> list[tuple[int, int]]:
+    return sorted((row.shard, row.number) for row in found.select("shard", "number").collect())
+
+
+def test_offsets_bound_a_batch(spark: SparkSession, valkey_url: str, client: Client) -> None:
+    fill(client, {0: 10, 1: 4})
+    on_first = [event for event in client.events() if event.shard == 0]
+    start, end = on_first[2].entry_id, on_first[6].entry_id
+    found = events_of(
+        spark,
+        valkey_url,
+        client,
+        startingOffsets=json.dumps({"0": start}),
+        endingOffsets=json.dumps({"0": end, "1": "0-0"}),
+        eventsPerPartition=2,
+    )
+    # After the third up to the seventh; of what the end does not know, and at its beginning, none.
+    assert in_order(found) == [(0, number) for number in range(4, 8)]
+    assert in_order(found) == [(0, number) for number in range(4, 8)]
+
+
+def test_filters_are_applied_where_the_events_are_read(
+    spark: SparkSession, valkey_url: str, single: Client
+) -> None:
+    single.queue("mail").put_many([{"n": n} for n in range(30)])
+    single.queue("reports").put_many([{"n": n} for n in range(5)])
+    single.complete_many(single.queue("mail").pop("worker-1", count=10))
+    found = events_of(spark, valkey_url, single)
+    now = datetime.now(UTC)
+    asked = found.where(found.queue == "mail").where(found.kind.isin("put", "popped"))
+    asked = asked.where(found.at >= now - timedelta(hours=1)).where(found.at < now)
+    assert asked.count() == 40
+    assert found.where(found.at > now).count() == 0
+    # Nothing is left for Spark to filter, but for what only it can.
+    assert "Filter (" not in plan_of(asked)
+    assert "Filter (" in plan_of(asked.where("number % 2 = 0"))
+
+
+def plan_of(frame: DataFrame) -> str:
+    return str(frame._jdf.queryExecution().executedPlan().toString())
+
+
+def test_a_session_that_pushes_no_filters_down_is_told_which_setting_is_missing(
+    spark: SparkSession, valkey_url: str, single: Client
+) -> None:
+    setting = "spark.sql.python.filterPushdown.enabled"
+    spark.conf.set(setting, "false")
+    try:
+        with pytest.raises(PySparkException, match=f"{setting}.* Set it to true"):
+            events_of(spark, valkey_url, single).count()
+    finally:
+        spark.conf.set(setting, "true")
+
+
+def trimmed(client: Client, gone: int) -> None:
+    """Drops the oldest events of the only shard, as a limit would."""
+    oldest = list(client.events())[gone].entry_id
+    command = ("XTRIM", client.core.key(0, "events"), "MINID", "=", oldest)
+    [dropped] = client.core.wire.send([(0, command)])
+    assert dropped == gone
+
+
+def test_trimmed_events_are_a_loss_or_a_gap(
+    spark: SparkSession, valkey_url: str, single: Client
+) -> None:
+    single.queue("mail").put_many([{"n": n} for n in range(20)])
+    trimmed(single, 8)
+    # What was gone before the earliest is no loss.
+    assert events_of(spark, valkey_url, single).count() == 12
+    start = json.dumps({"0": "0-0"})
+    with pytest.raises(PySparkException, match="8 events of shard 0, from number 1 on"):
+        events_of(spark, valkey_url, single, startingOffsets=start).count()
+    rows = (
+        events_of(
+            spark,
+            valkey_url,
+            single,
+            startingOffsets=start,
+            failOnDataLoss=False,
+            eventsPerPartition=5,
+        )
+        .orderBy("number")
+        .collect()
+    )
+    assert [row.number for row in rows] == [1, *range(9, 21)]
+    gap, following = rows[:2]
+    assert (gap.kind, gap.missing, gap.at, gap.queue) == ("gap", 8, following.at, "")
+    assert {row.missing for row in rows[1:]} == {None}
+
+
+def test_payloads_are_bytes_however_large(
+    spark: SparkSession, valkey_url: str, single: Client
+) -> None:
+    raw = headrace.connect(valkey_url, namespace=single.core.namespace, codec="raw")
+    single.queue("mail").configure(event_data=1 << 20)
+    payloads = [bytes(range(256)), b"\x00", b"", b"\xff" * 900_000]
+    with raw:
+        raw.queue("mail").put_many(payloads)
+    found = events_of(spark, valkey_url, single).orderBy("number").collect()
+    assert [bytes(row.data) for row in found] == payloads
+
+
+def stream_of(spark: SparkSession, url: str, client: Client, **options: object) -> DataFrame:
+    reader = spark.readStream.format("headrace").options(url=url, namespace=client.core.namespace)
+    return reader.options(**{name: str(value) for name, value in options.items()}).load()
+
+
+def drained(stream: DataFrame, place: Path) -> StreamingQuery:
+    """Lets a stream read what is there now into files, then stop."""
+    query = (
+        stream.select("shard", "number", "kind")
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(place / "checkpoint"))
+        .option("path", str(place / "out"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    return query
+
+
+def sizes(query: StreamingQuery) -> list[int]:
+    return [step["numInputRows"] for step in query.recentProgress if step["numInputRows"]]
+
+
+def test_a_stream_reads_on_where_it_stopped_in_bounded_steps(
+    spark: SparkSession, valkey_url: str, client: Client, tmp_path: Path
+) -> None:
+    fill(client, {0: 5, 1: 30, 3: 9})
+    stream = stream_of(spark, valkey_url, client, maxEventsPerTrigger=20)
+    # Fair shares: 5 and 7 and 8, then what is left, bounded again.
+    assert sizes(drained(stream, tmp_path)) == [20, 20, 4]
+    assert sizes(drained(stream, tmp_path)) == []
+    fill(client, {2: 3}, queue="reports")
+    assert sizes(drained(stream, tmp_path)) == [3]
+    found = spark.read.parquet(str(tmp_path / "out"))
+    assert in_order(found) == sorted((event.shard, event.number) for event in client.events())
+
+
+def test_a_stream_whose_events_were_trimmed_fails_or_notes_the_gap(
+    spark: SparkSession, valkey_url: str, single: Client, tmp_path: Path
+) -> None:
+    single.queue("mail").put_many([{"n": n} for n in range(4)])
+    drained(stream_of(spark, valkey_url, single), tmp_path)
+    single.queue("mail").put_many([{"n": n} for n in range(6)])
+    trimmed(single, 7)
+    with pytest.raises(PySparkException, match="failOnDataLoss"):
+        drained(stream_of(spark, valkey_url, single), tmp_path)
+    drained(stream_of(spark, valkey_url, single, failOnDataLoss=False), tmp_path)
+    found = spark.read.parquet(str(tmp_path / "out")).orderBy("number").collect()
+    assert [(row.number, row.kind) for row in found] == [
+        *((number, "put") for number in range(1, 5)),
+        (5, "gap"),
+        *((number, "put") for number in range(8, 11)),
+    ]
+
+
+SECRET = "tr0ub4dor"  # noqa: S105 - of nobody
+
+
+def test_the_password_is_shown_nowhere(
+    spark: SparkSession, valkey_url: str, single: Client, capfd: pytest.CaptureFixture[str]
+) -> None:
+    reader = spark.read.format("headrace").option("namespace", single.core.namespace)
+    wrong = [f"redis://ada:{SECRET}/x@localhost:1", f"rediz://ada:{SECRET}@localhost", SECRET]
+    said = []
+    for url in wrong:
+        with pytest.raises(PySparkException, match="option url must begin with") as caught:
+            reader.option("url", url).load().count()
+        said.append(str(caught.value))
+    found = reader.option("url", valkey_url.replace("unix://", f"unix://ada:{SECRET}@")).load()
+    said += [plan_of(found), str(found._jdf.queryExecution().toString()), repr(found)]
+    with pytest.raises(PySparkException, match="does not let us in") as caught:
+        found.count()
+    said += [str(caught.value), *capfd.readouterr()]
+    assert SECRET not in "".join(said)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"tabel": "events"}, "there is no option 'tabel' here, only url, namespace, table"),
+        ({"table": "evnets"}, "option table must be one of events, jobs, not 'evnets'"),
+        ({"maxEventsPerTrigger": "5"}, "there is no option 'maxeventspertrigger' here"),
+        ({"startingOffsets": '{"7": "1-1"}'}, "the offset is for a shard 7"),
+        ({"startingOffsets": '{"0": "9-9"}'}, "its log ends with event 1"),
+        ({"namespace": "nobody"}, "there is no namespace 'nobody' on this server"),
+    ],
+)
+def test_wrong_options_are_named(
+    spark: SparkSession, valkey_url: str, single: Client, options: dict[str, str], complaint: str
+) -> None:
+    single.queue("mail").put({})
+    with pytest.raises(PySparkException, match=complaint):
+        events_of(spark, valkey_url, single, **options).count()

@@ -34,7 +34,8 @@ from headrace.client.talks.log_reading import (
 from headrace.engine.moments import EPOCH, moment
 from headrace.errors import EventsTrimmed
 from headrace.lake.columns import event_columns, gap_row
-from headrace.spark import filters, plan
+from headrace.spark import plan
+from headrace.spark.filters import all_of, condition, least_time
 from headrace.spark.options import Events, EventsBatch, EventsStream
 from headrace.spark.plan import Offsets, Span
 
@@ -62,18 +63,14 @@ class EventsReader(DataSourceReader):
         self._conditions: list[pc.Expression] = []
         self._since: datetime | None = None
 
-    @property
-    def pushFilters(self) -> filters.Pushing:  # noqa: N802
-        return filters.Pushing(self._push)
-
-    def _push(self, asked: list[Filter]) -> Iterator[Filter]:
-        for each in asked:
-            found = filters.condition(each, FILTERED)
+    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802
+        for each in filters:
+            found = condition(each, FILTERED)
             if found is None:
                 yield each
                 continue
             self._conditions.append(found)
-            least = filters.least_time(each, "at")
+            least = least_time(each, "at")
             if least is not None:
                 self._since = least if self._since is None else max(least, self._since)
 
@@ -91,7 +88,7 @@ class EventsReader(DataSourceReader):
         return (yield from _parts(core, spans, ends, self._options))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return _read(self._options, partition, filters.all_of(self._conditions))
+        return _read(self._options, partition, all_of(self._conditions))
 
 
 class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -165,7 +162,7 @@ def _since(
     """Spans without what came before a time. An event may be older than its entry, never newer."""
     ms = int((since - EPOCH).total_seconds() * 1000)
     cut = [span.shard for span in spans if _is_older(ends[span.shard].oldest, ms)]
-    before = yield from newest_before(core, ms, cut)
+    before = (yield from newest_before(core, ms, cut)) if cut else {}
     found = [plan.later(span, before) for span in spans]
     return [span for span in found if span.first <= span.last]
 
@@ -189,14 +186,14 @@ def _parts(
 
 
 def _read(
-    options: Events, partition: InputPartition, condition: pc.Expression | None
+    options: Events, partition: InputPartition, wanted: pc.Expression | None
 ) -> Iterator[pa.RecordBatch]:
     # Where there is nothing to read, Spark has one task read a partition of its own.
     if not isinstance(partition, Part):
         return
     with options.open() as client:
         for batch in _batches(client.core, partition.value, options.fail_on_data_loss):
-            found = batch if condition is None else batch.filter(condition)
+            found = batch if wanted is None else batch.filter(wanted)
             if found.num_rows:
                 yield found
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow.compute as pc
 from pyspark.sql.datasource import (
-    DataSourceReader,
     EqualTo,
     Filter,
     GreaterThan,
@@ -26,23 +25,6 @@ _COMPARED: dict[type[Filter], Callable[[Any, Any], Any]] = {
     LessThan: lt,
     LessThanOrEqual: le,
 }
-
-
-class Pushing:
-    """pushFilters of a reader.
-
-    Spark refuses to read at all where a reader has one of its own and the setting
-    spark.sql.python.filterPushdown.enabled is false, as it is by default. It takes this one for
-    that of the base class, and filters by itself.
-    """
-
-    __func__ = DataSourceReader.pushFilters
-
-    def __init__(self, push: Callable[[list[Filter]], Iterable[Filter]]) -> None:
-        self._push = push
-
-    def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
-        return self._push(filters)
 
 
 def values_wanted(asked: Filter, column: str) -> list[Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,19 +57,18 @@ def seek_entries(core: Core, numbers: Mapping[int, Sequence[int]]) -> Talk[dict[
     return found
 
 
-def newest_before(core: Core, ms: int, shards: Iterable[int]) -> Talk[dict[int, str]]:
-    """The id of the newest entry before a time, of each shard that has one."""
-    asked = list(shards)
+def newest_before(core: Core, ms: int, shards: Sequence[int]) -> Talk[dict[int, str]]:
+    """The id of the newest entry before a time, of each of these shards that has one."""
     replies = yield from raw(
         core,
         [
             (shard, ("XREVRANGE", core.key(shard, "events"), ms - 1, "-", "COUNT", 1))
-            for shard in asked
+            for shard in shards
         ],
     )
     return {
         shard: entries[0][0].decode()
-        for shard, entries in zip(asked, replies, strict=True)
+        for shard, entries in zip(shards, replies, strict=True)
         if entries
     }
 
