@@ -6,6 +6,7 @@ from headrace import Client
 from headrace.client.lake_values import Log
 from headrace.client.talk import drive
 from headrace.client.talks import lakes
+from headrace.client.talks.log_reading import seek_entries
 
 
 def mark(hr: Client, lake: str, entry: str, shard: int = 0) -> None:
@@ -18,7 +19,8 @@ def mark_number(hr: Client, lake: str, number: int) -> None:
 
 
 def entry_of(hr: Client, number: int) -> str:
-    [entry] = drive(hr.core.wire, lakes.seek_events(hr.core, 0, [number]))
+    found = drive(hr.core.wire, seek_entries(hr.core, {0: [number]}))
+    [entry] = found[0]
     return entry
 
 

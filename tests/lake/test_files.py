@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.lake.files import LocalFiles, is_temporary, temporary_name
+from headrace.lake.files import LocalFiles
 
 
 @pytest.fixture
@@ -65,8 +65,3 @@ def test_files_of_others_are_flushed(files: LocalFiles) -> None:
     files.flush(["x/y/z"])
     with pytest.raises(FileNotFoundError):
         files.flush(["x/y/none"])
-
-
-def test_a_file_that_is_being_written_is_known_by_its_name() -> None:
-    assert is_temporary(f"a/{temporary_name()}")
-    assert not is_temporary("a/b")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-TEMPORARY = ".making-"
-"""How the name of a file begins that is being written; nobody but its writer looks at it."""
+MAKING = ".making"
+"""The folder of files that are being written; nobody but their writers looks at them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,10 @@ class LocalFiles:
         """Makes a file, whole or not at all; False if there is one, which stays as it is."""
         target = self._root / path
         _make_folder(target.parent)
-        with _written_aside(target, content) as aside:
+        with _written(self._root / aside(), content) as complete:
             try:
                 # Unlike a rename, a link never takes the place of what is there.
-                target.hardlink_to(aside)
+                target.hardlink_to(complete)
             except FileExistsError:
                 return False
             _flush(target.parent)
@@ -117,27 +117,22 @@ class LocalFiles:
             target.unlink(missing_ok=True)
 
 
-def is_temporary(path: str) -> bool:
-    """Whether a file was still being written when it was listed, or its writer died."""
-    return path.rpartition("/")[2].startswith(TEMPORARY)
-
-
-def temporary_name() -> str:
-    """A name that nobody else takes, for a file that is being written."""
-    return f"{TEMPORARY}{secrets.token_hex(8)}"
+def aside() -> str:
+    """A path that nobody else takes, for a file that is being written."""
+    return f"{MAKING}/{secrets.token_hex(8)}"
 
 
 @contextmanager
-def _written_aside(target: Path, content: bytes) -> Iterator[Path]:
-    aside = target.parent / temporary_name()
+def _written(path: Path, content: bytes) -> Iterator[Path]:
+    _make_folder(path.parent)
     try:
-        with aside.open("xb") as file:
+        with path.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        yield aside
+        yield path
     finally:
-        aside.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
 def _make_folder(folder: Path) -> None:

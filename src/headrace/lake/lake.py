@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Self
 
 from headrace.errors import HeadraceError, InvalidArgument
-from headrace.lake.files import Files, is_temporary
+from headrace.lake.files import Files
 from headrace.lake.manifest import (
     START,
     DataFile,
@@ -144,8 +144,7 @@ class Lake:
         return found
 
     def _checkpoints(self) -> list[tuple[int, str]]:
-        names = [found.path for found in self.files.list(CHECKPOINTS)]
-        return [(_number(path), path) for path in names if not is_temporary(path)]
+        return [(_number(found.path), found.path) for found in self.files.list(CHECKPOINTS)]
 
     def _write_checkpoint(self, snapshot: Snapshot) -> None:
         self.files.create(f"{CHECKPOINTS}/{snapshot.number:020}.json", packed(snapshot))

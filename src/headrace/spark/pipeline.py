@@ -1,7 +1,244 @@
-"""The pipeline: events from the log of the server into a lake, and out of it."""
+"""The pipeline: events from the logs of a server into a lake, each exactly once.
+
+A batch is a span of every log. Its files are written to a folder of their own, read back and
+counted, and made to count by one manifest; only then is the server told that it may trim these
+events. Whoever dies in between leaves files that do not count, and the next one begins where the
+last manifest ends.
+"""
 
 from __future__ import annotations
 
-from headrace.spark.stored import lake_events
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
-__all__ = ["lake_events"]
+from pyspark.sql import SparkSession
+
+from headrace.client.client import Client
+from headrace.client.core import Core
+from headrace.client.talk import Talk, drive
+from headrace.client.talks.lakes import logs, mark_lake
+from headrace.client.talks.log_reading import LogEnds, log_ends, seek_entries
+from headrace.engine.check import whole
+from headrace.errors import LakeRefused
+from headrace.lake.batches import begin, end, folder_of, sweep
+from headrace.lake.files import Files
+from headrace.lake.lake import Lake, LakeMoved, LakeNotFound
+from headrace.lake.lock import Lock, held
+from headrace.lake.manifest import DataFile, Snapshot, Span
+from headrace.spark import plan
+from headrace.spark.counted import checked, data_files, written_parts
+from headrace.spark.options import Server
+from headrace.spark.stored import as_stored, lake_events
+
+__all__ = ["BATCH", "INTERVAL", "Batch", "follow", "lake_events", "open_lake", "sync"]
+
+BATCH = 500_000
+INTERVAL = 5.0
+TASKS_A_CORE = 2
+LEAST_A_TASK = 5_000
+
+_SETTINGS = {
+    # The default is an old type that others read without its zone.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What a commit brought. missing: events that were dropped unread; behind: those to come."""
+
+    number: int
+    events: int
+    missing: int
+    files: int
+    bytes: int
+    seconds: float
+    behind: int
+
+
+def open_lake(files: Files, client: Client) -> Lake:
+    """The lake that is there, or a new one; it must be of the namespace of the client."""
+    namespace = client.core.namespace
+    begun = tuple(log.begun_ms for log in drive(client.core.wire, logs(client)))
+    try:
+        lake = Lake.open(files)
+    except LakeNotFound:
+        return Lake.create(files, namespace, begun)
+    if lake.identity.namespace != namespace:
+        raise LakeRefused(
+            lake.identity.id,
+            f"the one in {files} has the events of namespace {lake.identity.namespace!r}, not of "
+            f"{namespace!r}: give each a lake of its own",
+        )
+    if lake.identity.logs != begun:
+        raise LakeRefused(
+            lake.identity.id,
+            f"the one in {files} has the events of another server, or of namespace {namespace!r} "
+            "before it was made anew: give it a new lake",
+        )
+    return lake
+
+
+def sync(
+    spark: SparkSession, server: Server, files: Files, *, batch: int = BATCH
+) -> Iterator[Batch]:
+    """Brings what has happened up to now into the lake, which is made if there is none.
+
+    A batch is made when it is asked for; who asks no more loses nothing.
+    """
+    with _run(spark, server, files, batch) as run:
+        yield from run.batches()
+
+
+def follow(
+    spark: SparkSession,
+    server: Server,
+    files: Files,
+    *,
+    stopping: threading.Event,
+    interval: float = INTERVAL,
+    batch: int = BATCH,
+) -> Iterator[Batch]:
+    """Brings what happens into the lake, every so many seconds, until stopping is set."""
+    with _run(spark, server, files, batch) as run:
+        while not stopping.is_set():
+            for done in run.batches():
+                yield done
+                if stopping.is_set():
+                    return
+            if run.behind() < batch:
+                stopping.wait(interval)
+
+
+@contextmanager
+def _run(spark: SparkSession, server: Server, files: Files, batch: int) -> Iterator[_Run]:
+    whole("batch", batch, 1, 10**9)
+    server = server.settled()
+    with server.open() as client, held(files, "sync") as lock:
+        lake = open_lake(files, client)
+        sweep(lake)
+        yield _Run(_own_session(spark), server, client, lake, lock, batch)
+
+
+def _own_session(spark: SparkSession) -> SparkSession:
+    """A session beside the user's, whose settings are left as they are."""
+    own = spark.newSession()
+    for name, value in _SETTINGS.items():
+        own.conf.set(name, value)
+    own.conf.set("spark.sql.shuffle.partitions", own.sparkContext.defaultParallelism)
+    return own
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run of sync or follow."""
+
+    spark: SparkSession
+    server: Server
+    client: Client
+    lake: Lake
+    lock: Lock
+    most: int
+
+    def batches(self) -> Iterator[Batch]:
+        """Batches until the lake has all that had happened at the beginning."""
+        snapshot = self.lake.snapshot()
+        # Also a word to the server that nothing more is to go which this lake has not.
+        self._mark(snapshot)
+        target = plan.newest(self._ends())
+        while any(plan.spans_between(snapshot.offsets, target)):
+            began = time.monotonic()
+            spans = self._next_spans(snapshot, target)
+            snapshot, files, spans = self._take(snapshot, spans)
+            yield Batch(
+                number=snapshot.number,
+                events=sum(span.numbers for span in spans),
+                missing=sum(span.missing for span in spans),
+                files=len(files),
+                bytes=sum(file.bytes for file in files),
+                seconds=time.monotonic() - began,
+                behind=_distance(snapshot, target),
+            )
+
+    def behind(self) -> int:
+        """How many events the lake has yet to take."""
+        self.lock.renew()
+        return _distance(self.lake.snapshot(), plan.newest(self._ends()))
+
+    def _next_spans(self, snapshot: Snapshot, target: plan.Offsets) -> list[Span]:
+        wanted = plan.spans_between(snapshot.offsets, target)
+        core = self.client.core
+        to = drive(core.wire, _bounded(core, wanted, self._ends(), self.most))
+        return [
+            Span(shard=span.shard, after=span.after, to=to[span.shard])
+            for span in wanted
+            if to[span.shard] != span.after
+        ]
+
+    def _take(
+        self, base: Snapshot, spans: Sequence[Span]
+    ) -> tuple[Snapshot, list[DataFile], list[Span]]:
+        batch = begin(self.lake, base)
+        self._write(batch, spans)
+        parts = written_parts(self.spark, self.lake, batch)
+        files, counted = data_files(parts), checked(spans, parts)
+        self.lake.files.flush(file.path for file in files)
+        snapshot = self._commit(base, batch, counted, files)
+        self._mark(snapshot)
+        end(self.lake, batch)
+        self.lock.renew()
+        return snapshot, files, counted
+
+    def _write(self, batch: str, spans: Sequence[Span]) -> None:
+        tasks = TASKS_A_CORE * self.spark.sparkContext.defaultParallelism
+        share = sum(span.numbers for span in spans) // tasks + 1
+        reader = self.spark.read.format("headrace").options(
+            url=self.server.url,
+            namespace=self.server.namespace,
+            startingOffsets=plan.offsets_text({span.shard: span.after for span in spans}),
+            endingOffsets=plan.offsets_text({span.shard: span.to for span in spans}),
+            eventsPerPartition=str(max(LEAST_A_TASK, share)),
+            failOnDataLoss="false",
+        )
+        writer = as_stored(reader.load()).write.partitionBy("day", "queue")
+        place = f"{self.lake.files.root}/{folder_of(batch)}"
+        writer.option("compression", "zstd").parquet(place)
+
+    def _commit(
+        self, base: Snapshot, batch: str, spans: Sequence[Span], files: Sequence[DataFile]
+    ) -> Snapshot:
+        while True:
+            try:
+                return self.lake.commit(base, batch, spans=spans, added=files)
+            except LakeMoved:
+                base = self.lake.snapshot()
+                # Files may have been compacted in the meantime; these events are still to come.
+                if any(base.offsets[span.shard] != span.after for span in spans):
+                    raise
+
+    def _mark(self, snapshot: Snapshot) -> None:
+        talk = mark_lake(self.client, self.lake.identity.id, snapshot.offsets)
+        drive(self.client.core.wire, talk)
+
+    def _ends(self) -> list[LogEnds]:
+        return drive(self.client.core.wire, log_ends(self.client.core))
+
+
+def _distance(snapshot: Snapshot, target: plan.Offsets) -> int:
+    spans = plan.spans_between(snapshot.offsets, target)
+    return sum(span.last - span.first + 1 for span in spans)
+
+
+def _bounded(
+    core: Core, wanted: Sequence[plan.Span], ends: Sequence[LogEnds], most: int
+) -> Talk[plan.Offsets]:
+    """Where spans end so that in all they have no more than so many events that are there."""
+    known, sought = plan.ends_of_shares(wanted, ends, most)
+    found = yield from seek_entries(core, sought)
+    # Where the log was emptied in the meantime the end stays where it was.
+    reached = {shard: entries[0] for shard, entries in found.items() if entries}
+    return {span.shard: span.upto for span in wanted} | known | reached

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from headrace import Client, Queue
 from headrace.client.talk import ask_one, drive
-from headrace.client.talks.lakes import seek_events
+from headrace.client.talks.log_reading import seek_entries
 from headrace.engine.call import build
 from headrace.testing import Clock
 from tests.engine.marks import present
 
 
 def seek(hr: Client, *numbers: int) -> list[str]:
-    return drive(hr.core.wire, seek_events(hr.core, 0, numbers))
+    return drive(hr.core.wire, seek_entries(hr.core, {0: numbers}))[0]
 
 
 def test_of_an_empty_log_nothing_is_found(hr: Client) -> None:

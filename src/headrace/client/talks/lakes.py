@@ -1,14 +1,13 @@
-"""Lakes: how far each has come with the event logs, and where events stand in them."""
+"""Lakes: how far each has come with the event logs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.client.core import Core
 from headrace.client.lake_values import LakeShard, Log
-from headrace.client.talk import Talk, ask, ask_one
+from headrace.client.talk import Talk, ask
 from headrace.client.talks.faces import ClientFace
 from headrace.client.talks.queues import on_all_shards, text_map
 from headrace.engine.call import build, is_refusal
@@ -16,7 +15,6 @@ from headrace.engine.check import text, whole
 from headrace.engine.events import entry_number
 from headrace.errors import InvalidArgument, LakeRefused
 
-SOUGHT_AT_ONCE = 100
 _ENTRY = re.compile(r"[0-9]{1,15}-[0-9]{1,15}")
 
 
@@ -106,16 +104,3 @@ def forget_lake(client: ClientFace, lake: str) -> Talk[bool]:
     text("lake", lake, client.core.limits.name)
     found = yield from on_all_shards(client.core, build("forget_lake", int, lake=lake))
     return any(found)
-
-
-def seek_events(core: Core, shard: int, numbers: Sequence[int]) -> Talk[list[str]]:
-    """The ids of the entries with these numbers; none if the log is empty.
-
-    For an event that was trimmed it is the oldest that is there, for one to come the newest.
-    """
-    found: list[str] = []
-    for first in range(0, len(numbers), SOUGHT_AT_ONCE):
-        rows = [(number,) for number in numbers[first : first + SOUGHT_AT_ONCE]]
-        reply: list[bytes] = yield from ask_one(core, shard, build("seek_events", list, rows))
-        found += [entry.decode() for entry in reply[2:]]
-    return found

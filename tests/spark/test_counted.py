@@ -1,0 +1,73 @@
+"""A batch that is not whole is not committed: every way in which it may not be."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+
+import pytest
+
+from headrace.lake.manifest import Span
+from headrace.spark.counted import BatchMismatch, Part, checked, data_files
+
+SPAN = Span(shard=0, after="5-10", to="7-20")
+
+
+def part(numbers: list[int], *gaps: tuple[int, int], path: str = "a", shard: int = 0) -> Part:
+    covered = [*numbers, *(first for first, _ in gaps), *(f + m - 1 for f, m in gaps)]
+    return Part(
+        path=path,
+        size=100,
+        day=dt.date(2026, 11, 1),
+        queue="mail",
+        shard=shard,
+        events=len(numbers),
+        total=sum(numbers),
+        lowest=min(covered),
+        highest=max(covered),
+        gaps=gaps,
+    )
+
+
+def test_a_batch_with_every_event_is_whole() -> None:
+    assert checked([SPAN], [part([*range(11, 21)])]) == [SPAN]
+    assert checked([SPAN], [part([11, 13, 20]), part([12, *range(14, 20)])]) == [SPAN]
+
+
+def test_what_is_missing_is_told() -> None:
+    [found] = checked([SPAN], [part([*range(15, 19)], (11, 4)), part([20], (19, 1))])
+    assert found == Span(shard=0, after="5-10", to="7-20", missing=5)
+    [found] = checked([SPAN], [part([], (11, 10))])
+    assert found.missing == 10
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [],
+        [part([*range(11, 20)])],
+        [part([*range(11, 21), 20])],
+        [part([*range(11, 20), 19])],
+        [part([*range(10, 20)])],
+        [part([*range(12, 22)])],
+        [part([10, *range(12, 20), 21])],
+        [part([*range(11, 21)], (11, 1))],
+        [part([*range(13, 21)], (11, 3))],
+        [part([*range(14, 21)], (10, 3))],
+        [part([*range(11, 19)], (19, 3))],
+        [part([*range(11, 21)]), part([1], shard=1)],
+    ],
+)
+def test_a_batch_that_is_not_whole_is_refused(parts: list[Part]) -> None:
+    with pytest.raises(BatchMismatch):
+        checked([SPAN], parts)
+
+
+def test_a_file_has_the_rows_of_all_its_shards() -> None:
+    parts = [
+        part([1, 2, 3], path="b"),
+        part([1], (2, 7), path="a", shard=1),
+        replace(part([4], path="b", shard=1), size=100),
+    ]
+    found = [(file.path, file.rows, file.bytes, file.queue) for file in data_files(parts)]
+    assert found == [("a", 2, 100, "mail"), ("b", 4, 100, "mail")]

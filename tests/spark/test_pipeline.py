@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace
+from headrace import Client, LakeRefused
+from headrace.errors import InvalidArgument, NamespaceNotFound
+from headrace.lake.files import LocalFiles
+from headrace.lake.lake import Lake, LakeMoved, LakeNotFound
+from headrace.lake.lock import LakeBusy
+from headrace.spark import pipeline
+from headrace.spark.counted import BatchMismatch, Part, written_parts
+from headrace.spark.options import Server
+from headrace.spark.pipeline import follow, open_lake, sync
+from tests.spark.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
+
+
+@pytest.fixture
+def hr(valkey_url: str) -> Iterator[Client]:
+    """A client on a namespace of its own with two shards, by the server's own clock."""
+    with headrace.connect(valkey_url, namespace=uuid4().hex, shards=2) as made:
+        yield made
+
+
+@pytest.fixture
+def server(valkey_url: str, hr: Client) -> Server:
+    return Server(url=valkey_url, namespace=hr.core.namespace)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> LocalFiles:
+    return LocalFiles(tmp_path / "lake")
+
+
+def work(hr: Client, count: int) -> None:
+    """Makes events of several kinds in several queues."""
+    for name in ("mail", "a/b é"):
+        queue = hr.queue(name)
+        queue.put_many([{"n": n} for n in range(count)], tags=["vip"])
+        leases = queue.pop("ada", count=count)
+        hr.complete_many(leases[1:])
+        leases[0].fail("smtp", "no such host")
+
+
+def write_entry(hr: Client, *words: str) -> None:
+    """Writes an entry to the log of shard 0, as a later version may."""
+    log, events = hr.core.key(0, "log"), hr.core.key(0, "events")
+    [about] = hr.core.wire.send([(0, ("HMGET", log, "number", "stamp"))])
+    number, stamp = int(about[0]) + 1, int(about[1])
+    replies = hr.core.wire.send(
+        [
+            (0, ("XADD", events, f"{stamp}-{number}", *words)),
+            (0, ("HSET", log, "number", number, "stamp", stamp)),
+        ]
+    )
+    assert not any(isinstance(reply, Exception) for reply in replies)
+
+
+PLAIN = (*("id", "j", "queue", "mail", "attempt", "0", "worker", ""), *("priority", "0"))
+
+
+def test_a_lake_equals_the_log(
+    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+) -> None:
+    work(hr, 20)
+    yesterday = dt.datetime.now(dt.UTC) - dt.timedelta(days=1)
+    ms = str(int(yesterday.timestamp() * 1000))
+    write_entry(hr, "kind", "mystery", *PLAIN, "v", "9", "at", ms, "colour", "blue")
+    told = list(hr.events())
+    found = list(sync(spark, server, files, batch=60))
+
+    lake = Lake.open(files)
+    expect_equal(spark, lake, told)
+    assert [batch.number for batch in found] == [1, 2, 3]
+    assert sum(batch.events for batch in found) == len(told) > 120
+    assert all(batch.events <= 60 for batch in found)
+    assert [batch.behind for batch in found] == [len(told) - 60, len(told) - 120, 0]
+    offsets = {event.shard: event.entry_id for event in told}
+    assert {row.shard: row.entry for row in hr.lakes()} == offsets == lake.snapshot().offsets
+    [late] = [row for row in rows_of(spark, lake).values() if row["kind"] == "mystery"]
+    assert late["day"] == yesterday.date()
+    assert (late["version"], late["more"]) == (9, {"colour": b"blue"})
+    assert {file.queue for file in lake.snapshot().files} == {"mail", "a/b é"}
+
+    assert list(sync(spark, server, files)) == []
+    work(hr, 2)
+    [more] = sync(spark, server, files)
+    assert more.number == 4
+    expect_equal(spark, lake, hr.events())
+
+
+@pytest.mark.timeout(300)
+def test_whenever_a_sync_dies_nothing_is_lost_and_nothing_doubled(
+    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+) -> None:
+    work(hr, 2)
+    list(sync(spark, server, files))
+    lake = Lake.open(files)
+    work(hr, 1)
+    counting = DyingFiles(str(files))
+    list(sync(spark, server, counting))
+    assert counting.operations == [
+        "create locks",
+        "list begun",
+        "list .making",
+        "create begun",
+        "flush events",
+        "create manifests",
+        "delete begun",
+        "delete locks",
+    ]
+    for nth, _ in enumerate(counting.operations, 1):
+        for after in (False, True):
+            work(hr, 1)
+            with pytest.raises(Died):
+                list(sync(spark, server, DyingFiles(str(files), nth, after=after)))
+            files.delete("locks")
+            expect_proof(hr, lake)
+    list(sync(spark, server, files))
+    expect_equal(spark, lake, hr.events())
+    expect_proof(hr, lake)
+
+
+def test_of_what_was_dropped_a_gap_is_left(
+    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+) -> None:
+    hr.config.set("events_count", 100)
+    hr.config.set("events_cap", 300)
+    queue = hr.queue("mail")
+    with server.open() as client:
+        open_lake(files, client)
+    list(sync(spark, server, files))
+    queue.put_many(range(1500))
+    told = list(hr.events())
+    dropped = {row.shard: row.dropped for row in hr.lakes()}
+    assert 1500 - sum(dropped.values()) == len(told) < 1200
+
+    [batch] = sync(spark, server, files)
+    lake = Lake.open(files)
+    assert (batch.events, batch.missing) == (1500, sum(dropped.values()))
+    assert lake.snapshot().missing == batch.missing
+    rows = rows_of(spark, lake)
+    gaps = {shard: rows.pop((shard, 1)) for shard in dropped}
+    assert {shard: gap["missing"] for shard, gap in gaps.items()} == dropped
+    assert {(gap["kind"], gap["queue"]) for gap in gaps.values()} == {("gap", "")}
+    assert rows.keys() == {(event.shard, event.number) for event in told}
+    assert {file.queue for file in lake.snapshot().files} == {"mail", ""}
+
+
+def test_a_lake_is_of_one_log(
+    spark: SparkSession, valkey_url: str, hr: Client, server: Server, files: LocalFiles
+) -> None:
+    hr.queue("mail").put_many(range(10))
+    list(sync(spark, server, files))
+    with headrace.connect(valkey_url, namespace=uuid4().hex) as other:
+        elsewhere = Server(url=valkey_url, namespace=other.core.namespace)
+        with pytest.raises(LakeRefused, match=r"has the events of namespace .* each a lake of its"):
+            list(sync(spark, elsewhere, files))
+
+    meta = hr.core.key(1, "meta")
+    [begun] = hr.core.wire.send([(1, ("HGET", meta, "created"))])
+    hr.core.wire.send([(1, ("HSET", meta, "created", int(begun) + 1))])
+    with pytest.raises(LakeRefused, match="before it was made anew: give it a new lake"):
+        list(sync(spark, server, files))
+    hr.core.wire.send([(1, ("HSET", meta, "created", begun))])
+
+    hr.core.wire.send([(0, ("HINCRBY", hr.core.key(0, "log"), "number", -1))])
+    with pytest.raises(LakeRefused, match=r"the newest of the server is number .* has lost events"):
+        list(sync(spark, server, files))
+
+
+def test_where_no_namespace_is_no_lake_is_made(
+    spark: SparkSession, valkey_url: str, files: LocalFiles
+) -> None:
+    with pytest.raises(NamespaceNotFound):
+        list(sync(spark, Server(url=valkey_url, namespace="nowhere"), files))
+    with pytest.raises(LakeNotFound):
+        Lake.open(files)
+
+
+@pytest.mark.parametrize("batch", [0, -1, 1.5, "5", True])
+def test_a_batch_is_a_whole_number(
+    spark: SparkSession, server: Server, files: LocalFiles, batch: int
+) -> None:
+    with pytest.raises(InvalidArgument, match="batch must be"):
+        list(sync(spark, server, files, batch=batch))
+
+
+def test_of_two_syncs_one_is_told_and_without_a_lock_one_commits(
+    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+) -> None:
+    work(hr, 5)
+    first = sync(spark, server, files, batch=10)
+    next(first)
+    with pytest.raises(LakeBusy, match="another sync"):
+        list(sync(spark, server, files))
+
+    lake = Lake.open(files)
+    lake.commit(lake.snapshot(), "a compaction")
+    next(first)
+
+    files.delete("locks")
+    list(sync(spark, server, files))
+    with pytest.raises(LakeMoved):
+        next(first)
+    expect_equal(spark, lake, hr.events())
+    expect_proof(hr, lake)
+
+
+def test_a_batch_that_is_not_whole_is_not_committed(
+    spark: SparkSession,
+    hr: Client,
+    server: Server,
+    files: LocalFiles,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work(hr, 3)
+
+    def lose_one(own: SparkSession, lake: Lake, batch: str) -> list[Part]:
+        written = [found.path for found in files.list("events") if found.path.endswith(".parquet")]
+        files.delete(written[0])
+        return written_parts(own, lake, batch)
+
+    monkeypatch.setattr(pipeline, "written_parts", lose_one)
+    with pytest.raises(BatchMismatch, match="nothing was committed"):
+        list(sync(spark, server, files))
+    assert Lake.open(files).snapshot().number == 0
+    assert {row.entry for row in hr.lakes()} == {"0-0"}
+
+
+def test_following_goes_on_until_it_is_stopped(
+    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+) -> None:
+    work(hr, 3)
+    stopping = threading.Event()
+    following = follow(spark, server, files, stopping=stopping, interval=0.01, batch=10)
+    assert next(following).events == 10
+    assert next(following).behind == 0
+    work(hr, 1)
+    assert next(following).number == 3
+    stopping.set()
+    assert list(following) == []
+    expect_equal(spark, Lake.open(files), hr.events())
+
+
+def test_the_settings_of_a_session_stay_as_they_are(
+    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+) -> None:
+    name = "spark.sql.parquet.outputTimestampType"
+    before = spark.conf.get(name)
+    hr.queue("mail").put(1)
+    list(sync(spark, server, files))
+    assert spark.conf.get(name) == before
