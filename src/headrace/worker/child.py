@@ -59,10 +59,11 @@ class Child:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGTERM)
 
-    def is_stopped(self) -> bool:
-        """Whether it was halted (SIGSTOP): then it does nothing for its jobs."""
-        try:
-            stat = Path(f"/proc/{self.pid}/stat").read_text()
-        except OSError:
-            return False
-        return stat.rpartition(")")[2].split()[0] in ("T", "t")
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process was halted (SIGSTOP): then it does nothing for its jobs."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] in ("T", "t")

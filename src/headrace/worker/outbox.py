@@ -48,6 +48,10 @@ class Outbox:
         about = popped.record.queue if not given else None
         self._add(("complete", about), popped, (popped.id, popped.record.token, given))
 
+    def move(self, popped: Popped, queue: str, given: bytes, delay: float) -> None:
+        """It went well, and goes on to another queue."""
+        self._add(("move", queue, delay), popped, (popped.id, popped.record.token, given))
+
     def fail(
         self, popped: Popped, failure: str, message: str, traceback: str, retry_in: float | None
     ) -> None:
@@ -80,6 +84,7 @@ class Outbox:
     def _call(self, kind: str, about: list[Any], rows: list[Row]) -> Call[list[Answer]]:
         makers: dict[str, Callable[[], Call[list[Answer]]]] = {
             "complete": lambda: complete_call(self._core, rows, None, 0),
+            "move": lambda: complete_call(self._core, rows, *about),
             "fail": lambda: fail_call(self._core, rows),
             "release": lambda: release_call(rows, "front", about[0], "worker"),
         }

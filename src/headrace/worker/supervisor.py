@@ -26,7 +26,7 @@ from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.worker import process
 from headrace.worker.begun import Begun
-from headrace.worker.child import Child
+from headrace.worker.child import Child, is_stopped
 from headrace.worker.logs import say
 from headrace.worker.metering import Meter
 from headrace.worker.notices import held_jobs
@@ -234,7 +234,7 @@ class Supervisor:
         for child in self._children.values():
             if child.session is None:
                 self._open_session(child)
-            elif not child.is_stopped():
+            elif not is_stopped(child.pid):
                 self._try(child.session.renew, child)
 
     def _try(self, act: Callable[[], object], child: Child | None = None) -> None:

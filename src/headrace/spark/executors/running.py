@@ -1,0 +1,129 @@
+"""A run: the Spark job whose tasks are workers, as the driver sees it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from functools import partial
+
+from pyspark import InheritableThread, SparkContext
+
+from headrace.client.client import Client
+from headrace.client.values import Counts
+from headrace.errors import HeadraceError
+from headrace.spark.executors.assignment import Assignment
+from headrace.spark.executors.kept import KeptSession
+from headrace.spark.executors.tally import Tally
+from headrace.spark.executors.task import run_task
+
+log = logging.getLogger("headrace.spark")
+
+# The driver's death is told by the sidecar of its session: this is for the death of the machine. A
+# server that is away for less than this ends no run.
+TTL = 60.0
+# What Spark says when a process died and it did not try again itself, as on a local master.
+DEATHS = ("Python worker exited unexpectedly", "ExecutorLostFailure")
+LIVED = 10.0
+MOST_DEATHS_IN_A_ROW = 5
+LONGEST_SHOWN = 2000
+
+
+class RunFailed(HeadraceError):
+    """The Spark job of a run has failed; what its tasks held goes back to the queue."""
+
+
+class Running:
+    """Tasks at work, until they are told to stop."""
+
+    def __init__(
+        self, spark: SparkContext, client: Client, assignment: Assignment, tasks: int
+    ) -> None:
+        self._spark = spark
+        self._client = client
+        self._assignment = assignment
+        self._tasks = tasks
+        self._tally = Tally()
+        self._error: BaseException | None = None
+        self._stopping = threading.Event()
+        self._ending = threading.Lock()
+        self._session = KeptSession(
+            assignment.url, assignment.namespace, assignment.session, ttl=TTL
+        )
+        self._thread = InheritableThread(target=self._run, name=assignment.session, daemon=True)
+        self._thread.start()
+
+    def __repr__(self) -> str:
+        return f"<Running {self._assignment.run!r} on {self._assignment.queue!r}>"
+
+    @property
+    def run(self) -> str:
+        """What the run is called; its workers are spark-<run>-<task>-<attempt>-..."""
+        return self._assignment.run
+
+    def counts(self) -> Counts:
+        """How many jobs of the queue are in which state."""
+        return self._client.queue(self._assignment.queue).counts()
+
+    def stop(self) -> None:
+        """Tells the tasks to end after the batch at hand, and returns at once."""
+        with self._ending:
+            if not self._stopping.is_set():
+                self._stopping.set()
+                self._session.end()
+
+    def wait(self, timeout: float | None = None) -> Tally:
+        """What was done, when all tasks have ended; TimeoutError if that takes longer."""
+        self._thread.join(timeout)
+        if self._thread.is_alive():
+            raise TimeoutError(f"{self!r} has not ended within {timeout} seconds")
+        if self._error is not None:
+            raise self._error
+        return self._tally
+
+    def cancel(self) -> None:
+        """Ends the tasks at once, in the middle of what they do."""
+        self._spark.cancelJobGroup(self._assignment.session)
+
+    def _run(self) -> None:
+        begun = time.monotonic()
+        try:
+            self._spark.setJobGroup(
+                self._assignment.session, f"headrace: work on {self._assignment.queue}"
+            )
+            self._tally = self._until_over()
+        except Exception as error:  # noqa: BLE001 - it is raised to whoever waits
+            self._error = error
+        finally:
+            self._tally.seconds = time.monotonic() - begun
+            self.stop()
+            self._client.close()
+
+    def _until_over(self) -> Tally:
+        deaths = in_a_row = 0
+        while True:
+            begun = time.monotonic()
+            try:
+                tally = sum(self._collect(), Tally(deaths=deaths))
+            except Exception as error:
+                message = _message(error)
+                deaths += 1
+                in_a_row = 1 if time.monotonic() > begun + LIVED else in_a_row + 1
+                died = any(words in message for words in DEATHS)
+                if not died or in_a_row > MOST_DEATHS_IN_A_ROW:
+                    raise RunFailed(f"the Spark job of the run has failed: {message}") from error
+                if self._stopping.is_set():
+                    return Tally(deaths=deaths)
+                log.warning("a task on queue %s died; tasks begin anew", self._assignment.queue)
+            else:
+                return tally
+
+    def _collect(self) -> list[Tally]:
+        slots = self._spark.parallelize(range(self._tasks), self._tasks)
+        return slots.mapPartitions(partial(run_task, self._assignment)).collect()
+
+
+def _message(error: Exception) -> str:
+    java = getattr(error, "java_exception", None)
+    message = str(java.getMessage() if java is not None else error)
+    return message if len(message) <= LONGEST_SHOWN else f"{message[:LONGEST_SHOWN]}..."
