@@ -31,6 +31,9 @@ _AS_TEXT: tuple[Callable[[pa.DataType], bool], ...] = (
 )
 
 
+_WHOLE = pa.decimal128(20, 0)
+
+
 class Row(NamedTuple):
     """One job, as a function that is called row by row gets it."""
 
@@ -80,7 +83,7 @@ def _table(rows: Sequence[Row], schema: pa.Schema | None) -> pa.Table:
 
 
 def _typed(data: Sequence[Any], schema: pa.Schema) -> pa.Array:
-    wanted = pa.struct(list(schema))
+    wanted = pa.struct([field.with_nullable(True) for field in schema])
     values = pa.array(data, _as_written(wanted)).cast(wanted)
     for field, column in zip(schema, values.flatten(), strict=True):
         if not field.nullable and column.null_count:
@@ -90,6 +93,9 @@ def _typed(data: Sequence[Any], schema: pa.Schema) -> pa.Array:
 
 def _as_written(wanted: pa.DataType) -> pa.DataType:
     """The type as which Arrow can take what a codec reads: JSON has no moments and no decimals."""
+    if pa.types.is_integer(wanted):
+        # Given a fraction, Arrow would make an integer of it without a word.
+        return _WHOLE
     if any(is_text(wanted) for is_text in _AS_TEXT):
         return pa.string()
     if pa.types.is_struct(wanted):

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from headrace import Discard, InvalidArgument, Retry
+from headrace.spark import BadReturn, Next
+from headrace.spark.executors.verdicts import moved_on, verdicts_of
+
+IDS = ["a", "b"]
+
+
+def of_columns(**columns: Any) -> list[Any]:
+    return verdicts_of(pa.table(columns), IDS)
+
+
+def test_nothing_returned_is_well_for_all() -> None:
+    assert verdicts_of(None, IDS) == [None, None]
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        [1, 2],
+        (np.int64(1), np.int64(2)),
+        np.array([1, 2]),
+        pa.array([1, 2]),
+        pa.chunked_array([[1], [2]]),
+        pd.Series([1, 2]),
+    ],
+)
+def test_values_are_results_in_the_order_of_the_rows(returned: Any) -> None:
+    found = verdicts_of(returned, IDS)
+    assert found == [1, 2]
+    assert {type(value) for value in found} == {int}
+
+
+def test_rows_are_results_without_what_is_the_jobs_own() -> None:
+    found = verdicts_of(
+        pa.table({"id": IDS, "attempt": [1, 1], "data.x": [1, 2], "score": [0.5, None]}), IDS
+    )
+    assert found == [{"x": 1, "score": 0.5}, {"x": 2, "score": None}]
+
+
+def test_frames_and_record_batches_are_tables_too() -> None:
+    frame = pd.DataFrame({"score": [0.5, float("nan")]})
+    assert verdicts_of(frame, IDS) == [{"score": 0.5}, {"score": None}]
+    batch = pa.RecordBatch.from_pydict({"score": [1, 2]})
+    assert verdicts_of(batch, IDS) == [{"score": 1}, {"score": 2}]
+
+
+def test_a_column_data_alone_is_the_value_itself() -> None:
+    assert of_columns(data=[7, 8]) == [7, 8]
+
+
+def test_ids_bring_rows_back_into_order() -> None:
+    assert of_columns(id=["b", "a"], n=[2, 1]) == [{"n": 1}, {"n": 2}]
+
+
+def test_a_failure_is_for_good_unless_it_says_when_to_retry() -> None:
+    found = of_columns(failure=["Bad", "Busy"], message=["why", None], retry_in=[None, 1.5])
+    assert isinstance(found[0], Discard)
+    assert (found[0].failure, found[0].message) == ("Bad", "why")
+    assert isinstance(found[1], Retry)
+    assert (found[1].failure, found[1].message, found[1].delay) == ("Busy", "", 1.5)
+
+
+def test_a_row_may_name_the_next_queue() -> None:
+    assert of_columns(next=["store", None], n=[1, 2]) == [Next("store", {"n": 1}), {"n": 2}]
+    assert of_columns(next=["store", None]) == [Next("store"), None]
+
+
+def test_what_goes_well_moves_on() -> None:
+    error = ValueError()
+    assert moved_on(None, "store") == Next("store")
+    assert moved_on(0, "store") == Next("store", 0)
+    assert moved_on(Next("else"), "store") == Next("else")
+    assert moved_on(error, "store") is error
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        ("text", "must return None"),
+        (5, "must return None"),
+        ({"a": 1}, "must return None"),
+        (np.float64(3), "must return None"),
+        ([1], "given 2 jobs and returned 1 values"),
+        (pa.table({"n": [1]}), "given 2 jobs and returned 1 rows"),
+        (pa.table({"id": ["a"]}), "see 'b'"),
+        (pa.table({"id": ["a", "c"]}), "not those of the 2 jobs"),
+        (pa.table({"id": ["a", "a"]}), "see 'b'"),
+        (pa.table({"id": ["a", "b", "b"]}), "see 'b'"),
+        (pa.table({"id": ["a", None]}), "not those of the 2 jobs"),
+        (pa.table({"data.x": [1, 2], "x": [1, 2]}), "same field"),
+        (pa.table([[1, 2], [1, 2]], names=["x", "x"]), "two columns of the same name"),
+        (pa.table({"failure": ["", "x"]}), "failure must be"),
+        (pa.table({"failure": ["x", "x"], "retry_in": [-1, 1]}), "delay"),
+        (pa.table({"next": [1, 2]}), "queue of a Next"),
+        (pd.DataFrame({"x": [1, "y"]}), "no Arrow table"),
+    ],
+)
+def test_what_says_not_enough_is_refused(returned: Any, words: str) -> None:
+    with pytest.raises(BadReturn, match=words):
+        verdicts_of(returned, IDS)
+
+
+@pytest.mark.parametrize(("queue", "delay"), [("", 0), (7, 0), ("q", -1), ("q", "soon")])
+def test_a_next_is_checked_where_it_is_made(queue: Any, delay: Any) -> None:
+    with pytest.raises(InvalidArgument):
+        Next(queue, delay=delay)
