@@ -62,7 +62,7 @@ def test_what_a_function_returns_for_a_poison_row_is_its_failure_too() -> None:
 
 
 def test_a_function_that_exits_fails_its_rows_only() -> None:
-    def leaves(table: pa.Table) -> Any:
+    def leaves(_: pa.Table) -> Any:
         sys.exit(3)
 
     assert failed(by_table(leaves, rows(1), "arrow", None)) == {"job-0"}

@@ -88,7 +88,11 @@ def test_a_field_that_may_not_be_missing_is_missed() -> None:
 def test_without_a_schema_rows_of_different_kinds_come_in_tables_of_their_own() -> None:
     tables, misfits = tabular(rows({"n": 1}, {"n": 2}, {"n": "x"}, 4), None)
     assert not misfits
-    assert [table["id"].to_pylist() for _, table in tables] == [["job-0", "job-1"], ["job-2"], ["job-3"]]
+    assert [table["id"].to_pylist() for _, table in tables] == [
+        ["job-0", "job-1"],
+        ["job-2"],
+        ["job-3"],
+    ]
 
 
 def test_a_row_that_fits_in_no_table_is_singled_out() -> None:

@@ -13,9 +13,9 @@ from headrace.client.client import Client
 from headrace.client.values import Counts
 from headrace.errors import HeadraceError
 from headrace.spark.executors.assignment import Assignment
-from headrace.spark.executors.kept import KeptSession
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.task import run_task
+from headrace.worker.kept import KeptSession
 
 log = logging.getLogger("headrace.spark")
 

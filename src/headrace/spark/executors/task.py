@@ -21,9 +21,9 @@ from headrace.spark.executors.assignment import Assignment
 from headrace.spark.executors.calls import by_row, by_table
 from headrace.spark.executors.desk import Desk
 from headrace.spark.executors.frames import Row
-from headrace.spark.executors.kept import KeptSession
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.verdicts import moved_on
+from headrace.worker.kept import KeptSession
 from headrace.worker.process import SCRIPTS
 from headrace.worker.run import UnreadableData
 from headrace.worker.suspects import is_suspect

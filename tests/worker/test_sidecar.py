@@ -1,0 +1,154 @@
+"""The process that keeps a session for its owner, and for nobody who is dead or stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+import pytest
+
+import headrace
+from headrace import Client
+from tests.processes import gone, start_python
+from tests.servers import until
+
+# Keeps a session and does as it is told, a word a line; says what it heard.
+OWNER = """
+import os, sys
+from headrace.worker.kept import KeptSession
+url, namespace, watched = sys.argv[1:]
+kept = KeptSession(url, namespace, "owner", ttl=1.5, queues=("q",), watched=watched)
+print(kept._process.pid, flush=True)
+for line in sys.stdin:
+    word, *ids = line.split()
+    if word == "begun":
+        kept.begun(ids)
+    elif word == "over":
+        while not kept.watched_is_over():
+            pass
+    elif word == "fork":
+        pid = os.fork()
+        if not pid:
+            os.read(0, 1)
+            os._exit(0)
+    elif word == "kept":
+        while kept.is_kept():
+            pass
+    elif word == "end":
+        kept.end()
+    print(word, flush=True)
+"""
+
+
+class Owner:
+    """A process that has its session kept."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout is not None
+        self.sidecar = int(process.stdout.readline())
+
+    def do(self, *words: str) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(" ".join(words) + "\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == f"{words[0]}\n"
+
+    def kill(self, number: int) -> None:
+        os.kill(self.process.pid, number)
+
+
+@pytest.fixture
+def hr(valkey_url: str) -> Iterator[Client]:
+    with headrace.connect(valkey_url, namespace=f"test-{uuid4().hex[:12]}") as client:
+        yield client
+
+
+@contextmanager
+def owner(url: str, hr: Client, watched: str = "") -> Iterator[Owner]:
+    process = start_python(OWNER, url, hr.core.namespace, watched)
+    try:
+        yield Owner(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def sessions(hr: Client) -> list[str]:
+    return [worker.name for worker in hr.workers()]
+
+
+def test_it_begins_a_session_and_ends_it_with_its_owner(hr: Client, valkey_url: str) -> None:
+    with owner(valkey_url, hr) as one:
+        [worker] = hr.workers()
+        assert (worker.name, worker.queues) == ("owner", ["q"])
+        one.do("end")
+        assert sessions(hr) == []
+        assert gone(one.sidecar)
+
+
+def test_the_jobs_of_a_dead_owner_are_back_at_once_and_what_had_not_begun_costs_nothing(
+    hr: Client, valkey_url: str
+) -> None:
+    queue = hr.queue("q")
+    queue.put_many([headrace.Put(None, id=job_id, retries=3) for job_id in ("begun", "held")])
+    with owner(valkey_url, hr) as one:
+        assert len(queue.pop("owner", count=2, lease=float("inf"))) == 2
+        one.do("begun", "begun")
+        one.kill(signal.SIGKILL)
+        until(lambda: queue.counts().waiting == 2, "the jobs are back")
+        until(lambda: gone(one.sidecar), "the sidecar is gone")
+    assert sessions(hr) == []
+    left = {job.id: job.remaining for job in queue.peek(2)}
+    assert left == {"begun": 2, "held": 3}
+
+
+def test_a_child_of_the_owner_is_not_the_owner(hr: Client, valkey_url: str) -> None:
+    with owner(valkey_url, hr) as one:
+        one.do("fork")
+        one.kill(signal.SIGKILL)
+        until(lambda: gone(one.sidecar), "the sidecar is gone")
+        assert sessions(hr) == []
+
+
+@pytest.mark.slow
+def test_nobody_vouches_for_an_owner_that_is_stopped(hr: Client, valkey_url: str) -> None:
+    queue = hr.queue("q")
+    queue.put(None)
+    with owner(valkey_url, hr) as one:
+        queue.pop("owner", lease=float("inf"))
+        one.kill(signal.SIGSTOP)
+        [again] = queue.pop("other", wait=30)
+        assert again.attempt == 2
+        one.kill(signal.SIGCONT)
+        until(lambda: "owner" in sessions(hr), "it has a session again")
+
+
+def test_a_session_that_was_ended_is_begun_anew(hr: Client, valkey_url: str) -> None:
+    with owner(valkey_url, hr):
+        [first] = hr.workers()
+        hr.end_worker("owner")
+        until(lambda: sessions(hr) == ["owner"], "there is a session again")
+        [second] = hr.workers()
+        assert second.started != first.started
+
+
+def test_its_owner_hears_when_the_session_that_it_watches_is_over(
+    hr: Client, valkey_url: str
+) -> None:
+    run = hr.session("run", ttl=None)
+    with owner(valkey_url, hr, "run") as one:
+        run.end()
+        one.do("over")
+
+
+def test_its_owner_sees_that_it_died(hr: Client, valkey_url: str) -> None:
+    with owner(valkey_url, hr) as one:
+        os.kill(one.sidecar, signal.SIGKILL)
+        one.do("kept")
+        one.do("begun", "nobody-hears-it")
