@@ -57,7 +57,8 @@ KINDS = {
     "dependency gone, or why the last lease was lost",
     "retried": "the attempt failed and the job is tried again after `delay`",
     "released": "it was given back unharmed; `reason` is worker, operator or unserved",
-    "lost": "the lease was taken back; `reason` is lease expired, session ended or operator",
+    "lost": "the lease was taken back; `reason` is lease expired, session ended, session closed or "
+    "operator; the first two cost a retry",
     "unfailed": "a failed job is tried again, by an operator",
     "prioritised": "`priority` is the new one",
     "tagged": "it got tags or lost some; `tags` are those it has now",

@@ -147,7 +147,7 @@ class Moves(Ties):
         job.worker, job.since, job.token = worker, self.now, f"{job.attempt}.{secret}"
         self.happen("popped", job, wait=waited)
         if self.rules(job.queue).removes:
-            self.happen("completed", job, run=0)
+            self.happen("completed", job)
             self.drop(job)
         else:
             job.state, job.moment, job.tied = "running", deadline, worker in self.sessions

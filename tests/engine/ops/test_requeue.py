@@ -55,6 +55,15 @@ def test_a_job_that_does_not_exist_is_an_error(hr: Client) -> None:
 
 
 @proves("QL-23")
+def test_the_log_says_which_tags_a_requeued_job_has(hr: Client, queue: Queue) -> None:
+    queue.put("x", id="x", tags=["vip", "new"])
+
+    hr.requeue("x")
+
+    assert list(hr.events())[-1].tags == '["vip","new"]'
+
+
+@proves("QL-23")
 def test_a_requeued_job_goes_to_the_back(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
     queue.put(1, id="y")

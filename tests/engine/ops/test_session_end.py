@@ -69,6 +69,8 @@ def test_a_worker_ends_its_own_session_and_loses_no_retry(hr: Client, tasks: Que
     session.end()
 
     assert found(hr, job_id).state == "waiting"
+    assert tasks.stats().retries == 0
+    assert list(hr.events())[-1].reason == "session closed"
     with pytest.raises(SessionEnded):
         session.end()
 

@@ -80,6 +80,21 @@ def test_a_pop_deletes_the_job(hr: Client, fifo: Queue) -> None:
     assert left <= {"agenda", "events", "log", "books:steps"}
 
 
+@proves("T-32", "T-34")
+def test_what_a_pop_deletes_has_waited_and_did_not_run(hr: Client, fifo: Queue) -> None:
+    fifo.configure(stats=True)
+    fifo.put("x")
+
+    fifo.pop("w")
+
+    assert [(event.kind, event.wait, event.run) for event in hr.events()] == [
+        ("put", None, None),
+        ("popped", 0, None),
+        ("completed", None, None),
+    ]
+    assert (fifo.stats().wait.count, fifo.stats().run.count) == (1, 0)
+
+
 @proves("T-32")
 def test_a_waiting_pop_gets_the_next_job(hr: Client, fifo: Queue) -> None:
     with meanwhile(lambda: fifo.pop("w", wait=20)) as popped:

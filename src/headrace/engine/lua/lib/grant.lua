@@ -24,7 +24,7 @@ local function grant(job, known_member, worker, secret, deadline, waited)
     lanes('pass_gates', job, limits.removes ~= 1 and deadline)
   end
   if limits.removes == 1 then
-    emit('completed', job, nil, 0)
+    emit('completed', job)
     over(job, 'completed')
     book(job.queue, 'complete', 1)
     book(job.queue, 'pruned', 1)

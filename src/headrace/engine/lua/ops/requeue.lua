@@ -13,8 +13,12 @@ local function put_again(job, into)
   job.worker = ''
   set_extra(job, 'by', nonce)
   job.queue = into
-  local event = emit('put', job, nil, nil, nil,
-    { 'from', from, 'was', was, 'delay', delay, 'left_out', #payload(job) })
+  local more = { 'from', from, 'was', was, 'delay', delay, 'left_out', #payload(job) }
+  if extra(job, 'tags') then
+    more[#more + 1] = 'tags'
+    more[#more + 1] = cjson.encode(extra(job, 'tags'))
+  end
+  local event = emit('put', job, nil, nil, nil, more)
   join(job, into, event, delay)
   return job.state
 end

@@ -1,5 +1,6 @@
 -- session_end: ends a session, one's own by its token or, with an empty token, anybody's, as if it
--- had lapsed. What the worker held goes back to the front, in bounded steps: 0 means call again.
+-- had lapsed. What the worker held goes back to the front, in bounded steps: 0 means call again. Who
+-- closes its own session loses no retry by it, and the events say so.
 --
 -- args   worker token
 -- flags  allow-oom
@@ -17,6 +18,6 @@ local finished = end_session(worker, function(job)
   end
   tell_worker(job, 'lost')
   job.token = ''
-  give_back(job, 'lost', 'front', 0, { 'reason', 'session ended' })
+  give_back(job, 'lost', 'front', 0, { 'reason', 'session closed' })
 end)
 return commit(finished and 1 or 0)

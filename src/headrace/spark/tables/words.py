@@ -1,0 +1,94 @@
+"""What the events of jobs say, as columns: what ends an attempt, what costs a retry, which day."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+OF_JOBS = (
+    "put",
+    "due",
+    "blocked",
+    "unlocked",
+    "popped",
+    "completed",
+    "failed",
+    "retried",
+    "released",
+    "lost",
+    "unfailed",
+    "prioritised",
+    "tagged",
+    "cancelled",
+    "expired",
+)
+"""The kinds that tell of jobs; the others tell of feeds, or of what is missing."""
+
+REPLACED = "replaced"
+"""What a put says of a job that got new data and kept its place."""
+
+# An operator who takes a lease back, and a worker that closes its session, cost no retry.
+COSTLY_LOSSES = ("lease expired", "session ended")
+
+DAY_MS = 86_400_000
+MINUTE_MS = 60_000
+
+
+def is_kind(*kinds: str) -> Column:
+    """Whether an event is of one of these kinds."""
+    return F.col("kind").isin(*kinds)
+
+
+def was(state: str) -> Column:
+    """Whether it was in this state before, null told as no."""
+    return F.coalesce(F.col("was") == state, F.lit(False))
+
+
+def begins_life() -> Column:
+    """Whether a job came into being, which may have the id of one that is gone."""
+    return is_kind("put") & F.col("was").isNull()
+
+
+def comes_again() -> Column:
+    """Whether a job that exists was put again, and so left its place."""
+    return is_kind("put") & F.col("was").isNotNull() & ~was(REPLACED)
+
+
+def ends_attempt() -> Column:
+    """Whether a worker no longer holds the job."""
+    was_running = F.col("run").isNotNull()
+    return (
+        is_kind("completed", "retried", "released", "lost")
+        | (is_kind("failed", "cancelled") & was_running)
+        | (is_kind("put") & was("running"))
+    )
+
+
+def ends_life() -> Column:
+    """Whether the job is over, unless it is put again."""
+    return is_kind("cancelled", "expired") | (is_kind("completed") & F.col("next_queue").isNull())
+
+
+def costs_retry() -> Column:
+    """Whether the server counts a retry."""
+    return is_kind("retried") | (is_kind("lost", "failed") & F.col("reason").isin(*COSTLY_LOSSES))
+
+
+def at_least_zero(milliseconds: Column) -> Column:
+    """A span, which a clock that was set back may have made negative."""
+    return F.greatest(milliseconds, F.lit(0).cast("bigint"))
+
+
+def milliseconds_of(at: str = "at") -> Column:
+    """A moment in milliseconds."""
+    return F.unix_millis(F.col(at))
+
+
+def day_of(at: str = "at") -> Column:
+    """The UTC day of a moment, whatever the time zone of the session is."""
+    return F.expr(f"date_from_unix_date(cast(unix_millis({at}) div {DAY_MS} as int))")
+
+
+def minute_of(at: str = "at") -> Column:
+    """The beginning of the minute of a moment."""
+    return F.expr(f"timestamp_millis(unix_millis({at}) div {MINUTE_MS} * {MINUTE_MS})")
