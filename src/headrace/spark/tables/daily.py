@@ -69,11 +69,17 @@ _NEEDED = (
     "from_queue",
 )
 
+_FEW = 100_000
 
-def daily(events: DataFrame) -> DataFrame:
-    """By queue and day, once for all (`by` is all) and once for each tag and worker (`name`)."""
+
+def daily(events: DataFrame, *, few_tags: bool = False) -> DataFrame:
+    """By queue and day, once for all (`by` is all) and once for each tag and worker (`name`).
+
+    Where few jobs have tags, which `has_few_tags` tells, theirs cost little.
+    """
     of_jobs = events.where(words.is_kind(*words.OF_JOBS)).select(*_NEEDED)
-    deeds = _deeds(of_jobs, WORKER, F.col("worker")).unionByName(_by_tag(of_jobs))
+    by_tag = _by_tag(of_jobs, few_tags=few_tags)
+    deeds = _deeds(of_jobs, WORKER, F.col("worker")).unionByName(by_tag)
     # First by deed and bin, which leaves few rows, then these as often as they count.
     by_bin = deeds.groupBy("day", "queue", "by", "name", "deed", "bin").agg(
         F.count("*").alias("times"), *collected("value")
@@ -117,9 +123,15 @@ def _groups() -> Column:
     )
 
 
-def _by_tag(of_jobs: DataFrame) -> DataFrame:
+def has_few_tags(events: DataFrame) -> bool:
+    """Whether the ids of all jobs with tags can be sent to every task."""
+    return events.where(F.col("tags") != NO_TAGS).limit(_FEW + 1).count() <= _FEW
+
+
+def _by_tag(of_jobs: DataFrame, *, few_tags: bool) -> DataFrame:
     """What jobs with tags did; only they are put in order, for theirs."""
     tagged = of_jobs.where(F.col("tags") != NO_TAGS).select("shard", "job_id").distinct()
+    tagged = F.broadcast(tagged) if few_tags else tagged
     told_tags = with_tags(of_jobs.join(tagged, ["shard", "job_id"], "left_semi"))
     each = told_tags.withColumn("tag", F.explode(tag_list("has_tags")))
     return _deeds(each, TAG, F.col("tag"))

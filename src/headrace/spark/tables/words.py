@@ -76,7 +76,7 @@ def costs_retry() -> Column:
 
 def at_least_zero(milliseconds: Column) -> Column:
     """A span, which a clock that was set back may have made negative."""
-    return F.greatest(milliseconds, F.lit(0).cast("bigint"))
+    return F.when(milliseconds < 0, 0).otherwise(milliseconds)
 
 
 def milliseconds_of(at: str = "at") -> Column:

@@ -1,0 +1,134 @@
+"""Random histories: what workers and operators do to a namespace in some days, by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace import Client, HeadraceError, Put
+from headrace.client.lease import Lease
+from headrace.engine.events import Event
+from headrace.lake.schema import EVENTS
+from headrace.spark.tables import words
+from headrace.testing import Clock
+
+QUEUES = ("mail", "resize", "for good")
+WORKERS = ("ada", "grace", "edsger")
+TAGS = ("vip", "slow", "nightly")
+FAILURES = ("Timeout", "Refused", "Broken")
+TICKS = (0, 0.001, 0.5, 7, 61, 300, 900, 5000)
+
+
+class Chance:
+    """Does things by chance. The clock moves on by milliseconds or by hours."""
+
+    def __init__(self, hr: Client, clock: Clock, seed: int) -> None:
+        self.hr = hr
+        self.clock = clock
+        self.random = Random(seed)
+        self.held: list[Lease] = []
+        hr.config.set("events_age", 3650 * 86_400)
+        for queue in QUEUES:
+            hr.queue(queue).configure(
+                "fifo" if queue == "for good" else "job", stats=True, lease=3600, keep_count=5
+            )
+
+    def steps(self, count: int) -> None:
+        """So many things happen; what is refused does not."""
+        deeds: list[tuple[Callable[[], object], int]] = [
+            (self.put, 8),
+            (self.pop, 8),
+            (self.complete, 7),
+            (self.fail, 4),
+            (self.release, 2),
+            (self.disturb, 9),
+            (self.session, 1),
+        ]
+        doing, weights = zip(*deeds, strict=True)
+        for deed in self.random.choices(doing, weights, k=count):
+            self.clock.tick(self.random.choice(TICKS))
+            try:
+                deed()
+            except HeadraceError:
+                continue
+
+    def queue(self) -> str:
+        return self.random.choice(QUEUES)
+
+    def job_id(self) -> str:
+        # Few, so that ids are put again and used again.
+        return f"job-{self.random.randrange(12)}"
+
+    def put(self) -> None:
+        chance = self.random
+        job = Put(
+            chance.choice(["x", None, "y" * 5000]),
+            id=chance.choice([f"new-{chance.randrange(10**6)}", self.job_id()]),
+            priority=chance.choice([0, -1]),
+            delay=chance.choice([0, 0, 0, 50]),
+            tags=chance.choice([None, None, chance.sample(TAGS, 2)]),
+            retries=chance.choice([0, 3]),
+            start_within=chance.choice([None, None, None, 5000]),
+        )
+        policy = chance.choice([None, "replace"])
+        self.hr.queue(self.queue()).put_many([job], on_exists=policy)
+
+    def pop(self) -> None:
+        queue = self.hr.queue(self.queue())
+        self.held += queue.pop(self.random.choice(WORKERS), count=self.random.choice([1, 3]))
+
+    def lease(self) -> Lease:
+        if not self.held:
+            raise HeadraceError("nobody holds anything")
+        return self.held.pop(self.random.randrange(len(self.held)))
+
+    def complete(self) -> None:
+        self.lease().complete(next=self.random.choice([None, None, "mail", "resize"]))
+
+    def fail(self) -> None:
+        lease, kind = self.lease(), self.random.choice(FAILURES)
+        lease.fail(kind, f"about {lease.id}", retry_in=self.random.choice([None, 0, 20]))
+
+    def release(self) -> None:
+        self.lease().release(position=self.random.choice(["front", "back"]))
+
+    def disturb(self) -> None:
+        job_id, hr = self.job_id(), self.hr
+        deeds: list[Callable[[], object]] = [
+            lambda: hr.requeue(job_id, self.queue()),
+            lambda: hr.cancel(job_id),
+            lambda: hr.retry(job_id),
+            lambda: hr.timeout(job_id),
+            lambda: hr.fail(job_id, "Operator", "by hand"),
+            lambda: hr.tag(job_id, "vip"),
+            lambda: hr.untag(job_id, "vip", "slow"),
+            lambda: hr.prioritise(job_id, 3),
+            hr.sweep,
+        ]
+        self.random.choice(deeds)()
+
+    def session(self) -> None:
+        worker = self.random.choice(WORKERS)
+        session = self.hr.session(worker, ttl=self.random.choice([1, 100_000]))
+        if self.random.random() < 0.5:
+            self.held += self.hr.queue("mail").pop(worker)
+            session.end()
+
+
+def all_events(hr: Client) -> list[Event]:
+    """All that is in the log."""
+    return list(hr.events())
+
+
+def arrow_of(events: list[Event]) -> pa.Table:
+    """Events as the columns of the lake."""
+    rows = [{name: getattr(event, name, None) for name in EVENTS.names} for event in events]
+    return pa.Table.from_pylist(rows, schema=EVENTS)
+
+
+def frame_of(spark: SparkSession, events: list[Event]) -> DataFrame:
+    """Events as tables want them."""
+    return spark.createDataFrame(arrow_of(events)).withColumn("day", words.day_of())

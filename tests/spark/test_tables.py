@@ -1,0 +1,57 @@
+"""Tables over events equal those of the reference, whatever happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.engine.events import Event
+from headrace.spark import tables
+from headrace.testing import open_with_clock
+from tests.spark.comparing import expect_table
+from tests.spark.histories import Chance, all_events, frame_of
+
+TABLES = {
+    "attempts": tables.attempts,
+    "jobs": tables.jobs,
+    "daily": tables.daily,
+    "failures": tables.failures,
+    "workers": lambda events: tables.workers(tables.attempts(events)),
+    "throughput": tables.throughput,
+}
+
+
+@pytest.fixture(scope="module")
+def story(valkey_url: str) -> list[Event]:
+    client, clock = open_with_clock(valkey_url, shards=2)
+    with client as hr:
+        Chance(hr, clock, seed=5).steps(600)
+        return all_events(hr)
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession, story: list[Event]) -> Iterator[DataFrame]:
+    frame = frame_of(spark, story).cache()
+    yield frame
+    frame.unpersist()
+
+
+def test_the_history_has_all_that_can_happen(story: list[Event]) -> None:
+    assert len({event.at.date() for event in story}) > 3
+    assert {event.kind for event in story} >= {
+        *("put", "due", "popped", "completed", "failed", "retried", "released", "lost"),
+        *("unfailed", "prioritised", "tagged", "cancelled", "expired"),
+    }
+    assert {event.was for event in story} >= {"running", "complete", "replaced", "failed"}
+    assert {event.reason for event in story if event.kind == "lost"} == {
+        *("lease expired", "session ended", "session closed", "operator"),
+    }
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_that_of_the_reference(
+    name: str, events: DataFrame, story: list[Event]
+) -> None:
+    expect_table(name, TABLES[name](events), story)
