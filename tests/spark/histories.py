@@ -55,6 +55,20 @@ class Chance:
             except HeadraceError:
                 continue
 
+    def rare_deeds(self) -> None:
+        """What chance may leave out: a job is held, and somebody takes it away."""
+        hr, mail = self.hr, self.hr.queue("mail")
+        session = hr.session("ada", ttl=100_000)
+        for take_away in (hr.timeout, hr.requeue, hr.cancel, lambda _id: session.end()):
+            mail.put("x", id="held", tags=["vip"], priority=-9)
+            hr.untag("held", "vip")
+            [lease] = mail.pop("ada")
+            self.clock.tick(1)
+            take_away(lease.id)
+        mail.put("x", id="failing", priority=-10)
+        mail.pop("ada")[0].fail("Broken")
+        hr.retry("failing")
+
     def queue(self) -> str:
         return self.random.choice(QUEUES)
 

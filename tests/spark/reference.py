@@ -276,7 +276,12 @@ def _day(day: Day) -> Row:
 
 def bin_of(milliseconds: int) -> str:
     seconds = milliseconds // 1000
-    for below, width, unit in ((60, 1, "s"), (3600, 60, "m"), (86400, 900, "q"), (259200, 3600, "h")):
+    for below, width, unit in (
+        (60, 1, "s"),
+        (3600, 60, "m"),
+        (86400, 900, "q"),
+        (259200, 3600, "h"),
+    ):
         if seconds < below:
             return f"{unit}{seconds // width}"
     return f"d{min(366, seconds // 86400)}"

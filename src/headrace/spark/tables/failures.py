@@ -9,7 +9,7 @@ from headrace.spark.tables import words
 
 
 def failures(events: DataFrame) -> DataFrame:
-    """By queue, day and type: how often jobs were set aside and tried again, and the last of them."""
+    """By queue, day and type: how often jobs were set aside and tried again, and the last one."""
     newest = F.struct("at", "shard", "number")
     return (
         events.where(words.is_kind("failed", "retried"))

@@ -22,7 +22,10 @@ def lives(told: DataFrame) -> DataFrame:
     in_order = by_job().orderBy("first")
     life = F.count_if("begins").over(in_order)
     merged = (
-        told.withColumn("life", life).groupBy("shard", "job_id", "life").agg(*_merged()).drop("life")
+        told.withColumn("life", life)
+        .groupBy("shard", "job_id", "life")
+        .agg(*_merged())
+        .drop("life")
     )
     return merged.select(*_columns())
 

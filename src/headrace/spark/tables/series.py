@@ -110,9 +110,9 @@ def _both(whole: Column, part: Column) -> Column:
     return F.struct(
         count.alias("count"),
         (whole["mean"] + apart * part["count"] / count).alias("mean"),
-        (
-            whole["squares"] + squares + apart * apart * whole["count"] * part["count"] / count
-        ).alias("squares"),
+        (whole["squares"] + squares + apart * apart * whole["count"] * part["count"] / count).alias(
+            "squares"
+        ),
     )
 
 
