@@ -274,6 +274,8 @@ MATCHING = [
     Fault("a state is begun in the middle", "lib/match", "after = nil", ""),
     Fault("a search begins anew", "lib/match", "pack({ at,", "pack({ 1,"),
     Fault("the queue does not hear", "ops/cancel_matching", "'cancelled ' .. data", "'work 0'"),
+    Fault("what comes later is told", "ops/walk_jobs", "tonumber(found[i + 1]) > highest", "false"),
+    Fault("the rest is not told", "ops/walk_jobs", "after and cmsgpack", "false and cmsgpack"),
     Fault("a page begins too soon", "lib/walk", "low = middle + 1", "low = high"),
 ]
 

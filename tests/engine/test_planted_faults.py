@@ -20,6 +20,7 @@ from tests.engine.tie_walks import TIE_WALKS
 from tests.engine.tour import Tour, walk
 from tests.engine.trimming import marks_are_of_the_log, trimming_by_proof
 from tests.engine.twin import opened
+from tests.engine.walking import jobs_are_walked_through
 from tests.engine.walks import WALKS
 
 Way = Callable[[Tour], None]
@@ -29,6 +30,7 @@ CHECKS = [
     matching_in_steps,
     errors_are_kept,
     bulk_is_exact,
+    jobs_are_walked_through,
     what_comes_is_told,
     handing_over,
     trimming_by_proof,

@@ -35,7 +35,7 @@ from headrace.engine.moments import EPOCH, moment
 from headrace.errors import EventsTrimmed
 from headrace.lake.columns import event_columns, gap_row
 from headrace.spark import plan
-from headrace.spark.filters import all_of, condition, least_time
+from headrace.spark.filters import all_of, condition, time_bounds
 from headrace.spark.options import Events, EventsBatch, EventsStream
 from headrace.spark.plan import Offsets, Span
 
@@ -70,7 +70,7 @@ class EventsReader(DataSourceReader):
                 yield each
                 continue
             self._conditions.append(found)
-            least = least_time(each, "at")
+            least, _ = time_bounds(each, "at")
             if least is not None:
                 self._since = least if self._since is None else max(least, self._since)
 

@@ -35,15 +35,18 @@ def values_wanted(asked: Filter, column: str) -> list[Any] | None:
     return [value for value in values if value is not None]
 
 
-def least_time(asked: Filter, column: str) -> datetime | None:
-    """The time before which a column need not be looked at, if the filter says so."""
-    if not isinstance(asked, (EqualTo, GreaterThan, GreaterThanOrEqual)):
-        return None
-    return asked.value if asked.attribute == (column,) and _has_zone(asked.value) else None
+def time_bounds(asked: Filter, column: str) -> tuple[datetime | None, datetime | None]:
+    """The times between which a column is wanted, as far as the filter says so."""
+    value = getattr(asked, "value", None)
+    if getattr(asked, "attribute", None) != (column,) or not _has_zone(value):
+        return None, None
+    least = value if isinstance(asked, (EqualTo, GreaterThan, GreaterThanOrEqual)) else None
+    most = value if isinstance(asked, (EqualTo, LessThan, LessThanOrEqual)) else None
+    return least, most
 
 
 def condition(asked: Filter, columns: Collection[str]) -> pc.Expression | None:
-    """The filter as a condition on one of these columns, none of which may be null."""
+    """The filter as a condition on one of these columns."""
     path: tuple[str, ...] = getattr(asked, "attribute", ())
     if len(path) != 1 or path[0] not in columns:
         return None

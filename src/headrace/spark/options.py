@@ -17,6 +17,7 @@ from headrace.client.talk import drive
 from headrace.client.talks.upkeep import is_there
 from headrace.engine import check
 from headrace.engine.profile import SETTINGS
+from headrace.engine.states import STATES
 from headrace.errors import InvalidArgument, NamespaceNotFound
 from headrace.spark.plan import EARLIEST, LATEST, Bound, read_bound
 
@@ -161,6 +162,15 @@ class EventsStream(Events):
     """The events from an offset on."""
 
     per_trigger: int | None = option("maxEventsPerTrigger", whole(1), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jobs(Table):
+    """The jobs that are there."""
+
+    queue: str = option("queue", name, "")
+    state: str = option("state", one_of(*STATES), "")
+    tag: str = option("tag", name, "")
 
 
 CODECS = ("json", "msgpack", "raw")

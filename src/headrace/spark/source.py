@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -14,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from headrace.errors import InvalidArgument
 from headrace.lake.schema import EVENTS
-from headrace.spark.options import EventsBatch, EventsStream
+from headrace.spark.options import TABLES, EventsBatch, EventsStream, Jobs, Table
 
 
 class HeadraceSource(DataSource):
@@ -25,17 +26,29 @@ class HeadraceSource(DataSource):
         return "headrace"
 
     def schema(self) -> StructType:
-        return from_arrow_schema(EVENTS)
+        return from_arrow_schema(_columns(self._table()))
+
+    def _table(self) -> str:
+        return Table.read({"table": self.options.get("table", TABLES[0])}).table
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        from headrace.spark.events import EventsReader  # noqa: PLC0415 - writers do without
-
         self._check(schema)
+        if self._table() == "jobs":
+            from headrace.spark.jobs import JobsReader  # noqa: PLC0415 - only what is used
+
+            return JobsReader(Jobs.read(self.options).settled())
+        from headrace.spark.events import EventsReader  # noqa: PLC0415 - only what is used
+
         return EventsReader(EventsBatch.read(self.options).settled())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        from headrace.spark.events import EventsStreamReader  # noqa: PLC0415 - writers do without
+        from headrace.spark.events import EventsStreamReader  # noqa: PLC0415 - only what is used
 
+        if self._table() == "jobs":
+            raise InvalidArgument(
+                "the table of jobs is what is there now and cannot be a stream; "
+                "what happens to jobs is the table of events"
+            )
         self._check(schema)
         return EventsStreamReader(EventsStream.read(self.options).settled())
 
@@ -58,3 +71,11 @@ class HeadraceSource(DataSource):
         from headrace.spark.sink import stream_writer  # noqa: PLC0415 - readers do without
 
         return stream_writer(self.options, schema, overwrite)
+
+
+def _columns(table: str) -> pa.Schema:
+    if table == "events":
+        return EVENTS
+    from headrace.spark.job_columns import JOBS  # noqa: PLC0415 - only what is used
+
+    return JOBS

@@ -1,0 +1,20 @@
+-- walk_jobs: the jobs of one of the sorted sets of a shard in the order of their scores, page by page,
+-- although they move between the pages: one that stays where it is is met once. The cursor is that of
+-- the page before; at the first it may be a score to begin with. Nothing above a score is told.
+--
+-- args   role name highest:number at_most:int cursor:packed
+-- uses   keys describe walk
+-- reply  {cursor of the next page or '', described job, ...}
+
+local found, after = walk(key(role, name), at_most, cursor)
+local ids = {}
+for i = 1, #found, 2 do
+  if tonumber(found[i + 1]) > highest then
+    after = nil
+    break
+  end
+  ids[#ids + 1] = role == 'waiting' and string.sub(found[i], 17) or found[i]
+end
+local reply = describe_all(ids)
+table.insert(reply, 1, after and cmsgpack.pack(after) or '')
+return reply

@@ -1,0 +1,60 @@
+"""walk_jobs: the jobs of a set page by page, although they move."""
+
+from __future__ import annotations
+
+import math
+
+from headrace import Client, Put, Queue
+from headrace.client.talk import drive
+from headrace.client.talks.job_reading import PAGE, JobSet, job_sets, read_jobs
+from headrace.testing import Clock
+from tests.engine.walking import ids_in, jobs_are_walked_through
+
+
+def test_jobs_are_met_in_order_within_bounds(url: str) -> None:
+    jobs_are_walked_through(url, {})
+
+
+def test_a_set_that_is_not_there_is_empty(hr: Client) -> None:
+    assert ids_in(hr, "waiting", "nobody's") == []
+
+
+def test_lower_priorities_come_first_and_below_zero_too(hr: Client, queue: Queue) -> None:
+    queue.put_many([Put(0, id=f"{priority}", priority=priority) for priority in (1.5, -2, 0)])
+    assert ids_in(hr, "waiting", "mail") == ["-2", "0", "1.5"]
+
+
+def test_what_stays_is_met_once_whatever_goes_and_comes(hr: Client, queue: Queue) -> None:
+    ids = [f"{number:04}" for number in range(2 * PAGE)]
+    queue.put_many([Put(0, id=job_id) for job_id in ids])
+    where = JobSet(0, "waiting", "mail", 0)
+    cursor, first = drive(hr.core.wire, read_jobs(hr.core, where, -math.inf, math.inf, None))
+    queue.pop("worker-1", count=50)
+    queue.put(0, id="sooner", priority=-1)
+    hr.cancel(ids[PAGE - 1])
+    _, second = drive(hr.core.wire, read_jobs(hr.core, where, -math.inf, math.inf, cursor))
+    assert [job.id for job in first + second] == ids
+
+
+def test_times_bound_what_failed_is_complete_or_runs(
+    hr: Client, clock: Clock, queue: Queue
+) -> None:
+    for name in ("a", "b", "c"):
+        clock.tick(1)
+        queue.put(0, id=name)
+        hr.fail(name, "io")
+    ms = round(clock.now.timestamp() * 1000)
+    assert ids_in(hr, "failed", "mail", ms - 1000) == ["b", "c"]
+    assert ids_in(hr, "failed", "mail", highest=ms - 1000) == ["a", "b"]
+    queue.put(0, id="d")
+    hr.session("worker-1").serve("mail")
+    queue.pop("worker-1", lease=math.inf)
+    assert ids_in(hr, "running", "mail") == ["d"]
+    assert ids_in(hr, "running", "mail", highest=ms) == []
+
+
+def test_sets_that_are_empty_are_not_named(hr: Client, queue: Queue) -> None:
+    queue.put_many([0, 0, 0])
+    queue.pop("worker-1")
+    found = drive(hr.core.wire, job_sets(hr.core, ["mail", "nobody's"]))
+    assert found == [JobSet(0, "waiting", "mail", 2), JobSet(0, "running", "mail", 1)]

@@ -1,0 +1,174 @@
+"""The table of jobs. Readers are also used as Spark uses them, but without it."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Iterator
+from datetime import UTC, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import (
+    EqualTo,
+    Filter,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    IsNotNull,
+    LessThan,
+)
+
+import headrace
+from headrace import Client, Put
+from headrace.spark.job_columns import JOBS
+from headrace.spark.jobs import JobsReader, Part
+from headrace.spark.options import Jobs
+from headrace.testing import Clock, open_with_clock
+
+
+@pytest.fixture
+def hr(valkey_url: str) -> Iterator[Client]:
+    """A client on a namespace of its own with four shards, whose clock stands still."""
+    client, _ = open_with_clock(valkey_url, shards=4)
+    with client:
+        yield client
+
+
+@pytest.fixture
+def clock(hr: Client) -> Clock:
+    return Clock(hr)
+
+
+def reader_of(url: str, client: Client, *filters: Filter, **options: str) -> JobsReader:
+    given = {"url": url, "namespace": client.core.namespace, "table": "jobs", **options}
+    reader = JobsReader(Jobs.read(given).settled())
+    assert list(reader.pushFilters(list(filters))) == []
+    return reader
+
+
+def rows_of(reader: JobsReader) -> list[dict[str, Any]]:
+    """What tasks would find, each with a reader of its own."""
+    sent = pickle.dumps(reader)
+    parts = reader.partitions()
+    batches = [batch for part in parts for batch in pickle.loads(sent).read(part)]  # noqa: S301
+    return list(pa.Table.from_batches(batches, JOBS).to_pylist())
+
+
+def ids_of(reader: JobsReader) -> list[str]:
+    return sorted(row["id"] for row in rows_of(reader))
+
+
+def some_of_every_state(hr: Client) -> None:
+    mail = hr.queue("mail")
+    mail.put_many([Put(0, id=name) for name in ("done", "bad", "held")])
+    for lease in mail.pop("worker-1", count=3, lease=60):
+        if lease.id == "done":
+            lease.complete({"ok": True})
+        if lease.id == "bad":
+            lease.fail("smtp", "no such user", traceback="line 1")
+    mail.put({"to": "ada"}, id="next", tags=["vip", "late"], priority=-1)
+    mail.put(0, id="soon", delay=30)
+    mail.put(0, id="{next}stuck", depends_on=["next"])
+    hr.queue("reports").put(0, id="other", tags=["vip"], key="other")
+
+
+def test_every_job_is_a_row_and_every_field_a_column(valkey_url: str, hr: Client) -> None:
+    some_of_every_state(hr)
+    rows = {row["id"]: row for row in rows_of(reader_of(valkey_url, hr))}
+    assert sorted(rows) == ["bad", "done", "held", "next", "other", "soon", "{next}stuck"]
+    for job in hr.jobs(sorted(rows)):
+        row = rows[job.id]
+        assert row["shard"] == hr.core.shard_of(job.id)
+        for name in ("state", "priority", "tags", "attempt", "due", "expires", "put_at", "key"):
+            assert row[name] == getattr(job, name)
+        assert row["data"] == job.payload
+        assert [stage["worker"] for stage in row["history"]] == [
+            stage.worker for stage in job.history
+        ]
+    assert rows["done"]["queue"] == "mail"
+    assert rows["bad"]["failure"]["traceback"] == "line 1"
+    assert rows["{next}stuck"]["depends_on"] == ["next"]
+    assert rows["held"]["worker"] == "worker-1"
+    assert {name for name, row in rows.items() if row["ended"]} == {"bad", "done"}
+
+
+def test_sets_are_chosen_by_queue_state_and_tag(valkey_url: str, hr: Client) -> None:
+    some_of_every_state(hr)
+    assert ids_of(reader_of(valkey_url, hr, queue="reports")) == ["other"]
+    assert ids_of(reader_of(valkey_url, hr, EqualTo(("queue",), "reports"))) == ["other"]
+    states = In(("state",), ("failed", "complete"))
+    assert ids_of(reader_of(valkey_url, hr, states)) == ["bad", "done"]
+    assert ids_of(reader_of(valkey_url, hr, states, state="failed")) == ["bad"]
+    assert ids_of(reader_of(valkey_url, hr, states, state="running")) == []
+    assert ids_of(reader_of(valkey_url, hr, tag="vip")) == ["next", "other"]
+    assert ids_of(reader_of(valkey_url, hr, tag="vip", queue="mail")) == ["next"]
+    assert ids_of(reader_of(valkey_url, hr, EqualTo(("queue",), "nobody's"))) == []
+
+
+def test_times_choose_the_states_that_have_them(valkey_url: str, hr: Client, clock: Clock) -> None:
+    mail = hr.queue("mail")
+    start = clock.now
+    for delay in (10, 20, 30):
+        mail.put(0, id=f"in {delay}", delay=delay)
+    some_of_every_state(hr)
+    later = start + timedelta(seconds=20)
+    assert ids_of(reader_of(valkey_url, hr, GreaterThanOrEqual(("due",), later))) == [
+        "in 20",
+        "in 30",
+        "soon",
+    ]
+    assert ids_of(reader_of(valkey_url, hr, LessThan(("due",), later))) == ["in 10"]
+    assert ids_of(reader_of(valkey_url, hr, EqualTo(("due",), later))) == ["in 20"]
+    assert ids_of(reader_of(valkey_url, hr, LessThan(("expires",), later))) == []
+    assert ids_of(reader_of(valkey_url, hr, GreaterThanOrEqual(("expires",), later))) == ["held"]
+    assert ids_of(reader_of(valkey_url, hr, GreaterThanOrEqual(("ended",), start))) == [
+        "bad",
+        "done",
+    ]
+    assert ids_of(reader_of(valkey_url, hr, GreaterThanOrEqual(("ended",), later))) == []
+    clock.tick(5)
+    mail.put(0, id="new")
+    since = GreaterThanOrEqual(("put_at",), start + timedelta(seconds=5))
+    assert ids_of(reader_of(valkey_url, hr, since)) == ["new"]
+
+
+def test_a_filter_that_no_index_helps_is_left_to_spark(valkey_url: str, hr: Client) -> None:
+    given = {"url": valkey_url, "namespace": hr.core.namespace}
+    reader = JobsReader(Jobs.read(given).settled())
+    unknown = [IsNotNull(("due",)), EqualTo(("failure", "type"), "io"), EqualTo(("note",), "x")]
+    assert list(reader.pushFilters([*unknown, EqualTo(("queue",), "mail")])) == unknown
+
+
+def test_small_sets_share_a_task_and_a_lease_may_have_no_end(valkey_url: str, hr: Client) -> None:
+    names = [f"queue {number}" for number in range(30)]
+    for name in names:
+        hr.queue(name).put(0, id=name)
+    hr.session("worker-1").serve(names[0])
+    hr.queue(names[0]).pop("worker-1", lease=math.inf)
+    reader = reader_of(valkey_url, hr)
+    [part] = reader.partitions()
+    assert isinstance(part, Part)
+    assert len(part.value) == 30
+    assert sorted(ids_of(reader)) == sorted(names)
+    assert list(reader.read(InputPartition(None))) == []
+
+
+def test_spark_reads_the_table(spark: SparkSession, valkey_url: str) -> None:
+    with headrace.connect(valkey_url, namespace="table-of-jobs", shards=2) as client:
+        some_of_every_state(client)
+        [soon] = client.jobs(["soon"])
+        assert soon.due is not None
+        source = spark.read.format("headrace").options(url=valkey_url, namespace="table-of-jobs")
+        found = source.option("table", "jobs").load()
+        asked = found.where("queue = 'mail'").where(found.due >= soon.due)
+        [row] = asked.collect()
+        assert (row.id, row.state, row.due.replace(tzinfo=UTC)) == ("soon", "scheduled", soon.due)
+        [row] = found.where("array_contains(tags, 'late')").collect()
+        assert (row.id, bytes(row.data), row.tags) == ("next", b'{"to":"ada"}', ["vip", "late"])
+        stream = spark.readStream.format("headrace").options(url=valkey_url, table="jobs").load()
+        with pytest.raises(PySparkException, match="cannot be a stream"):
+            stream.writeStream.format("noop").start().awaitTermination(60)

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.client.talks.log_reading import LogEnds
+from headrace.errors import InvalidArgument, NamespaceMismatch
+from headrace.spark import plan
+from headrace.spark.plan import Offsets, Span
+
+GOLDEN = Path(__file__).parent / "golden" / "offsets-v1.json"
+
+# Twelve shards, so that an order of texts would be another than that of numbers.
+OFFSETS = {shard: f"{1_700_000_000_000 + shard}-{10 * shard}" for shard in reversed(range(12))}
+
+
+def test_offsets_are_written_as_they_always_were() -> None:
+    assert plan.offsets_text(OFFSETS) + "\n" == GOLDEN.read_text()
+
+
+def test_offsets_that_were_written_are_read() -> None:
+    assert plan.read_bound("it", GOLDEN.read_text()) == OFFSETS
+    assert plan.offsets_from_json(json.loads(GOLDEN.read_text())) == OFFSETS
+
+
+@pytest.mark.parametrize("word", ["earliest", "Latest"])
+def test_a_bound_may_be_a_word(word: str) -> None:
+    assert plan.read_bound("it", word) == word.lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "sometime", "{", "[]", "7", '{"a": "1-1"}', '{"-1": "1-1"}', '{"\u0661": "1-1"}'),
+        *('{"0": 7}', '{"0": "1"}', '{"0": "x-1"}', '{"0": "1-1-1"}', '{"0": null}'),
+        '{"0": " 1-1"}',
+    ],
+)
+def test_what_is_no_offset_is_refused(text: str) -> None:
+    with pytest.raises(InvalidArgument, match="option startingOffsets must be earliest, latest or"):
+        plan.read_bound("option startingOffsets", text)
+
+
+ENDS = [LogEnds("100-11", "200-20"), LogEnds(None, "0-0"), LogEnds(None, "90-7")]
+
+
+def test_the_earliest_is_before_what_is_there() -> None:
+    assert plan.beginning("earliest", ENDS) == {0: "100-10", 1: "0-0", 2: "90-7"}
+
+
+def test_the_latest_is_the_newest_that_ever_was() -> None:
+    assert plan.beginning("latest", ENDS) == {0: "200-20", 1: "0-0", 2: "90-7"}
+    assert plan.ending("latest", {0: "0-0"}, ENDS) == {0: "200-20", 1: "0-0", 2: "90-7"}
+
+
+def test_new_shards_begin_at_the_beginning_and_end_where_they_began() -> None:
+    assert plan.beginning({0: "150-15"}, ENDS) == {0: "150-15", 1: "0-0", 2: "0-0"}
+    start = {0: "150-15", 1: "0-0", 2: "80-6"}
+    assert plan.ending({0: "160-16"}, start, ENDS) == {0: "160-16", 1: "0-0", 2: "80-6"}
+
+
+def test_offsets_of_another_log_are_refused() -> None:
+    with pytest.raises(NamespaceMismatch, match="is for a shard 3"):
+        plan.beginning({3: "1-1"}, ENDS)
+    with pytest.raises(NamespaceMismatch, match="is event 21, but its log ends with event 20"):
+        plan.beginning({0: "200-21"}, ENDS)
+    with pytest.raises(NamespaceMismatch, match="begin anew"):
+        plan.ending({2: "90-8"}, {}, ENDS)
+
+
+def test_an_end_is_not_the_earliest_nor_before_the_start() -> None:
+    with pytest.raises(InvalidArgument, match="endingOffsets cannot be earliest"):
+        plan.ending("earliest", {}, ENDS)
+    with pytest.raises(InvalidArgument, match="must not end before it begins"):
+        plan.spans_between({0: "200-20"}, {0: "100-10"})
+
+
+def test_shards_without_anything_new_have_no_span() -> None:
+    assert plan.spans_between({0: "1-1", 1: "5-5"}, {0: "1-1", 1: "9-7", 2: "3-2"}) == [
+        Span(1, "5-5", "9-7"),
+        Span(2, "0-0", "3-2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("after", "upto", "missing"),
+    [
+        ("0-0", "200-20", 10),
+        ("90-8", "200-20", 2),
+        ("99-10", "200-20", 0),
+        ("150-15", "200-20", 0),
+        ("0-0", "50-5", 5),
+    ],
+)
+def test_what_is_gone_at_the_beginning_is_counted(after: str, upto: str, missing: int) -> None:
+    assert plan.missing_before(Span(0, after, upto), ENDS) == missing
+
+
+def test_a_log_that_is_gone_wholly_is_missing_wholly() -> None:
+    assert plan.missing_before(Span(2, "0-0", "90-7"), ENDS) == 7
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> tuple[list[Span], list[LogEnds]]:
+    """Spans of shards, some of whose events may be gone."""
+    spans, ends = [], []
+    for shard in range(draw(st.integers(1, 5))):
+        newest = draw(st.integers(1, 300))
+        oldest = draw(st.integers(1, newest + 1))
+        after = draw(st.integers(0, newest - 1))
+        ends.append(LogEnds(None if oldest > newest else f"9-{oldest}", f"9-{newest}"))
+        spans.append(Span(shard, f"9-{after}", f"9-{newest}"))
+    return spans, ends
+
+
+def ends_of(log: tuple[list[Span], list[LogEnds]], most: int) -> Offsets:
+    known, sought = plan.ends_of_shares(*log, most)
+    return known | {shard: f"9-{number}" for shard, [number] in sought.items()}
+
+
+@given(logs(), st.integers(1, 400))
+def test_a_step_is_bounded_and_makes_way(log: tuple[list[Span], list[LogEnds]], most: int) -> None:
+    spans, ends = log
+    there = {
+        span.shard: span.last + 1 - span.first - plan.missing_before(span, ends) for span in spans
+    }
+    shares = plan.fair_shares(spans, ends, most)
+    assert sum(shares.values()) == min(most, sum(there.values()))
+    # Nobody has two more than one that wants more.
+    wanting = [shares[shard] for shard in there if shares[shard] < there[shard]]
+    assert all(share - 1 <= least for share in shares.values() for least in wanting)
+    found = ends_of(log, most)
+    assert found.keys() == {span.shard for span in spans}
+    for span in spans:
+        reached = plan.number_of(found[span.shard])
+        assert plan.number_of(span.after) <= reached <= span.last
+    assert any(plan.number_of(found[span.shard]) >= span.first for span in spans)
+
+
+@given(logs(), st.integers(1, 100))
+def test_parts_are_bounded_and_join(log: tuple[list[Span], list[LogEnds]], per_part: int) -> None:
+    spans, ends = log
+    for span in spans:
+        numbers = plan.cuts(span, ends, per_part)
+        parts = plan.parts_of(span, [f"9-{number}" for number in numbers])
+        assert parts[0].after == span.after
+        assert parts[-1].upto == span.upto
+        assert [part.upto for part in parts[:-1]] == [part.after for part in parts[1:]]
+        missing = plan.missing_before(span, ends)
+        sizes = [part.last - part.first + 1 for part in parts]
+        sizes[0] -= missing
+        assert max(sizes) <= per_part
+        assert max(sizes) - min(sizes) <= 1
+
+
+def test_a_span_is_cut_where_a_time_begins() -> None:
+    span = Span(0, "100-10", "200-20")
+    assert plan.later(span, {}) == span
+    assert plan.later(span, {0: "50-5"}) == span
+    assert plan.later(span, {0: "150-15"}) == Span(0, "150-15", "200-20")
+    gone = plan.later(span, {0: "300-30"})
+    assert gone.first > gone.last
