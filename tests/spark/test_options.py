@@ -45,6 +45,8 @@ def test_names_are_read_in_any_case_and_what_is_not_given_has_a_default() -> Non
         (EventsBatch, {"endingOffsets": "[]"}, "option endingOffsets must be earliest, latest or"),
         (EventsBatch, {"maxEventsPerTrigger": "5"}, "there is no option 'maxEventsPerTrigger'"),
         (EventsStream, {"endingOffsets": "latest"}, "there is no option 'endingOffsets' here"),
+        (EventsBatch, {"since": "2026-11-01"}, "option since must be a time with its zone"),
+        (EventsBatch, {"since": "soon"}, "option since must be a time with its zone, .* not 'soon"),
         (EventsStream, {"queue": "mail"}, "there is no option 'queue' here"),
     ],
 )

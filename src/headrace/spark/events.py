@@ -60,19 +60,14 @@ class EventsReader(DataSourceReader):
 
     def __init__(self, options: EventsBatch) -> None:
         self._options = options
-        self._conditions: list[pc.Expression] = []
-        self._since: datetime | None = None
-
-    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802
-        for each in filters:
-            found = condition(each, FILTERED)
-            if found is None:
-                yield each
-                continue
-            self._conditions.append(found)
-            least, _ = time_bounds(each, "at")
-            if least is not None:
-                self._since = least if self._since is None else max(least, self._since)
+        self._since = options.since
+        self._conditions = [
+            pc.field(column) == value
+            for column, value in (("queue", options.queue), ("kind", options.kind))
+            if value
+        ]
+        if options.since is not None:
+            self._conditions.append(pc.field("at") >= options.since)
 
     def partitions(self) -> Sequence[InputPartition]:
         with self._options.open() as client:
@@ -89,6 +84,21 @@ class EventsReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _read(self._options, partition, all_of(self._conditions))
+
+
+class FilteredEventsReader(EventsReader):
+    """Reads only the events that Spark wants, by its filters."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802
+        for each in filters:
+            found = condition(each, FILTERED)
+            if found is None:
+                yield each
+                continue
+            self._conditions.append(found)
+            least, _ = time_bounds(each, "at")
+            if least is not None:
+                self._since = least if self._since is None else max(least, self._since)
 
 
 class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -88,15 +88,6 @@ class JobsReader(DataSourceReader):
             self._wanted = self._wanted.of_states([options.state])
             self._conditions.append(pc.field("state") == options.state)
 
-    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802
-        for each in filters:
-            found = condition(each, FILTERED)
-            if found is None:
-                yield each
-            else:
-                self._conditions.append(found)
-                self._wanted = self._wanted.narrowed(each)
-
     def partitions(self) -> Sequence[InputPartition]:
         with self._options.open() as client:
             sets = drive(client.core.wire, self._sets(client.core))
@@ -135,6 +126,19 @@ class JobsReader(DataSourceReader):
             page = read_jobs(core, where, wanted.lowest, wanted.highest, cursor)
             cursor, jobs = drive(core.wire, page)
             yield job_columns(where.shard, jobs)
+
+
+class FilteredJobsReader(JobsReader):
+    """Reads only the jobs that Spark wants, by its filters."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802
+        for each in filters:
+            found = condition(each, FILTERED)
+            if found is None:
+                yield each
+            else:
+                self._conditions.append(found)
+                self._wanted = self._wanted.narrowed(each)
 
 
 def _packed(sets: Iterable[JobSet]) -> list[list[JobSet]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from typing import Any, Self
 
 from headrace.client import connect, embedded
@@ -70,6 +71,20 @@ def name(called: str, text: str) -> str:
 def truth(called: str, text: str) -> bool:
     """Reads true or false."""
     return bool(one_of("true", "false")(called, text.lower()) == "true")
+
+
+def moment(called: str, text: str) -> datetime:
+    """Reads a time with its zone."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None:
+        raise InvalidArgument(
+            f"{called} must be a time with its zone, as 2026-11-01T12:00:00Z, not "
+            f"{check.shown(text)}"
+        )
+    return at
 
 
 def _url(called: str, text: str) -> str:
@@ -155,6 +170,10 @@ class EventsBatch(Events):
     """The events between two offsets."""
 
     ending: Bound = option("endingOffsets", read_bound, LATEST)  # noqa: RUF009
+    queue: str = option("queue", name, "")
+    kind: str = option("kind", name, "")
+    since: datetime | None = option("since", moment, None)  # noqa: RUF009
+    push_filters: bool = option("pushFilters", truth, default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +190,7 @@ class Jobs(Table):
     queue: str = option("queue", name, "")
     state: str = option("state", one_of(*STATES), "")
     tag: str = option("tag", name, "")
+    push_filters: bool = option("pushFilters", truth, default=False)
 
 
 CODECS = ("json", "msgpack", "raw")

@@ -34,12 +34,8 @@ class HeadraceSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         self._check(schema)
         if self._table() == "jobs":
-            from headrace.spark.jobs import JobsReader  # noqa: PLC0415 - only what is used
-
-            return JobsReader(Jobs.read(self.options).settled())
-        from headrace.spark.events import EventsReader  # noqa: PLC0415 - only what is used
-
-        return EventsReader(EventsBatch.read(self.options).settled())
+            return _jobs_reader(Jobs.read(self.options).settled())
+        return _events_reader(EventsBatch.read(self.options).settled())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         from headrace.spark.events import EventsStreamReader  # noqa: PLC0415 - only what is used
@@ -71,6 +67,22 @@ class HeadraceSource(DataSource):
         from headrace.spark.sink import stream_writer  # noqa: PLC0415 - readers do without
 
         return stream_writer(self.options, schema, overwrite)
+
+
+def _events_reader(options: EventsBatch) -> DataSourceReader:
+    from headrace.spark import events  # noqa: PLC0415 - only what is used
+
+    # Spark keeps what was planned for one query of a DataFrame, filters included, and gives it to
+    # the next that has no filters to push: it must not push any unless somebody asked for it.
+    reader = events.FilteredEventsReader if options.push_filters else events.EventsReader
+    return reader(options)
+
+
+def _jobs_reader(options: Jobs) -> DataSourceReader:
+    from headrace.spark import jobs  # noqa: PLC0415 - only what is used
+
+    reader = jobs.FilteredJobsReader if options.push_filters else jobs.JobsReader
+    return reader(options)
 
 
 def _columns(table: str) -> pa.Schema:
