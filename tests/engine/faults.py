@@ -33,7 +33,7 @@ class Fault:
 
 ORDER = [
     Fault("equal priorities are not served by age", "lib/member", "job.seq) ..", "0) .."),
-    Fault("a plain job is not put by age", "ops/put", "'%016.0f',", "'%016.0f', 0 *"),
+    Fault("a plain job is not put by age", "lib/plain_put", "'%016.0f',", "'%016.0f', 0 *"),
     Fault("the back is the front", "lib/give_back", "position == 'back'", "position == 'front'"),
     Fault("what returns has no priority", "lib/line_up", "job.priority", "0"),
     Fault(
@@ -220,7 +220,7 @@ STATISTICS = [
 
 TIDINGS = [
     Fault("events with holes", "lib/emit", "number = number + 1", "number = number + 2"),
-    Fault("plain events with holes", "ops/put", "event = event + 1", "event = event + 2"),
+    Fault("plain events with holes", "lib/plain_put", "event = event + 1", "event = event + 2"),
     Fault("what comes due is not told", "lib/promote", "emit('due', job)", ""),
     Fault("a holder is not told", "lib/lose", "tell_worker(job, 'lost')", ""),
     Fault("nobody is woken", "lib/line_up", "wake(job.queue, 1)", ""),
@@ -256,7 +256,7 @@ TIDINGS = [
     ),
     Fault("a handed job has not waited", "lib/hand_over", "write_series(queue, 'wait', { 0 })", ""),
     Fault("what comes sooner is not told", "lib/move", "expect(queue, score)", ""),
-    Fault("nobody is woken for plain jobs", "ops/put", "'work ' ..", "'rest ' .."),
+    Fault("nobody is woken for plain jobs", "lib/plain_put", "'work ' ..", "'rest ' .."),
     Fault("a sweep sees what is gone", "ops/sweep", "settle()", ""),
     Fault("somebody is woken in vain", "lib/pop_any", "wake(queue, -#granted)", ""),
     Fault("nobody hears of the end", "lib/complete_job", "tell_ended(job.id)", ""),

@@ -192,7 +192,8 @@ def conclude(core: Core, name: str, bundle: str, counted: Sequence[Tallies]) -> 
     )
     home = core.shard_of(name)
     entry = yield from ask_one(core, home, call)
-    yield from ask(core, [(shard, call) for shard in range(core.shards) if shard != home])
+    if core.shards > 1:
+        yield from ask(core, [(shard, call) for shard in range(core.shards) if shard != home])
     return _read(name, entry)
 
 
