@@ -116,7 +116,7 @@ class World:
             return end.value
 
     def _send(self, commands: list[tuple[int, Any]]) -> list[Any]:
-        replies = self.core.wire.send(commands)
+        replies: list[Any] = self.core.wire.send(commands)
         for command, reply in zip(commands, replies, strict=True):
             if self._ops.get(command[1][1]) is not None:
                 self.sent.append(command)
