@@ -1,0 +1,138 @@
+"""Replay: jobs of the past that SQL chooses become new jobs, each once, with their origin."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from dataclasses import dataclass
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from headrace.client.client import Client
+from headrace.client.values import Written
+from headrace.errors import HeadraceError, InvalidArgument
+from headrace.lake.lake import Lake
+from headrace.lake.replays import Outcome, Plan, folder_of, plans, write_outcome, write_plan
+
+# The ledger of the server remembers a write for a week; what is older might be done twice.
+RESUMED_WITHIN = dt.timedelta(days=6)
+
+class ReplayDone(HeadraceError):
+    """The same jobs were replayed before."""
+
+
+class ReplayTooOld(HeadraceError):
+    """A replay that was interrupted cannot be brought to its end safely."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many jobs of a kind were chosen; without_data: their payload is not in the lake."""
+
+    queue: str
+    state: str
+    failure_type: str | None
+    jobs: int
+    without_data: int
+
+
+def chosen(jobs: DataFrame, where: str) -> DataFrame:
+    """The jobs for which an SQL condition holds."""
+    named = jobs.withColumn("failure_type", F.col("failure"))
+    try:
+        return named.where(where)
+    except (AnalysisException, ParseException) as error:
+        raise InvalidArgument(f"where: {_reason(error)}") from None
+
+
+def _reason(error: AnalysisException) -> str:
+    text = str(error.getMessage() if hasattr(error, "getMessage") else error)
+    return text.strip().split("\n")[0]
+
+
+def counted(jobs: DataFrame) -> list[Count]:
+    """What was chosen, by queue, state and type of failure."""
+    rows = (
+        jobs.groupBy("queue", "state", "failure_type")
+        .agg(F.count(F.lit(1)).alias("jobs"), F.count_if(F.col("data").isNull()).alias("without"))
+        .orderBy("queue", "state", "failure_type")
+        .collect()
+    )
+    return [Count(*row) for row in rows]
+
+
+def unfinished(lake: Lake, where: str, into: str, *, again: bool = False) -> Plan | None:
+    """The same replay, if it was begun and not brought to its end; raises if it was, unless it
+    shall be done again.
+    """
+    now = dt.datetime.now(dt.UTC)
+    same = [row for row in plans(lake) if (row[0].where, row[0].into) == (where, into)]
+    for plan, outcome in reversed(same):
+        if outcome is None:
+            if now - plan.at > RESUMED_WITHIN:
+                raise ReplayTooOld(
+                    f"the replay {plan.id} was begun at {plan.at:%Y-%m-%d %H:%M} and not brought to "
+                    f"its end; whether its {plan.rows} jobs were made is no longer known. Look for "
+                    f"them in {into!r}, then remove replays/{plan.id} from the lake"
+                )
+            return plan
+    if same and not again:
+        plan, outcome = same[-1]
+        raise ReplayDone(
+            f"these jobs were replayed into {into!r} at {plan.at:%Y-%m-%d %H:%M}: "
+            f"{plan.rows} of them; --again replays them once more"
+        )
+    return None
+
+
+def lay_down(
+    spark: SparkSession, lake: Lake, jobs: DataFrame, where: str, into: str, rate: float | None
+) -> Plan:
+    """Writes down what was chosen, then the plan."""
+    replay = secrets.token_hex(8)
+    path = f"{lake.files.root}/{folder_of(replay)}"
+    rows = jobs.where(F.col("data").isNotNull()).select(
+        F.col("job_id").alias("origin"), "data", "priority", "tags", *_delay(rate)
+    )
+    rows.write.parquet(path)
+    lake.files.flush([found.path for found in lake.files.list(folder_of(replay))])
+    plan = Plan(
+        id=replay,
+        at=dt.datetime.now(dt.UTC),
+        where=where,
+        into=into,
+        rows=spark.read.parquet(path).count(),
+        rate=rate,
+    )
+    write_plan(lake, plan)
+    return plan
+
+
+def _delay(rate: float | None) -> list[Column]:
+    """So many start to wait in a second, in the order in which they were put."""
+    if rate is None:
+        return []
+    position = F.row_number().over(Window.orderBy("put_at", "shard", "job_id")) - 1
+    return [F.floor(position / rate).alias("delay")]
+
+
+def carry_out(spark: SparkSession, lake: Lake, plan: Plan, client: Client, url: str) -> Written:
+    """Makes the jobs of a plan, unless that was done; interrupted, it can be called again."""
+    write_id = f"replay-{plan.id}"
+    rows = spark.read.parquet(f"{lake.files.root}/{folder_of(plan.id)}")
+    rows.write.format("headrace").options(
+        url=url,
+        namespace=client.core.namespace,
+        queue=plan.into,
+        # Payloads are copied as they were.
+        codec="raw",
+        writeId=write_id,
+        lineage="true",
+    ).mode("append").save()
+    written = client.written(write_id)
+    if written is None:
+        raise HeadraceError(f"the server knows nothing of the write {write_id}: was it emptied?")
+    write_outcome(lake, plan, Outcome(at=dt.datetime.now(dt.UTC), made=written.made))
+    return written
