@@ -1,0 +1,28 @@
+"""A small vectorised function, as a data scientist writes it, and a task that calls it by row."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pandas as pd
+
+import headrace
+
+QUEUE = "score"
+app = headrace.App(
+    os.environ.get("BENCH_NAMESPACE", "scoring"), url=os.environ.get("BENCH_URL") or None
+)
+
+
+def score(frame: pd.DataFrame) -> pd.DataFrame:
+    """How unusual an amount is for its customer, between 0 and 1."""
+    scaled = np.log1p(frame["cents"].clip(lower=0)) / np.log1p(20_000)
+    weight = 1 + (frame["customer"] % 7) / 10
+    return pd.DataFrame({"score": (scaled * weight).clip(0, 1).round(4)})
+
+
+@app.task(queue=QUEUE)
+def score_one(customer: int, cents: int) -> float:
+    """The same function, called with one row."""
+    return float(score(pd.DataFrame({"customer": [customer], "cents": [cents]}))["score"].iloc[0])
