@@ -1,0 +1,40 @@
+"""Events into a lake, beside a plain loop that writes them to Parquet."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from benchmarks.pipeline.loops import log_to_parquet
+from headrace.lake.files import LocalFiles
+from headrace.spark.options import Server
+from headrace.spark.pipeline import sync
+
+
+def sync_rate(spark: SparkSession, server: Server, lake: Path) -> tuple[int, float]:
+    """How many events came into the lake, and how many a second."""
+    began = time.perf_counter()
+    events = sum(batch.events for batch in sync(spark, server, LocalFiles(lake)))
+    return events, events / (time.perf_counter() - began)
+
+
+def loop_rate(server: Server, folder: Path) -> tuple[int, float]:
+    """The same by a plain loop in one process."""
+    folder.mkdir()
+    began = time.perf_counter()
+    events = log_to_parquet(server.url, f"hr:{{{server.namespace}:0}}:events", folder)
+    return events, events / (time.perf_counter() - began)
+
+
+def driver_memory(spark: SparkSession) -> tuple[float, float]:
+    """MiB that the driver has: resident in Python, in use in its Java after it has cleaned up."""
+    status = Path("/proc/self/status").read_text()
+    [resident] = [line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")]
+    java: Any = spark.sparkContext._jvm  # noqa: SLF001 - there is no other way to ask
+    java.System.gc()
+    runtime = java.Runtime.getRuntime()
+    used = runtime.totalMemory() - runtime.freeMemory()
+    return int(resident) / 1024, used / 2**20
