@@ -8,6 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import headrace
 from headrace import Fail
+from headrace.client.talk import drive
+from headrace.client.talks.log_reading import log_ends
+from headrace.engine.events import entry_number
 from headrace.testing import Clock, open_with_clock
 
 QUEUES = ("mail", "resize", "invoice", "report")
@@ -34,7 +37,9 @@ def make_history(
             _turn(client, clock, chance, QUEUES[turn % len(QUEUES)])
             clock.tick(step)
             told(JOBS_A_TURN * EVENTS_A_JOB)
-        return sum(lake.newest for lake in _logs(client))
+        return sum(
+            entry_number(ends.newest) for ends in drive(client.core.wire, log_ends(client.core))
+        )
 
 
 def _turn(client: headrace.Client, clock: Clock, chance: random.Random, name: str) -> None:

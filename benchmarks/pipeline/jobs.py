@@ -54,9 +54,7 @@ def work_by_spark(spark: SparkSession, url: str, rows: int) -> float:
 
     def run() -> None:
         nonlocal tally
-        tally = work(
-            spark, QUEUE, score, frame="pandas", batch=2000, url=url, namespace=namespace
-        )
+        tally = work(spark, QUEUE, score, frame="pandas", batch=2000, url=url, namespace=namespace)
 
     seconds = _seconds(run)
     _expect(tally.completed, rows)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import redis
 
-from headrace.lake.columns import record_batch
+from headrace.lake.columns import event_columns
 
 PAGE = 5000
 ROWS_A_FILE = 500_000
@@ -22,10 +22,12 @@ ROWS_A_FILE = 500_000
 def log_to_parquet(url: str, stream: str, folder: Path) -> int:
     """XRANGE pages to Arrow to Parquet; returns how many events."""
     server = redis.Redis.from_url(url)
+    # As they come; redis-py would make a dict of each.
+    server.set_response_callback("XRANGE", lambda reply, **_: reply)
     rows = 0
     writer: pq.ParquetWriter | None = None
     for entries in _pages(server, stream):
-        batch = record_batch(0, entries)
+        batch = event_columns(0, entries)
         if writer is None:
             writer = pq.ParquetWriter(folder / f"{rows}.parquet", batch.schema)
         writer.write_batch(batch)

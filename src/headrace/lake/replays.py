@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 
-from headrace.lake.files import is_temporary
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import Value, packed, unpacked
 
@@ -54,7 +53,7 @@ def plans(lake: Lake) -> list[tuple[Plan, Outcome | None]]:
     """All replays, the oldest first, each with what came of it."""
     found: dict[str, bytes] = {}
     for file in lake.files.list(REPLAYS):
-        if file.path.endswith((_PLAN, _OUTCOME)) and not is_temporary(file.path):
+        if file.path.endswith((_PLAN, _OUTCOME)):
             found[file.path] = lake.files.read(file.path)
     rows: list[tuple[Plan, Outcome | None]] = []
     for path, text in found.items():

@@ -19,6 +19,7 @@ from headrace.lake.replays import Outcome, Plan, folder_of, plans, write_outcome
 # The ledger of the server remembers a write for a week; what is older might be done twice.
 RESUMED_WITHIN = dt.timedelta(days=6)
 
+
 class ReplayDone(HeadraceError):
     """The same jobs were replayed before."""
 
@@ -73,9 +74,9 @@ def unfinished(lake: Lake, where: str, into: str, *, again: bool = False) -> Pla
         if outcome is None:
             if now - plan.at > RESUMED_WITHIN:
                 raise ReplayTooOld(
-                    f"the replay {plan.id} was begun at {plan.at:%Y-%m-%d %H:%M} and not brought to "
-                    f"its end; whether its {plan.rows} jobs were made is no longer known. Look for "
-                    f"them in {into!r}, then remove replays/{plan.id} from the lake"
+                    f"the replay {plan.id} was begun at {plan.at:%Y-%m-%d %H:%M} and not brought "
+                    f"to its end; whether its {plan.rows} jobs were made is no longer known. Look "
+                    f"for them in {into!r}, then remove replays/{plan.id} from the lake"
                 )
             return plan
     if same and not again:
