@@ -5,6 +5,7 @@ from __future__ import annotations
 import redis
 
 from headrace import Client, Queue
+from headrace.client.talk import ask, drive
 from tests.servers import until
 
 
@@ -33,3 +34,7 @@ def test_a_closed_client_leaves_no_connection(hr: Client, queue: Queue, url: str
         hr.close()
 
         until(lambda: connections() == before, "the connections are closed")
+
+
+def test_who_asks_nothing_is_answered_nothing_and_does_not_wait(hr: Client) -> None:
+    assert drive(hr.core.wire, ask(hr.core, [])) == []

@@ -86,7 +86,9 @@ class Hear:
 
 
 def ask(core: Core, calls: Sequence[tuple[int, Call[T]]]) -> Talk[list[T]]:
-    """Makes calls, each on its shard, and reads the answers."""
+    """Makes calls, each on its shard, and reads the answers; no calls, no answers."""
+    if not calls:
+        return []
     replies = yield Send([(shard, core.words(shard, call)) for shard, call in calls])
     for reply in replies:
         if isinstance(reply, Exception):
