@@ -29,6 +29,7 @@ from headrace.cli import (
 )
 from headrace.cli.demo.command import demo
 from headrace.cli.doctor.command import doctor
+from headrace.cli.lake.command import lake
 from headrace.cli.top.command import top
 from headrace.errors import HeadraceError, InvalidArgument
 
@@ -78,6 +79,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
 for panel, commands in PANELS.items():
     for command, example in commands.items():
         app.command(rich_help_panel=panel, epilog=f"Example: {example}")(command)
+app.add_typer(lake, name="lake", rich_help_panel="History")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001  Typer hands it over by position

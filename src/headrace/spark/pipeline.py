@@ -31,7 +31,7 @@ from headrace.lake.manifest import DataFile, Snapshot, Span
 from headrace.spark import plan
 from headrace.spark.counted import checked, data_files, written_parts
 from headrace.spark.options import Server
-from headrace.spark.stored import as_stored, lake_events
+from headrace.spark.stored import as_stored, lake_events, own_session
 
 __all__ = ["BATCH", "INTERVAL", "Batch", "follow", "lake_events", "open_lake", "sync"]
 
@@ -39,12 +39,6 @@ BATCH = 500_000
 INTERVAL = 5.0
 TASKS_A_CORE = 2
 LEAST_A_TASK = 5_000
-
-_SETTINGS = {
-    # The default is an old type that others read without its zone.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.session.timeZone": "UTC",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,16 +115,7 @@ def _run(spark: SparkSession, server: Server, files: Files, batch: int) -> Itera
     with server.open() as client, held(files, "sync") as lock:
         lake = open_lake(files, client)
         sweep(lake)
-        yield _Run(_own_session(spark), server, client, lake, lock, batch)
-
-
-def _own_session(spark: SparkSession) -> SparkSession:
-    """A session beside the user's, whose settings are left as they are."""
-    own = spark.newSession()
-    for name, value in _SETTINGS.items():
-        own.conf.set(name, value)
-    own.conf.set("spark.sql.shuffle.partitions", own.sparkContext.defaultParallelism)
-    return own
+        yield _Run(own_session(spark), server, client, lake, lock, batch)
 
 
 @dataclass(slots=True)

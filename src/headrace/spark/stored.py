@@ -36,6 +36,21 @@ STORED = StructType(
     ]
 )
 
+_SETTINGS = {
+    # The default is an old type that others read without its zone.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+def own_session(spark: SparkSession) -> SparkSession:
+    """A session to write with, beside the user's, whose settings are left as they are."""
+    own = spark.newSession()
+    for name, value in _SETTINGS.items():
+        own.conf.set(name, value)
+    own.conf.set("spark.sql.shuffle.partitions", own.sparkContext.defaultParallelism)
+    return own
+
 
 def lake_events(
     spark: SparkSession,

@@ -1,0 +1,1 @@
+"""`lake`: the history of jobs as Parquet files. One command a module."""

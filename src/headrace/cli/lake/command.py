@@ -1,0 +1,22 @@
+"""The commands of `headrace lake`, listed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import typer
+
+from headrace.cli.lake import compact, forget, status, sync
+
+lake = typer.Typer(no_args_is_help=True, help="Keep the history of jobs as Parquet files.")
+
+# Each command with an example.
+COMMANDS: dict[Callable[..., None], str] = {
+    sync.sync: "headrace lake sync --to /data/lake --follow",
+    status.status: "headrace lake status",
+    compact.compact: "headrace lake compact",
+    forget.forget: "headrace lake forget --lake /data/lake",
+}
+
+for command, example in COMMANDS.items():
+    lake.command(epilog=f"Example: {example}")(command)

@@ -1,0 +1,146 @@
+"""`lake sync`: events into the lake, once or again and again."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.lake.place import DEFAULT, To, files_at
+from headrace.cli.lake.starting import spark_session, stopped_by_signals
+from headrace.cli.opening import opened
+from headrace.cli.options import Namespace, Url, seconds
+from headrace.cli.show import AsJson, as_line
+from headrace.cli.words import counted, size, span
+
+if TYPE_CHECKING:
+    from headrace.spark.pipeline import Batch
+
+INTERVAL = 5.0
+
+
+def sync(
+    *,
+    to: To = DEFAULT,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what happens, until Ctrl-C.")
+    ] = False,
+    interval: Annotated[
+        float, typer.Option(parser=seconds, metavar="SPAN", help="How often, when following.")
+    ] = INTERVAL,
+    batch: Annotated[int, typer.Option(min=1, help="Up to so many events in a commit.")] = 500_000,
+    url: Url = None,
+    namespace: Namespace = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Bring events into the lake, each exactly once; it goes on where it ended, however it ended.
+
+    With --json one object at the end, and with --follow one for each commit.
+    """
+    with opened(url, namespace), spark_session() as spark, stopped_by_signals() as stopping:
+        from headrace.spark import pipeline  # noqa: PLC0415 - pyspark takes long to load
+        from headrace.spark.options import Server  # noqa: PLC0415
+
+        server = Server(url=url or "", namespace=namespace)
+        files = files_at(to, spark)
+        if follow:
+            made = pipeline.follow(
+                spark, server, files, stopping=stopping, interval=interval, batch=batch
+            )
+        else:
+            made = pipeline.sync(spark, server, files, batch=batch)
+        total = Total(str(files))
+        with _shown(follow=follow, as_json=as_json) as show:
+            for done in made:
+                total.add(done)
+                show(done)
+                if stopping.is_set():
+                    break
+    _sum_up(total, follow=follow, as_json=as_json)
+
+
+@dataclass(slots=True)
+class Total:
+    """What a run has brought."""
+
+    lake: str
+    batches: int = 0
+    events: int = 0
+    missing: int = 0
+    files: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    behind: int = 0
+
+    def add(self, batch: Batch) -> None:
+        self.batches += 1
+        self.events += batch.events
+        self.missing += batch.missing
+        self.files += batch.files
+        self.bytes += batch.bytes
+        self.seconds += batch.seconds
+        self.behind = batch.behind
+
+
+def _sum_up(total: Total, *, follow: bool, as_json: bool) -> None:
+    if total.missing:
+        typer.echo(
+            f"headrace: {counted(total.missing, 'event')} had been dropped before the lake could "
+            "take them; rows of kind 'gap' stand for them. Sync more often, or raise events_cap",
+            err=True,
+        )
+    if as_json:
+        if not follow:
+            typer.echo(as_line(asdict(total)))
+    elif not total.batches:
+        typer.echo(f"Nothing new; the lake is in {total.lake}.")
+    else:
+        rest = f"; {counted(total.behind, 'event')} behind" if total.behind else ""
+        typer.echo(
+            f"{counted(total.events, 'event')} in {counted(total.files, 'file')} "
+            f"({size(total.bytes)}), {_rate(total.events, total.seconds)}, into {total.lake}{rest}"
+        )
+
+
+def _rate(events: int, took: float) -> str:
+    return f"{span(took)}, {events / max(took, 0.001):,.0f} events/s"
+
+
+@contextmanager
+def _shown(*, follow: bool, as_json: bool) -> Iterator[Callable[[Batch], None]]:
+    """How each batch is shown as it comes."""
+    if follow:
+        yield _print_json if as_json else _print_line
+    elif sys.stderr.isatty() and not as_json:
+        from headrace.cli.screen import progress  # noqa: PLC0415 - rich takes long to load
+
+        with progress() as bar:
+            task = bar.add_task("events", total=None)
+
+            def show(batch: Batch) -> None:
+                done = bar.tasks[0].completed + batch.events
+                rate = batch.events / max(batch.seconds, 0.001)
+                about = f"{rate:,.0f} events/s"
+                bar.update(task, completed=done, total=done + batch.behind, description=about)
+
+            yield show
+    else:
+        yield lambda _batch: None
+
+
+def _print_json(batch: Batch) -> None:
+    typer.echo(as_line(asdict(batch)))
+
+
+def _print_line(batch: Batch) -> None:
+    at = time.strftime("%H:%M:%S")
+    behind = f", {batch.behind:,} behind" if batch.behind else ""
+    missing = f", {batch.missing:,} missing" if batch.missing else ""
+    typer.echo(
+        f"{at}  {_rate(batch.events, batch.seconds)}: {batch.events:,} more{missing}{behind}"
+    )

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace
+from headrace import Client
+from headrace.lake.batches import sweep
+from headrace.lake.files import LocalFiles
+from headrace.lake.lake import Lake, LakeMoved
+from headrace.lake.manifest import DataFile, Snapshot
+from headrace.spark import compact as module
+from headrace.spark import counted
+from headrace.spark.compact import compact, delete_replaced, groups_of, parts_of
+from headrace.spark.counted import BatchMismatch
+from headrace.spark.hadoop_files import HadoopFiles
+from headrace.spark.options import Server
+from headrace.spark.pipeline import lake_events, sync
+from tests.spark.lakes import Died, DyingFiles, expect_equal
+
+DAY = dt.date(2026, 11, 1)
+
+
+@pytest.fixture
+def hr(valkey_url: str) -> Iterator[Client]:
+    with headrace.connect(valkey_url, namespace=uuid4().hex) as made:
+        yield made
+
+
+@pytest.fixture
+def server(valkey_url: str, hr: Client) -> Server:
+    return Server(url=valkey_url, namespace=hr.core.namespace)
+
+
+@pytest.fixture
+def lake(spark: SparkSession, hr: Client, server: Server, tmp_path: Path) -> Lake:
+    """A lake with two files for each of two queues, and one file for a third."""
+    files = LocalFiles(tmp_path)
+    hr.queue("once").put(1)
+    for _ in range(2):
+        for name in ("mail", "a/b é"):
+            hr.queue(name).put_many(range(5), tags=["vip"])
+        list(sync(spark, server, files))
+    return Lake.open(files)
+
+
+def test_small_files_become_few_and_readers_notice_nothing(
+    spark: SparkSession, hr: Client, lake: Lake
+) -> None:
+    before = lake.snapshot()
+    assert len(before.files) == 5
+    reading = lake_events(spark, lake, before)
+    [done] = compact(spark, lake)
+
+    assert (done.groups, done.files_before, done.files_after) == (2, 4, 2)
+    after = lake.snapshot()
+    assert len(after.files) == 3
+    assert (after.rows, after.offsets) == (before.rows, before.offsets)
+    expect_equal(spark, lake, hr.events())
+    assert list(compact(spark, lake)) == []
+
+    # Who had begun to read goes on, as long as the old files stay.
+    assert delete_replaced(lake, grace=3600) == []
+    assert reading.count() == before.rows
+    assert len(delete_replaced(lake, grace=0)) == 4
+    assert delete_replaced(lake, grace=0) == []
+    expect_equal(spark, lake, hr.events())
+    there = [found.path for found in lake.files.list("events") if found.path.endswith(".parquet")]
+    assert sorted(there) == sorted(file.path for file in after.files)
+
+
+@pytest.mark.timeout(300)
+def test_whenever_a_compaction_dies_the_lake_stays_whole(
+    spark: SparkSession, hr: Client, lake: Lake
+) -> None:
+    rows = lake.snapshot().rows
+    died = []
+    for nth in range(1, 5):
+        for after in (False, True):
+            with pytest.raises(Died) as death:
+                list(compact(spark, Lake.open(DyingFiles(str(lake.files), nth, after=after))))
+            died.append(str(death.value))
+            lake.files.delete("locks")
+            assert lake.snapshot().rows == rows
+            assert len(lake.snapshot().files) == (3 if (nth, after) == (4, True) else 5)
+    assert died[::2] == ["create locks", "create begun", "flush events", "create manifests"]
+    sweep(lake, older_than=0)
+    delete_replaced(lake, grace=0)
+    expect_equal(spark, lake, hr.events())
+    assert lake.files.list("begun") == []
+
+
+def test_a_compaction_and_a_sync_do_not_hinder_each_other(
+    spark: SparkSession, hr: Client, server: Server, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written_parts = counted.written_parts
+
+    def and_a_sync(*args: object) -> object:
+        hr.queue("mail").put_many(range(3))
+        list(sync(spark, server, lake.files))
+        return written_parts(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "written_parts", and_a_sync)
+    assert len(list(compact(spark, lake))) == 1
+    expect_equal(spark, lake, hr.events())
+
+
+def test_of_two_compactions_of_the_same_files_one_is_committed(
+    spark: SparkSession, hr: Client, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written_parts = counted.written_parts
+
+    def and_another(*args: object) -> object:
+        monkeypatch.setattr(module, "written_parts", written_parts)
+        lake.files.delete("locks")
+        list(compact(spark, Lake.open(lake.files)))
+        return written_parts(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "written_parts", and_another)
+    with pytest.raises(LakeMoved, match="another compaction has replaced the same files"):
+        list(compact(spark, lake))
+    expect_equal(spark, lake, hr.events())
+
+
+def test_what_is_not_the_same_is_not_committed(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = lake.snapshot()
+    data_files = counted.data_files
+    monkeypatch.setattr(module, "data_files", lambda parts: data_files(parts)[1:])
+    with pytest.raises(BatchMismatch, match="nothing was committed"):
+        list(compact(spark, lake))
+    assert lake.snapshot() == before
+
+
+def test_a_lake_with_a_scheme_is_synced_and_compacted(
+    spark: SparkSession, hr: Client, server: Server, tmp_path: Path
+) -> None:
+    files = HadoopFiles(spark, f"file://{tmp_path}/far away")
+    for _ in range(2):
+        hr.queue("mail").put_many(range(5))
+        list(sync(spark, server, files))
+    lake = Lake.open(files)
+    assert [done.files_after for done in compact(spark, lake)] == [1]
+    assert len(delete_replaced(lake, grace=0)) == 2
+    expect_equal(spark, lake, hr.events())
+
+
+def file_of(size: int, queue: str = "mail") -> DataFile:
+    return DataFile(path=uuid4().hex, day=DAY, queue=queue, rows=1, bytes=size)
+
+
+def test_what_is_large_or_alone_stays() -> None:
+    small, other, alone, large = (
+        file_of(10),
+        file_of(module.SMALL - 1),
+        file_of(10, "post"),
+        file_of(module.SMALL),
+    )
+    assert groups_of(Snapshot(files=(small, large, other, alone))) == [(small, other)]
+
+
+def test_only_so_much_is_rewritten_at_once() -> None:
+    groups = [(file_of(module.AT_ONCE // 3),) for _ in range(7)]
+    assert [len(part) for part in parts_of(groups)] == [3, 3, 1]
+    assert list(parts_of([])) == []
