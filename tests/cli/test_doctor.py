@@ -24,6 +24,8 @@ from headrace.cli.doctor.examine import examine, names, without_secrets
 from headrace.cli.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, WARNING, Checked, Finding
 from headrace.cli.doctor.namespace import log_length
 from headrace.client.scratch import scratch_directory
+from headrace.client.talk import drive
+from headrace.client.talks.lakes import mark_lake
 from headrace.engine.script import LIBRARY
 from headrace.errors import InvalidArgument
 from headrace.testing import open_with_clock
@@ -423,6 +425,26 @@ def test_a_quiet_namespace_is_well(valkey_url: str, client: Client, name: str) -
     for check in ("namespace", "books", "overdue", "workers", "failures", "event log"):
         assert found[check].verdict == OK, found[check]
     assert found["schedules"].verdict == NOT_APPLICABLE
+    assert found["lakes"].verdict == NOT_APPLICABLE
+
+
+def test_a_lake_that_lags_is_a_warning(valkey_url: str, client: Client, name: str) -> None:
+    drive(client.core.wire, mark_lake(client, "history", {0: "0-0"}))
+    client.queue("mail").put_many(range(1200))
+    found = looked(valkey_url, name)["lakes"]
+    assert (found.verdict, found.found) == (OK, "1, at most 1,200 events behind")
+
+    client.config.set("events_count", 50)
+    found = looked(valkey_url, name)["lakes"]
+    assert found.verdict == WARNING
+    assert found.found.startswith("lake history is 1,200 events behind on shard 0, more than")
+    assert looked(valkey_url, name)["event log"].verdict == OK
+
+    client.config.set("events_cap", 100)
+    client.queue("mail").put_many(range(300))
+    found = looked(valkey_url, name)["lakes"]
+    assert "above 100 they are dropped" in found.found
+    assert "were dropped before every lake had them" in found.found
 
 
 def test_books_that_do_not_balance_are_a_problem(

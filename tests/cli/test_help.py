@@ -6,17 +6,23 @@ import re
 import shlex
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import typer
 from typer.main import get_command
 
+from headrace.cli.lake.command import COMMANDS
 from headrace.cli.main import PANELS, app
 from tests.cli.conftest import Type
 from tests.docs.pages import ROOT
 
 NAMES = [command.__name__ for commands in PANELS.values() for command in commands]
-EXAMPLES = [example for commands in PANELS.values() for example in commands.values()]
+OF_LAKE = [f"lake {command.__name__}" for command in COMMANDS]
+EXAMPLES = [
+    *(example for commands in PANELS.values() for example in commands.values()),
+    *COMMANDS.values(),
+]
 
 
 def loaded(code: str, **env: str) -> set[str]:
@@ -37,18 +43,18 @@ def test_the_commands_are_listed_in_panels(typed: Type, monkeypatch: pytest.Monk
     said = typed("--help")
 
     panels = re.findall(r"^╭─ (\w+) ─+╮$", said.out, re.MULTILINE)
-    assert panels == ["Options", "Look", "Operate", "Run", "Server"]
-    for name in NAMES:
+    assert panels == ["Options", "Look", "Operate", "Run", "Server", "History"]
+    for name in (*NAMES, "lake"):
         assert re.search(rf"^│ {name} +[A-Z]", said.out, re.MULTILINE), name
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES + OF_LAKE)
 def test_every_command_has_help_with_an_example_and_json(
     typed: Type, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
-    said = typed(name, "--help")
+    said = typed(*name.split(), "--help")
 
     assert said.code == 0
     assert f"Example: headrace {name}" in said.out
@@ -58,7 +64,10 @@ def test_every_command_has_help_with_an_example_and_json(
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_can_be_typed(example: str) -> None:
     _, name, *words = shlex.split(example)
-    command = get_command(app).commands[name]  # type: ignore[attr-defined]
+    command: Any = get_command(app).commands[name]  # type: ignore[attr-defined]
+    if hasattr(command, "commands"):
+        name, *words = words
+        command = command.commands[name]
 
     with typer.Context(command, resilient_parsing=False) as parent:
         command.make_context(name, words, parent)
@@ -67,9 +76,10 @@ def test_every_example_can_be_typed(example: str) -> None:
 def test_the_page_of_the_command_line_names_every_command() -> None:
     page = (ROOT / "docs" / "cli.md").read_text()
     listed = page.partition("## The commands")[2].partition("\n## ")[0]
-    shown = {words.split()[0] for words in re.findall(r"`([^`]+)`", listed)}
+    shown = re.findall(r"`([^`]+)`", listed)
 
-    assert set(NAMES) <= shown
+    assert set(NAMES) <= {words.split()[0] for words in shown}
+    assert set(OF_LAKE) <= set(shown)
 
 
 def test_neither_the_server_nor_the_terminal_is_loaded_to_know_the_commands() -> None:

@@ -15,10 +15,11 @@ from headrace.errors import InvalidArgument, NamespaceNotFound
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake, LakeMoved, LakeNotFound
 from headrace.lake.lock import LakeBusy
+from headrace.lake.opening import open_lake
 from headrace.spark import pipeline
 from headrace.spark.counted import BatchMismatch, Part, written_parts
 from headrace.spark.options import Server
-from headrace.spark.pipeline import follow, open_lake, sync
+from headrace.spark.pipeline import follow, sync
 from tests.spark.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
 
 

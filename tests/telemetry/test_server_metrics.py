@@ -15,6 +15,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 import headrace
+from headrace.client.talk import drive
+from headrace.client.talks.lakes import mark_lake
 from headrace.telemetry import ServerCollector, server_metrics
 
 MAIN = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
@@ -48,6 +50,17 @@ def test_a_namespace_without_queues(hr: headrace.Client) -> None:
     assert sum(found[f"headrace_events {shard}"] for shard in range(hr.core.shards)) == 0
     assert found["headrace_memory_bytes"] > 0
     assert found["headrace_memory_limit_bytes"] >= 0
+
+
+def test_what_lakes_have_yet_to_take_is_told(hr: headrace.Client) -> None:
+    assert not any(name.startswith("headrace_lake_behind") for name in told(hr))
+    drive(hr.core.wire, mark_lake(hr, "history", dict.fromkeys(range(hr.core.shards), "0-0")))
+    hr.queue("mail").put_many(range(10))
+
+    found = told(hr)
+
+    behind = [found[f"headrace_lake_behind history {shard}"] for shard in range(hr.core.shards)]
+    assert sum(behind) == 10
 
 
 def test_all_queues_are_counted_also_where_not_all_are_told(

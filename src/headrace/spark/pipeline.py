@@ -19,21 +19,21 @@ from pyspark.sql import SparkSession
 from headrace.client.client import Client
 from headrace.client.core import Core
 from headrace.client.talk import Talk, drive
-from headrace.client.talks.lakes import logs, mark_lake
+from headrace.client.talks.lakes import mark_lake
 from headrace.client.talks.log_reading import LogEnds, log_ends, seek_entries
 from headrace.engine.check import whole
-from headrace.errors import LakeRefused
 from headrace.lake.batches import begin, end, folder_of, sweep
 from headrace.lake.files import Files
-from headrace.lake.lake import Lake, LakeMoved, LakeNotFound
+from headrace.lake.lake import Lake, LakeMoved
 from headrace.lake.lock import Lock, held
 from headrace.lake.manifest import DataFile, Snapshot, Span
+from headrace.lake.opening import open_lake
 from headrace.spark import plan
 from headrace.spark.counted import checked, data_files, written_parts
 from headrace.spark.options import Server
 from headrace.spark.stored import as_stored, lake_events, own_session
 
-__all__ = ["BATCH", "INTERVAL", "Batch", "follow", "lake_events", "open_lake", "sync"]
+__all__ = ["BATCH", "INTERVAL", "Batch", "follow", "lake_events", "sync"]
 
 BATCH = 500_000
 INTERVAL = 5.0
@@ -52,29 +52,6 @@ class Batch:
     bytes: int
     seconds: float
     behind: int
-
-
-def open_lake(files: Files, client: Client) -> Lake:
-    """The lake that is there, or a new one; it must be of the namespace of the client."""
-    namespace = client.core.namespace
-    begun = tuple(log.begun_ms for log in drive(client.core.wire, logs(client)))
-    try:
-        lake = Lake.open(files)
-    except LakeNotFound:
-        return Lake.create(files, namespace, begun)
-    if lake.identity.namespace != namespace:
-        raise LakeRefused(
-            lake.identity.id,
-            f"the one in {files} has the events of namespace {lake.identity.namespace!r}, not of "
-            f"{namespace!r}: give each a lake of its own",
-        )
-    if lake.identity.logs != begun:
-        raise LakeRefused(
-            lake.identity.id,
-            f"the one in {files} has the events of another server, or of namespace {namespace!r} "
-            "before it was made anew: give it a new lake",
-        )
-    return lake
 
 
 def sync(

@@ -15,6 +15,7 @@ from headrace.client.talk import Talk, ask, drive, raw
 from headrace.client.talks.queues import text_map
 from headrace.client.talks.upkeep import all_queues
 from headrace.engine.call import build
+from headrace.engine.events import entry_number
 from headrace.engine.record import decode_record
 from headrace.engine.states import STATES
 from headrace.errors import HeadraceError
@@ -48,6 +49,7 @@ class Facts:
     workers: int
     events: list[int]
     memory: dict[str, int]
+    behind: dict[tuple[str, int], int]
 
 
 class ServerCollector:
@@ -72,12 +74,23 @@ class ServerCollector:
         yield self._gauge("headrace_workers", "Workers that have a session.", facts.workers)
         yield self._gauge("headrace_queues", "Queues.", facts.count)
         yield self._by("shard", "headrace_events", "Events in the log.", facts.events)
+        yield self._of_lakes(facts.behind)
         memory = facts.memory
         about = "Memory of the server in use."
         yield self._gauge("headrace_memory_bytes", about, memory["used_memory"])
         about = "Memory that the server may use; 0 is all there is."
         yield self._gauge("headrace_memory_limit_bytes", about, memory["maxmemory"])
         yield from self._of_queues(facts.queues)
+
+    def _of_lakes(self, behind: dict[tuple[str, int], int]) -> Metric:
+        family = GaugeMetricFamily(
+            "headrace_lake_behind",
+            "Events that a lake has yet to take.",
+            labels=("namespace", "lake", "shard"),
+        )
+        for (lake, shard), events in behind.items():
+            family.add_metric((self._client.core.namespace, lake, str(shard)), events)
+        return family
 
     def _of_queues(self, queues: dict[str, QueueFacts]) -> Iterator[Metric]:
         labels = ("namespace", "queue")
@@ -144,7 +157,9 @@ def look(core: Core) -> Talk[Facts]:
     queues = {name: QueueFacts() for name in names[:QUEUES]}
     asked: Any = [(0, ("TIME",)), (0, ("INFO", "memory"))]
     asked += [(shard, ("HMGET", core.key(shard, "log"), "number", "trimmed")) for shard in shards]
-    [[seconds, _], about, *logs] = yield from raw(core, asked)
+    asked += [(shard, ("HGETALL", core.key(shard, "lakes"))) for shard in shards]
+    [[seconds, _], about, *rest] = yield from raw(core, asked)
+    logs, lakes = rest[: core.shards], rest[core.shards :]
     now = int(seconds)
     asked = [
         (shard, ("ZCOUNT", core.key(shard, "sessions"), f"{now}000", "+inf")) for shard in shards
@@ -156,7 +171,12 @@ def look(core: Core) -> Talk[Facts]:
     yield from _look_at_next(core, queues, now)
     # A session is on every shard.
     events = [int(number or 0) - int(trimmed or 0) for number, trimmed in logs]
-    return Facts(len(names), queues, max(workers), events, _memory(about))
+    behind = {
+        (lake, shard): int(log[0] or 0) - entry_number(mark)
+        for shard, (log, marks) in enumerate(zip(logs, lakes, strict=True))
+        for lake, mark in text_map(marks).items()
+    }
+    return Facts(len(names), queues, max(workers), events, _memory(about), behind)
 
 
 def _memory(about: bytes) -> dict[str, int]:

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from headrace.cli.doctor.finding import Finding, not_applicable, ok, problem, warning
 from headrace.cli.doctor.patient import Namespace
+from headrace.cli.lake.lagging import lagging
 from headrace.cli.words import some, span
 from headrace.engine.moments import moment
 
@@ -126,7 +127,25 @@ def event_log(namespace: Namespace) -> Finding:
         ]
     )
     longest = max(int(number or 0) - int(trimmed or 0) for number, trimmed in logs)
-    return log_length(longest, cap)
+    if longest <= cap or not any(row.behind > cap for row in namespace.hr.lakes()):
+        return log_length(longest, cap)
+    return ok(f"{longest:,} events in the longest shard, kept for a lake: see lakes")
+
+
+def lakes(namespace: Namespace) -> Finding:
+    """Whether lakes take events before they are dropped."""
+    rows = namespace.hr.lakes()
+    if not rows:
+        return not_applicable("no lake takes the events")
+    said = lagging(namespace.hr, rows)
+    if said:
+        return warning(
+            some(said),
+            "keep headrace lake sync --follow running; headrace lake forget ends a lake",
+        )
+    names = {row.lake for row in rows}
+    behind = max(row.behind for row in rows)
+    return ok(f"{len(names)}, at most {behind:,} events behind")
 
 
 def log_length(longest: int, cap: int) -> Finding:
@@ -144,4 +163,5 @@ CHECKS: tuple[tuple[str, Callable[[Namespace], Finding]], ...] = (
     ("failures", failures),
     ("schedules", schedules),
     ("event log", event_log),
+    ("lakes", lakes),
 )

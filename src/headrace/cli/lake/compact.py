@@ -12,23 +12,20 @@ from headrace.cli.options import seconds
 from headrace.cli.show import AsJson, show
 from headrace.cli.words import counted
 
-GRACE = 3600.0
-
 
 def compact(
     *,
     lake: At = DEFAULT,
     grace: Annotated[
-        float,
-        typer.Option(
-            parser=seconds, metavar="SPAN", help="How long replaced files stay for who reads them."
-        ),
-    ] = GRACE,
+        str,
+        typer.Option(metavar="SPAN", help="How long replaced files stay for who reads them."),
+    ] = "1h",
     as_json: AsJson = False,
 ) -> None:
     """Rewrite small files of a day and queue as few large ones; readers notice nothing."""
     from headrace.lake.lake import Lake  # noqa: PLC0415 - msgspec takes long to load
 
+    stay = seconds(grace)
     with spark_session() as spark, stopped_by_signals() as stopping:
         from headrace.spark.compact import compact as rewrite  # noqa: PLC0415 - pyspark
         from headrace.spark.compact import delete_replaced  # noqa: PLC0415
@@ -41,7 +38,7 @@ def compact(
             after += done.files_after
             if stopping.is_set():
                 break
-        deleted = delete_replaced(found, grace)
+        deleted = delete_replaced(found, stay)
     facts = {
         "groups": groups,
         "files_before": before,

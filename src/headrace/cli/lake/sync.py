@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.lake.place import DEFAULT, To, files_at
+from headrace.cli.lake.place import DEFAULT, To, files_at, needs_spark
 from headrace.cli.lake.starting import spark_session, stopped_by_signals
 from headrace.cli.opening import opened
 from headrace.cli.options import Namespace, Url, seconds
@@ -21,8 +21,6 @@ from headrace.cli.words import counted, size, span
 if TYPE_CHECKING:
     from headrace.spark.pipeline import Batch
 
-INTERVAL = 5.0
-
 
 def sync(
     *,
@@ -31,8 +29,8 @@ def sync(
         bool, typer.Option("--follow", "-f", help="Go on with what happens, until Ctrl-C.")
     ] = False,
     interval: Annotated[
-        float, typer.Option(parser=seconds, metavar="SPAN", help="How often, when following.")
-    ] = INTERVAL,
+        str, typer.Option(metavar="SPAN", help="How often, when following.")
+    ] = "5s",
     batch: Annotated[int, typer.Option(min=1, help="Up to so many events in a commit.")] = 500_000,
     url: Url = None,
     namespace: Namespace = "default",
@@ -42,7 +40,9 @@ def sync(
 
     With --json one object at the end, and with --follow one for each commit.
     """
-    with opened(url, namespace), spark_session() as spark, stopped_by_signals() as stopping:
+    pause = seconds(interval)
+    _check(to, url, namespace)
+    with spark_session() as spark, stopped_by_signals() as stopping:
         from headrace.spark import pipeline  # noqa: PLC0415 - pyspark takes long to load
         from headrace.spark.options import Server  # noqa: PLC0415
 
@@ -50,7 +50,7 @@ def sync(
         files = files_at(to, spark)
         if follow:
             made = pipeline.follow(
-                spark, server, files, stopping=stopping, interval=interval, batch=batch
+                spark, server, files, stopping=stopping, interval=pause, batch=batch
             )
         else:
             made = pipeline.sync(spark, server, files, batch=batch)
@@ -62,6 +62,15 @@ def sync(
                 if stopping.is_set():
                     break
     _sum_up(total, follow=follow, as_json=as_json)
+
+
+def _check(to: str, url: str | None, namespace: str) -> None:
+    """Raises what can be known before Spark is started, which takes a while."""
+    with opened(url, namespace) as client:
+        if not needs_spark(to):
+            from headrace.lake.opening import open_lake  # noqa: PLC0415 - msgspec is not cheap
+
+            open_lake(files_at(to), client)
 
 
 @dataclass(slots=True)
