@@ -88,3 +88,27 @@ def test_without_a_fault_there_is_no_complaint(valkey_url: str) -> None:
 @pytest.mark.parametrize("fault", WRITE_FAULTS, ids=str)
 def test_a_planted_fault_is_caught(valkey_url: str, fault: Fault) -> None:
     assert complaint(valkey_url, fault.swaps()) != ""
+
+
+# every point
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("which", [0, 1], ids=["a write", "a batch of a stream"])
+def test_a_driver_may_die_between_any_two_calls(valkey_url: str, which: int, shards: int) -> None:
+    for calls in range(1, 40):
+        world = World(valkey_url, shards)
+        with world.hr:
+            world.begin(which, 5)
+            for _ in range(calls):
+                world.step(0)
+            died = world.drivers[0].talk is not None
+            world.crash(0)
+            world.begin(which, 5)
+            for _ in range(40):
+                world.step(0)
+            assert world.drivers[1].committed
+            world.end()
+        if not died:
+            return
+    raise AssertionError("it came to no end")

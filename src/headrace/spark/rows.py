@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -98,7 +99,6 @@ class Rows:
         self._core = core
         self._columns = columns
         self._spares = duplicates and columns.has_id
-        self._named = 0
 
     def items(self, batch: pa.RecordBatch) -> list[Item]:
         """A job for each row."""
@@ -135,9 +135,8 @@ class Rows:
             return
         columns = [values(batch.column(name)) for name in names]
         for row in zip(*columns, strict=True):
-            given = {
-                name: value for name, value in zip(names, row, strict=True) if value is not None
-            }
+            pairs = zip(names, row, strict=True)
+            given = {name: _number(value) for name, value in pairs if value is not None}
             try:
                 yield options_of(self._core.limits, **given)
             except InvalidArgument as error:
@@ -170,6 +169,10 @@ def values(column: pa.Array) -> list[Any]:
         dict(zip(names, row, strict=True)) if is_there else None
         for row, is_there in zip(rows, there, strict=True)
     ]
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _checked(column: str, value: Any, check: Callable[[Any], Any]) -> Any:

@@ -55,17 +55,21 @@ class Target:
     options: Sink
     columns: Columns
 
-    def stage(self, batches: Iterator[pa.RecordBatch]) -> Staged:
+    def stage(self, batches: Iterator[pa.RecordBatch], order: int) -> Parcel:
         """Lays the rows of one task down."""
-        task = cast(TaskContext, TaskContext.get())
         with self.options.open_sink() as client:
             core = client.core
             rows = Rows(core, self.columns, duplicates=self.options.on_exists == "duplicate")
             staging = Staging(core, uuid4().hex)
             for batch in batches:
                 _say(core, staging.add(rows.items(batch)))
-            parcel = _say(core, staging.end(task.partitionId()))
-        return Staged(parcel, self.options.on_exists, task.getLocalProperty(QUERY) or "")
+            return _say(core, staging.end(order))
+
+    def staged(self, batches: Iterator[pa.RecordBatch]) -> Staged:
+        """The same, in a task."""
+        task = cast(TaskContext, TaskContext.get())
+        query = task.getLocalProperty(QUERY) or ""
+        return Staged(self.stage(batches, task.partitionId()), self.options.on_exists, query)
 
     def commit(self, write: Write, messages: Sequence[Staged]) -> None:
         """Decides that these are the rows of the write, and publishes them."""
@@ -108,7 +112,7 @@ class BatchWriter(DataSourceArrowWriter):
         self.write_of_all = write
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
-        return self.target.stage(iterator)
+        return self.target.staged(iterator)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         self.target.commit(self.write_of_all, _those_that_are(messages))
@@ -124,7 +128,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self.target = target
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
-        return self.target.stage(iterator)
+        return self.target.staged(iterator)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         staged = _those_that_are(messages)

@@ -1,0 +1,184 @@
+"""df.write and df.writeStream of format("headrace"), in a real session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
+from pyspark.sql.streaming import StreamingQuery
+
+from headrace import Client, connect
+from tests.dump import dump
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture
+def hr(valkey_url: str) -> Iterator[Client]:
+    with connect(valkey_url, namespace=f"sink-{uuid4().hex[:12]}") as client:
+        yield client
+
+
+def save(frame: DataFrame, hr: Client, url: str, mode: str = "append", **options: str) -> None:
+    given = {"url": url, "namespace": hr.core.namespace, "queue": "mail", **options}
+    frame.write.format("headrace").options(**given).mode(mode).save()
+
+
+def numbers(hr: Client) -> list[Any]:
+    return sorted(job.data["n"] for job in hr.queue("mail").jobs("waiting", count=1000).jobs)
+
+
+def left_over(hr: Client) -> list[str]:
+    return [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
+
+
+def test_rows_become_jobs_with_their_options(
+    spark: SparkSession, hr: Client, valkey_url: str
+) -> None:
+    frame = spark.createDataFrame(
+        [
+            ("a", {"n": 1}, 2.5, ["vip"], timedelta(hours=1), "k", 7),
+            ("b", {"n": 2}, None, None, None, None, None),
+        ],
+        "id string, data map<string, int>, priority double, tags array<string>, "
+        "delay interval day to second, key string, retries int",
+    )
+    save(frame, hr, valkey_url, writeId="first")
+
+    first, second = hr.jobs(["a", "b"])
+    assert first is not None
+    assert second is not None
+    assert (first.data, first.priority, first.tags) == ({"n": 1}, 2.5, ["vip"])
+    assert (first.state, first.key, first.retries) == ("scheduled", "k", 7)
+    assert (second.data, second.state, second.priority) == ({"n": 2}, "waiting", 0)
+    written = hr.written("first")
+    assert written is not None
+    assert (written.rows, written.made) == (2, 2)
+    assert hr.audit().balanced
+    assert left_over(hr) == []
+
+
+def test_a_write_that_runs_again_is_a_no_op(
+    spark: SparkSession, hr: Client, valkey_url: str
+) -> None:
+    frame = spark.range(0, 1000, numPartitions=3).select(fn.col("id").alias("data.n"))
+    for _ in range(2):
+        save(frame, hr, valkey_url, writeId="once")
+
+    assert numbers(hr) == [*range(1000)]
+    assert left_over(hr) == []
+
+
+def test_on_four_shards_each_row_becomes_a_job(
+    spark: SparkSession, hr: Client, valkey_url: str
+) -> None:
+    with connect(valkey_url, namespace=f"{hr.core.namespace}-4", shards=4) as spread:
+        frame = spark.range(0, 500, numPartitions=2).select(
+            fn.concat(fn.lit("job"), "id").alias("id"),
+            fn.struct(fn.col("id").alias("n")).alias("data"),
+        )
+        save(frame, spread, valkey_url)
+
+        assert numbers(spread) == [*range(500)]
+        assert spread.audit().balanced
+        [written] = spread.writes()
+        assert (written.made, written.published_at is None) == (500, False)
+
+
+@pytest.mark.parametrize(
+    ("mode", "column", "says"),
+    [
+        ("append", "colour", "there is no use for a column 'colour'"),
+        ("overwrite", "data", r'mode\("overwrite"\) would delete jobs'),
+        (
+            "errorifexists",
+            "data",
+            '"headrace" cannot be written in the "ErrorIfExists" mode.*Append',
+        ),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_anything_is(
+    spark: SparkSession, hr: Client, valkey_url: str, mode: str, column: str, says: str
+) -> None:
+    frame = spark.range(3).withColumn(column, fn.lit("x")).drop("id").withColumn("data", fn.lit(1))
+
+    with pytest.raises(AnalysisException, match=f"(?s){says}") as refused:
+        save(frame, hr, valkey_url, mode)
+
+    assert valkey_url not in str(refused.value)
+    assert hr.queues() == {}
+
+
+def test_of_a_frame_with_a_wrong_row_nothing_is_published(
+    spark: SparkSession, hr: Client, valkey_url: str
+) -> None:
+    frame = spark.range(0, 2000, numPartitions=2).select(
+        fn.col("id").alias("data"),
+        fn.when(fn.col("id") < 1999, 1.0).otherwise(-1.0).alias("delay"),
+    )
+    with pytest.raises(PySparkException, match=r"(?s)column 'delay' of a row with -1\.0"):
+        save(frame, hr, valkey_url)
+
+    assert hr.queues() == {}
+    assert hr.writes() == []
+
+
+# streams
+
+
+@pytest.fixture
+def drop(tmp_path: Path) -> Path:
+    """A folder into which files are dropped; each becomes a batch."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    return folder
+
+
+def put_file(folder: Path, *found: int) -> None:
+    lines = "".join(json.dumps({"n": number}) + "\n" for number in found)
+    (folder / f"{len(list(folder.iterdir())):05}.json").write_text(lines)
+
+
+def run_stream(spark: SparkSession, hr: Client, url: str, drop: Path) -> StreamingQuery:
+    frame = spark.readStream.schema("n int").option("maxFilesPerTrigger", 1).json(str(drop))
+    query = (
+        frame.select(fn.col("n").alias("data.n"))
+        .writeStream.format("headrace")
+        .options(url=url, namespace=hr.core.namespace, queue="mail")
+        .option("checkpointLocation", str(drop.parent / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    return query
+
+
+def test_a_stream_is_written_once_though_its_last_batch_runs_again(
+    spark: SparkSession, hr: Client, valkey_url: str, drop: Path
+) -> None:
+    for number in range(3):
+        put_file(drop, 2 * number, 2 * number + 1)
+    query = run_stream(spark, hr, valkey_url, drop)
+    assert numbers(hr) == [*range(6)]
+
+    # What a driver leaves that dies between the commit of the sink and its own.
+    commits = drop.parent / "checkpoint" / "commits"
+    for path in (commits / "2", commits / ".2.crc"):
+        path.unlink(missing_ok=True)
+    put_file(drop, 6)
+    run_stream(spark, hr, valkey_url, drop)
+
+    assert numbers(hr) == [*range(7)]
+    written = hr.written(str(query.id), stream=True)
+    assert written is not None
+    assert (written.batch, written.made) == (3, 1)
+    assert left_over(hr) == []
+    assert hr.audit().balanced
