@@ -1,0 +1,87 @@
+"""A driver that is killed with all its processes, again and again, while it writes a stream."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from time import monotonic, sleep
+from uuid import uuid4
+
+import pytest
+
+from headrace import Client, connect
+from tests import servers
+from tests.dump import dump
+
+ROWS = 40
+DRIVER = "tests.spark.driver_sink"
+
+
+@pytest.mark.timeout(400)
+def test_a_driver_that_is_killed_twice_writes_each_row_once(tmp_path: Path) -> None:
+    killed_again_and_again(tmp_path, batches=6, kills=2, shards=1)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(("shards", "kills"), [(1, 22), (4, 8)])
+def test_a_driver_that_is_killed_at_many_points_writes_each_row_once(
+    tmp_path: Path, shards: int, kills: int
+) -> None:
+    killed_again_and_again(tmp_path, batches=50, kills=kills, shards=shards)
+
+
+def killed_again_and_again(home: Path, *, batches: int, kills: int, shards: int) -> None:
+    (home / "in").mkdir()
+    for batch in range(batches):
+        lines = [json.dumps({"n": batch * ROWS + row}) for row in range(ROWS)]
+        (home / "in" / f"{batch:05}.json").write_text("\n".join(lines))
+    chance = Random(kills)
+    with (
+        servers.valkey() as url,
+        connect(url, namespace=f"s-{uuid4().hex[:8]}", shards=shards) as hr,
+    ):
+        for number in range(kills):
+            # So that each life writes its part of the batches.
+            until = batches * (number + 1) // (kills + 2)
+            one_life(hr, url, home, until=until, then=chance.uniform(0, 1.5))
+        one_life(hr, url, home, until=None, then=0)
+        assert (home / "done").exists()
+
+        puts = Counter(event.job_id for event in hr.events(count=10_000))
+        assert set(puts.values()) == {1}
+        jobs = [job.data["n"] for job in jobs_of(hr)]
+        assert sorted(jobs) == [*range(batches * ROWS)]
+        assert hr.audit().balanced
+        assert not [key for key in dump(hr) if "}:parcels" in key]
+
+
+def jobs_of(hr: Client) -> list[object]:
+    found: list[object] = []
+    while page := hr.queue("mail").jobs("waiting", offset=len(found), count=1000).jobs:
+        found += page
+    return found
+
+
+def one_life(hr: Client, url: str, home: Path, *, until: int | None, then: float) -> None:
+    """Runs a driver until there are jobs of so many batches, and a moment longer."""
+    command = [sys.executable, "-m", DRIVER, url, hr.core.namespace, str(home)]
+    log = (home / "log").open("ab")
+    with log, subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True) as driver:
+        deadline = monotonic() + 300
+        while driver.poll() is None and monotonic() < deadline:
+            if until is not None and hr.queue("mail").counts().waiting >= until * ROWS:
+                sleep(then)
+                break
+            sleep(0.05)
+        with suppress(ProcessLookupError):
+            os.killpg(driver.pid, signal.SIGKILL)
+        driver.wait()
+    assert monotonic() < deadline, (home / "log").read_text()[-2000:]
