@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import pytest
 
-from headrace import Client, connect
+from headrace import Client, Job, connect
 from tests import servers
 from tests.dump import dump
 
@@ -63,8 +63,8 @@ def killed_again_and_again(home: Path, *, batches: int, kills: int, shards: int)
         assert not [key for key in dump(hr) if "}:parcels" in key]
 
 
-def jobs_of(hr: Client) -> list[object]:
-    found: list[object] = []
+def jobs_of(hr: Client) -> list[Job]:
+    found: list[Job] = []
     while page := hr.queue("mail").jobs("waiting", offset=len(found), count=1000).jobs:
         found += page
     return found
