@@ -30,6 +30,7 @@ from headrace.engine.script import LIBRARY
 from headrace.errors import InvalidArgument
 from headrace.testing import open_with_clock
 from tests import servers
+from tests.engine.desk import Desk
 
 MAIN = "from headrace.cli.main import main; main()"
 PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")} | {
@@ -426,6 +427,22 @@ def test_a_quiet_namespace_is_well(valkey_url: str, client: Client, name: str) -
         assert found[check].verdict == OK, found[check]
     assert found["schedules"].verdict == NOT_APPLICABLE
     assert found["lakes"].verdict == NOT_APPLICABLE
+    assert found["writes"].verdict == NOT_APPLICABLE
+
+
+def test_a_write_that_nobody_publishes_is_a_warning(
+    valkey_url: str, client: Client, name: str
+) -> None:
+    Desk(client).decided("b", "job")
+    found = looked(valkey_url, name)["writes"]
+    assert (found.verdict, found.found) == (OK, "1 lately, all published")
+
+    client.core.wire.send([(0, ("HSET", client.core.key(0, "write:batch:w"), "decided_at", 1))])
+    found = looked(valkey_url, name)["writes"]
+    assert (found.verdict, found.advice) == (
+        WARNING,
+        "call sweep(), which publishes what is left of them",
+    )
 
 
 def test_a_lake_that_lags_is_a_warning(valkey_url: str, client: Client, name: str) -> None:

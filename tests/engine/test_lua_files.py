@@ -149,7 +149,10 @@ def live(hr: Client, clock: Clock) -> None:
     drive(hr.core.wire, mark_lake(hr, "lake", {0: "0-0"}))
     hands.put_many([0] * 300, depends_on=["running"])
     hr.finish("running")
-    Desk(hr).decided("bundle", "staged")
+    desk = Desk(hr)
+    desk.decided("bundle", "staged")
+    desk.prepared("of a stream", "more", write="stream:q")
+    desk.decide("of a stream", "stream:q", 0)
 
 
 # tests of operations

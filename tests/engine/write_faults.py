@@ -39,7 +39,7 @@ WRITE_FAULTS = [
     Fault("the end of a write is not told", "lib/ledger", "'state', 'published'", "'state', 'x'"),
     Fault("a write is over before its end", "ops/conclude", "== 'published' then", "~= '' then"),
     Fault("a write is forgotten too soon", "lib/forget_decided", "is_published(write)", "true"),
-    Fault("an entry of the ledger stays", "lib/ledger", "RECORDS_FOR or", "1000 * RECORDS_FOR or"),
+    Fault("an entry of the ledger stays", "lib/ledger", "or RECORDS_FOR", "or 1000 * RECORDS_FOR"),
     Fault("what is skipped is not counted", "lib/publish_rows", "or 'skipped'", "or 'made'"),
     Fault("options of rows are lost", "lib/publish_rows", "data, own, nonce", "data, nil, nonce"),
     Fault("the policy of a write is not kept", "lib/publish_rows", "on_exists = policy", ""),

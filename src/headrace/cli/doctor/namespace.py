@@ -12,6 +12,7 @@ from headrace.cli.words import some, span
 from headrace.engine.moments import moment
 
 AUDITED_AT_MOST = 200_000
+WRITES_LOOKED_AT = 1000
 OVERDUE = 60.0
 LATELY = 3600.0
 LOG_TOO_LONG = 1.1
@@ -148,6 +149,21 @@ def lakes(namespace: Namespace) -> Finding:
     return ok(f"{len(names)}, at most {behind:,} events behind")
 
 
+def writes(namespace: Namespace) -> Finding:
+    """Whether writes from Spark were decided and are not published."""
+    found = namespace.hr.writes(count=WRITES_LOOKED_AT)
+    if not found:
+        return not_applicable("nothing was written from Spark lately")
+    late = moment(namespace.now) - timedelta(seconds=OVERDUE)
+    left = [one.id for one in found if one.published_at is None and one.decided_at < late]
+    if left:
+        return warning(
+            f"{len(left)} were decided and are not published: {some(left)}",
+            "call sweep(), which publishes what is left of them",
+        )
+    return ok(f"{len(found)} lately, all published")
+
+
 def log_length(longest: int, cap: int) -> Finding:
     """What a length of the log means."""
     what = f"{longest:,} of {cap:,} events" + " in the longest shard"
@@ -164,4 +180,5 @@ CHECKS: tuple[tuple[str, Callable[[Namespace], Finding]], ...] = (
     ("schedules", schedules),
     ("event log", event_log),
     ("lakes", lakes),
+    ("writes", writes),
 )

@@ -5,13 +5,14 @@
 -- uses   keys now places bundles
 
 local WRITES_AT_MOST, FORGOTTEN_AT_MOST = 10000, 20
-local OF_A_STREAM = 365
+local STREAMS_FOR = 365 * DAY
 
 local TALLIES = { 'made', 'moved', 'replaced', 'skipped' }
 
 local function forget_write(write)
   redis.call('DEL', key('write', write))
   lift(WRITES, write)
+  lift(STREAMS, write)
   lift(AGENDA, 'write:' .. write)
 end
 
@@ -24,15 +25,16 @@ local function forget_some_writes()
     return
   end
   for _, write in ipairs(redis.call('ZRANGE', WRITES, 0, FORGOTTEN_AT_MOST - 1)) do
-    if tonumber(redis.call('HGET', key('write', write), 'batch')) < 0 and is_published(write) then
+    if is_published(write) then
       forget_write(write)
     end
   end
 end
 
 local function keep_write(write, batch)
-  place(WRITES, write, now)
-  place(AGENDA, 'write:' .. write, now + (batch < 0 and RECORDS_FOR or OF_A_STREAM * DAY))
+  local is_stream = batch >= 0
+  place(is_stream and STREAMS or WRITES, write, now)
+  place(AGENDA, 'write:' .. write, now + (is_stream and STREAMS_FOR or RECORDS_FOR))
 end
 
 -- All shards have published; the entry may by now be that of a later batch.
