@@ -46,12 +46,12 @@ class Running:
         self._tally = Tally()
         self._error: BaseException | None = None
         self._stopping = threading.Event()
+        self._over = threading.Event()
         self._ending = threading.Lock()
         self._session = KeptSession(
             assignment.url, assignment.namespace, assignment.session, ttl=TTL
         )
-        self._thread = InheritableThread(target=self._run, name=assignment.session, daemon=True)
-        self._thread.start()
+        InheritableThread(target=self._run, name=assignment.session, daemon=True).start()
 
     def __repr__(self) -> str:
         return f"<Running {self._assignment.run!r} on {self._assignment.queue!r}>"
@@ -74,8 +74,8 @@ class Running:
 
     def wait(self, timeout: float | None = None) -> Tally:
         """What was done, when all tasks have ended; TimeoutError if that takes longer."""
-        self._thread.join(timeout)
-        if self._thread.is_alive():
+        # Not by joining the thread: a join that Ctrl-C interrupts takes it for ended.
+        if not self._over.wait(timeout):
             raise TimeoutError(f"{self!r} has not ended within {timeout} seconds")
         if self._error is not None:
             raise self._error
@@ -98,6 +98,7 @@ class Running:
             self._tally.seconds = time.monotonic() - begun
             self.stop()
             self._client.close()
+            self._over.set()
 
     def _until_over(self) -> Tally:
         deaths = in_a_row = 0
