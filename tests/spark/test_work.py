@@ -146,7 +146,7 @@ class TestWrongUse:
             ({"next": ""}, "next"),
             ({"queue": ""}, "queue"),
             ({"queue": 7}, "queue"),
-            ({"url": "http://x"}, "url must begin with"),
+            ({"url": "http://localhost"}, "url must begin with"),
             ({"namespace": "a{b"}, "namespace"),
             ({"codec": "yaml"}, "no codec"),
             ({"function": 5}, "must be callable"),
