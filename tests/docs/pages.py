@@ -21,6 +21,8 @@ _CHANGING = (
     (re.compile(r"when *"), "when "),
 )
 
+SPARK = "headrace.spark"
+
 _FILE = re.compile(r"# \w+\.py\n")
 _DIFFERS = re.compile(r"worker=\S+|[\d,.:]*\d(?: (?:m?s|min)\b)?|[█░]+ ?")
 
@@ -77,7 +79,7 @@ class Step:
 
 def steps(page: Path) -> list[Step]:
     """What is done on a page in one place, one thing after the other: all of its Python, and from
-    the first worker that is begun (with a & after it) its commands too.
+    the first worker that is begun (with a & after it), or the first use of Spark, its commands too.
     """
     found: list[Step] = []
     for block in blocks(page):
@@ -107,7 +109,7 @@ def _lines(block: Block) -> list[tuple[str, str]]:
 
 
 def _has_begun(found: list[Step], block: Block) -> bool:
-    return any(step.kind == "begin" for step in found) or any(
+    return any(step.kind == "begin" or SPARK in step.text for step in found) or any(
         line.endswith("&") for line, _ in _lines(block)
     )
 

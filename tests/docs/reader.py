@@ -1,7 +1,8 @@
 """A reader who does what stands on a page: told by stdin, what was printed goes to stdout.
 
-Files are written, Python is run in one process, commands and workers in others. What a worker wrote
-to its log is what it printed.
+Files are written, Python is run in one process, commands and workers in others; but where that one
+has a session of Spark, commands run there too, and start none of their own. What a worker wrote to
+its log is what it printed.
 """
 
 from __future__ import annotations
@@ -44,10 +45,23 @@ def main() -> None:
 def _do(kind: str, where: str, text: str, names: dict[str, Any]) -> None:
     if kind == "file":
         Path(text.split()[1]).write_text(text)
+    elif kind == "run" and "pyspark" in sys.modules:
+        _run_here(text)
     elif kind == "run":
         print(subprocess.run(_command(text), check=True, capture_output=True, text=True).stdout)
     else:
         exec(compile(text, where, "exec"), names)  # noqa: S102 - that is what it is for
+
+
+def _run_here(text: str) -> None:
+    from headrace.cli.main import main as headrace  # noqa: PLC0415 - of the page's own process
+
+    sys.argv = _command(text)[len(HEADRACE) - 1 :]
+    try:
+        headrace()
+    except SystemExit as ended:
+        if ended.code:
+            raise ValueError(f"{text} ended with {ended.code}") from ended
 
 
 def _begin(text: str) -> tuple[subprocess.Popen[bytes], Any]:

@@ -50,6 +50,7 @@ def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+@pytest.mark.timeout(600)  # Spark takes its time where others work too
 @pytest.mark.parametrize("page", [page for page in pages() if steps(page)], ids=named)
 def test_what_is_done_on_a_page_prints_what_the_page_says(page: Path, here: Path) -> None:
     done = steps(page)

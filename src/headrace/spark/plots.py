@@ -81,8 +81,8 @@ def _waits(daily: DataFrame) -> list[tuple[str, int]]:
         .collect()
     )
     counts = {row["bin"]: row["count"] for row in rows}
-    last = max((at for at, name in enumerate(BINS) if name in counts), default=-1)
-    return [(name, counts.get(name, 0)) for name in BINS[: last + 1]]
+    filled = [at for at, name in enumerate(BINS) if name in counts]
+    return [(name, counts.get(name, 0)) for name in BINS[filled[0] : filled[-1] + 1]]
 
 
 def step_for(seconds: int) -> int:
@@ -130,9 +130,10 @@ def text(drawn: Picture, width: int = 68, height: int = 13) -> str:
     )
     figure.draw(bars)
     most = max(map(sum, zip(*drawn.ended.values(), strict=True)))
-    figure.ruler("y").ticks(_round_numbers(most, height // 3))
-    seconds = _round_numbers(drawn.steps - 1, width // 8)
-    figure.ruler("x").ticks(seconds, [str(at * drawn.step) for at in seconds])
+    counts = _round_numbers(most, height // 3)
+    figure.ruler("y").ticks(counts, [f"{count:,}" for count in counts])
+    places = _round_numbers(drawn.steps - 1, width // 8)
+    figure.ruler("x").ticks(places, [f"{place * drawn.step:,} s" for place in places])
     return str(figure.build())
 
 

@@ -29,8 +29,8 @@ class SparkFailed(HeadraceError):
 
 
 @contextmanager
-def spark_session() -> Iterator[SparkSession]:
-    """A session that says nothing on the terminal but that it starts."""
+def spark_session(*, announced: bool = True) -> Iterator[SparkSession]:
+    """A session that says nothing on the terminal but, if announced, that it starts."""
     for package in ("pyspark", "pyarrow", "pandas"):
         if find_spec(package) is None:
             raise MissingExtra("the lake", package, "spark")
@@ -45,7 +45,8 @@ def spark_session() -> Iterator[SparkSession]:
         yield active
         return
     log = Path(tempfile.gettempdir()) / f"headrace-spark-{os.getpid()}.log"
-    typer.echo("starting Spark…", err=True)
+    if announced:
+        typer.echo("starting Spark…", err=True)
     try:
         with _noise_goes_to(log):
             spark = session()
