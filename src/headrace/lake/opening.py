@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from headrace.client.client import Client
 from headrace.client.talk import drive
 from headrace.client.talks.lakes import logs
 from headrace.errors import LakeRefused
 from headrace.lake.files import Files
-from headrace.lake.lake import Lake, LakeNotFound
+from headrace.lake.lake import Lake, LakeExists, LakeNotFound
 
 
 def open_lake(files: Files, client: Client) -> Lake:
     """The lake that is there, or a new one; it must be of the namespace of the client."""
     namespace = client.core.namespace
     begun = tuple(log.begun_ms for log in drive(client.core.wire, logs(client)))
-    try:
-        lake = Lake.open(files)
-    except LakeNotFound:
-        return Lake.create(files, namespace, begun)
+    lake = _found_or_made(files, namespace, begun)
     if lake.identity.namespace != namespace:
         raise LakeRefused(
             lake.identity.id,
@@ -31,3 +30,11 @@ def open_lake(files: Files, client: Client) -> Lake:
             "before it was made anew: give it a new lake",
         )
     return lake
+
+
+def _found_or_made(files: Files, namespace: str, begun: tuple[int, ...]) -> Lake:
+    with suppress(LakeNotFound):
+        return Lake.open(files)
+    with suppress(LakeExists):
+        return Lake.create(files, namespace, begun)
+    return Lake.open(files)

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.lake.place import DEFAULT, At, files_at
+from headrace.cli.lake.place import DEFAULT, At
+from headrace.cli.lake.starting import files_in
 from headrace.cli.opening import opened
 from headrace.cli.options import Namespace, Url, Yes
 from headrace.cli.show import AsJson, printable, show
@@ -44,4 +45,5 @@ def forget(
 def _id_of(place: str) -> str:
     from headrace.lake.lake import Lake  # noqa: PLC0415 - msgspec takes long to load
 
-    return Lake.open(files_at(place)).identity.id
+    with files_in(place) as files:
+        return Lake.open(files).identity.id

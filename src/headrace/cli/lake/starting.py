@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from headrace.cli.lake.place import files_at, needs_spark
 from headrace.errors import HeadraceError, MissingExtra
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from headrace.lake.files import Files
 
 _LONGEST = 500
 
@@ -57,6 +60,16 @@ def spark_session(*, announced: bool = True) -> Iterator[SparkSession]:
     except (PySparkException, Py4JError) as error:
         raise SparkFailed(f"Spark failed: {_gist(str(error))} (its log: {log})") from error
     log.unlink(missing_ok=True)
+
+
+@contextmanager
+def files_in(place: str) -> Iterator[Files]:
+    """The files of a lake; Spark is started only where it alone can read them."""
+    if needs_spark(place):
+        with spark_session() as spark:
+            yield files_at(place, spark)
+    else:
+        yield files_at(place)
 
 
 @contextmanager

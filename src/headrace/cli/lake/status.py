@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from headrace.cli.lake.lagging import lagging
-from headrace.cli.lake.place import DEFAULT, At, files_at, needs_spark
-from headrace.cli.lake.starting import spark_session
+from headrace.cli.lake.place import DEFAULT, At
+from headrace.cli.lake.starting import files_in
 from headrace.cli.opening import opened
 from headrace.cli.options import Namespace, Url
 from headrace.cli.show import AsJson, as_line, heading, pairs, table
@@ -32,16 +31,15 @@ def status(
     """Show what the lake has and how far it is behind the server; a warning if that is far."""
     from headrace.lake.lake import Lake  # noqa: PLC0415 - msgspec takes long to load
 
-    with spark_session() if needs_spark(lake) else nullcontext() as spark:
-        found = Lake.open(files_at(lake, spark))
-        snapshot = found.snapshot()
-    with opened(url, namespace) as client:
+    with files_in(lake) as files, opened(url, namespace) as client:
+        found = Lake.open(files)
+        facts = _facts(found, found.snapshot())
         rows = [row for row in client.lakes() if row.lake == found.identity.id]
         warnings = lagging(client, rows)
     if as_json:
-        typer.echo(as_line({**_facts(found, snapshot), "shards": rows, "warnings": warnings}))
+        typer.echo(as_line({**facts, "shards": rows, "warnings": warnings}))
     else:
-        _show(found, snapshot, rows)
+        _show(facts, rows)
     for warning in warnings:
         typer.echo(f"headrace: {warning}", err=True)
 
@@ -64,8 +62,7 @@ def _facts(lake: Lake, snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _show(lake: Lake, snapshot: Snapshot, rows: list[LakeShard]) -> None:
-    facts = _facts(lake, snapshot)
+def _show(facts: dict[str, Any], rows: list[LakeShard]) -> None:
     at = facts["committed_at"]
     days = f"{facts['first_day']} to {facts['last_day']}" if facts["first_day"] else None
     pairs(

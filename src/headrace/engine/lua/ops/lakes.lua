@@ -11,6 +11,6 @@ return {
   entry_id(tonumber(log[2] or 0), tonumber(log[1] or 0)),
   tonumber(log[3] or 0),
   tonumber(log[4] or 0),
-  tonumber(redis.call('HGET', META, 'created')),
+  tonumber(redis.call('HGET', META, 'created') or 0),
   redis.call('HGETALL', LAKES),
 }
