@@ -24,7 +24,7 @@ ROWS = 40
 DRIVER = "tests.spark.driver_sink"
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_a_driver_that_is_killed_twice_writes_each_row_once(tmp_path: Path) -> None:
     killed_again_and_again(tmp_path, batches=6, kills=2, shards=1)
 
@@ -75,7 +75,7 @@ def one_life(hr: Client, url: str, home: Path, *, until: int | None, then: float
     command = [sys.executable, "-m", DRIVER, url, hr.core.namespace, str(home)]
     log = (home / "log").open("ab")
     with log, subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True) as driver:
-        deadline = monotonic() + 300
+        deadline = monotonic() + 600
         while driver.poll() is None and monotonic() < deadline:
             if until is not None and hr.queue("mail").counts().waiting >= until * ROWS:
                 sleep(then)
