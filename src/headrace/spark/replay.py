@@ -15,6 +15,7 @@ from headrace.client.values import Written
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.lake.lake import Lake
 from headrace.lake.replays import Outcome, Plan, folder_of, plans, write_outcome, write_plan
+from headrace.spark.options import Server
 
 # The ledger of the server remembers a write for a week; what is older might be done twice.
 RESUMED_WITHIN = dt.timedelta(days=6)
@@ -119,13 +120,15 @@ def _delay(rate: float | None) -> list[Column]:
     return [F.floor(position / rate).alias("delay")]
 
 
-def carry_out(spark: SparkSession, lake: Lake, plan: Plan, client: Client, url: str) -> Written:
+def carry_out(
+    spark: SparkSession, lake: Lake, plan: Plan, client: Client, server: Server
+) -> Written:
     """Makes the jobs of a plan, unless that was done; interrupted, it can be called again."""
     write_id = f"replay-{plan.id}"
     rows = spark.read.parquet(f"{lake.files.root}/{folder_of(plan.id)}")
     rows.write.format("headrace").options(
-        url=url,
-        namespace=client.core.namespace,
+        url=server.url,
+        namespace=server.namespace,
         queue=plan.into,
         # Payloads are copied as they were.
         codec="raw",
