@@ -10,6 +10,18 @@ from pyspark.sql import SparkSession
 
 from headrace.spark import session
 
+HERE = Path(__file__).parent
+PATIENCE = 300
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All of these run in one process, which has the session; the first waits for it to start."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(PATIENCE))
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
