@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import headrace
@@ -22,21 +21,18 @@ EVENTS_A_JOB = 3
 DAYS = 3
 
 
-def make_history(
-    url: str, namespace: str, events: int, *, shards: int = 1, told: Callable[[int], object]
-) -> int:
-    """Makes at least so many events and returns how many there are."""
-    client, clock = open_with_clock(url, namespace=namespace, shards=shards)
+def make_history(url: str, namespace: str, events: int, *, days_ago: float = DAYS - 0.5) -> int:
+    """Makes about so many events in the two days from then on; returns how many there are."""
+    client, clock = open_with_clock(url, namespace=namespace)
     chance = random.Random(events)
     turns = -(-events // (EVENTS_A_JOB * JOBS_A_TURN))
-    clock.set(datetime.now(UTC) - timedelta(days=DAYS - 0.5))
+    clock.set(datetime.now(UTC) - timedelta(days=days_ago))
     step = timedelta(days=DAYS - 1) / turns
     with client:
         client.config.set("events_count", 10 * events)
         for turn in range(turns):
             _turn(client, clock, chance, QUEUES[turn % len(QUEUES)])
             clock.tick(step)
-            told(JOBS_A_TURN * EVENTS_A_JOB)
         return sum(
             entry_number(ends.newest) for ends in drive(client.core.wire, log_ends(client.core))
         )
