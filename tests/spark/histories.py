@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from random import Random
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace import Client, HeadraceError, Put
 from headrace.client.lease import Lease
-from headrace.engine.events import Event
+from headrace.engine.events import Event, entry_number
+from headrace.lake.files import Files
+from headrace.lake.lake import Lake
+from headrace.lake.manifest import DataFile, Span
 from headrace.lake.schema import EVENTS
 from headrace.spark.tables import words
 from headrace.testing import Clock
 
-QUEUES = ("mail", "resize", "for good")
+QUEUES = ("mail", "resize", "for-good")
 WORKERS = ("ada", "grace", "edsger")
 TAGS = ("vip", "slow", "nightly")
 FAILURES = ("Timeout", "Refused", "Broken")
@@ -33,7 +38,7 @@ class Chance:
         hr.config.set("events_age", 3650 * 86_400)
         for queue in QUEUES:
             hr.queue(queue).configure(
-                "fifo" if queue == "for good" else "job", stats=True, lease=3600, keep_count=5
+                "fifo" if queue == "for-good" else "job", stats=True, lease=3600, keep_count=5
             )
 
     def steps(self, count: int) -> None:
@@ -146,3 +151,37 @@ def arrow_of(events: list[Event]) -> pa.Table:
 def frame_of(spark: SparkSession, events: list[Event]) -> DataFrame:
     """Events as tables want them."""
     return spark.createDataFrame(arrow_of(events)).withColumn("day", words.day_of())
+
+
+def lake_of(
+    files: Files, told: Sequence[Event], upto: Mapping[int, int], lake: Lake | None = None
+) -> Lake:
+    """A lake that has the events of each shard up to a number; one that is there goes on to it."""
+    lake = lake or Lake.create(files, "told", [1] * len(upto))
+    base = lake.snapshot()
+    begin = {shard: entry_number(entry) for shard, entry in base.offsets.items()}
+    fresh = [event for event in told if begin[event.shard] < event.number <= upto[event.shard]]
+    batch = f"{base.number + 1:020}-told"
+    added = [
+        _file(files, batch, day, queue, [event for event in fresh if _place(event) == (day, queue)])
+        for day, queue in sorted({_place(event) for event in fresh})
+    ]
+    newest = {event.shard: event.entry_id for event in sorted(fresh, key=lambda one: one.number)}
+    spans = [Span(shard=shard, after=base.offsets[shard], to=to) for shard, to in newest.items()]
+    lake.commit(base, batch, spans=spans, added=added)
+    return lake
+
+
+def _place(event: Event) -> tuple[date, str]:
+    return event.at.date(), event.queue
+
+
+def _file(files: Files, batch: str, day: date, queue: str, events: list[Event]) -> DataFile:
+    path = f"events/batch={batch}/day={day}/queue={queue}/part-0.parquet"
+    table = arrow_of(events)
+    names = ["queue_name" if name == "queue" else name for name in table.column_names]
+    into = pa.BufferOutputStream()
+    pq.write_table(table.rename_columns(names), into)
+    content = into.getvalue().to_pybytes()
+    files.create(path, content)
+    return DataFile(path=path, day=day, queue=queue, rows=len(events), bytes=len(content))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
@@ -84,7 +83,7 @@ def daily(events: DataFrame, *, few_tags: bool = False) -> DataFrame:
     by_bin = deeds.groupBy("day", "queue", "by", "name", "deed", "bin").agg(
         F.count("*").alias("times"), *collected("value")
     )
-    rows = by_bin.withColumn("group", F.explode(_groups())).select(
+    rows = by_bin.select("*", F.explode(_groups()).alias("group")).select(
         "day",
         "queue",
         "group.*",
@@ -141,27 +140,27 @@ def _deeds(events: DataFrame, by: str, name: Column) -> DataFrame:
     """What each event means to its queue, and to the one that a job came into or was taken from."""
     waited = F.when(words.is_kind("popped"), F.col("wait"))
     ran = F.when(words.is_kind("completed"), F.col("run"))
+    value = words.at_least_zero(F.coalesce(waited, ran))
     # Whose worker held the job is not who brought it into another queue.
     other = F.lit("") if by == WORKER else name
+    here = _deed(F.col("queue"), _deed_here(), name, value)
+    nothing = F.lit(None).cast("bigint")
+    came = _deed(F.col("next_queue"), F.lit("came"), other, nothing)
+    taken = _deed(F.col("from_queue"), F.lit("was taken"), other, nothing)
     is_taken = words.comes_again() & ~words.was("complete")
-    deeds = [
-        _deed(events, "queue", _deed_here(), name, words.at_least_zero(F.coalesce(waited, ran))),
-        _deed(events.where(F.col("next_queue").isNotNull()), "next_queue", F.lit("came"), other),
-        _deed(events.where(is_taken), "from_queue", F.lit("was taken"), other),
-    ]
-    all_deeds = reduce(DataFrame.unionByName, deeds).withColumn("by", F.lit(by))
-    return all_deeds.where(F.col("deed").isNotNull()).withColumn("bin", bin_number("value"))
+    deeds = (
+        F.when(F.col("next_queue").isNotNull(), F.array(here, came))
+        .when(is_taken, F.array(here, taken))
+        .when(_deed_here().isNotNull(), F.array(here))
+    )
+    return events.select("day", F.lit(by).alias("by"), F.inline(deeds)).select(
+        "*", bin_number("value").alias("bin")
+    )
 
 
-def _deed(
-    events: DataFrame, queue: str, deed: Column, name: Column, value: Column | None = None
-) -> DataFrame:
-    return events.select(
-        "day",
-        F.col(queue).alias("queue"),
-        deed.alias("deed"),
-        name.alias("name"),
-        (F.lit(None).cast("bigint") if value is None else value).alias("value"),
+def _deed(queue: Column, deed: Column, name: Column, value: Column) -> Column:
+    return F.struct(
+        queue.alias("queue"), deed.alias("deed"), name.alias("name"), value.alias("value")
     )
 
 

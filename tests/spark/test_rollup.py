@@ -1,0 +1,141 @@
+"""The rollup and the hot view: days are built when they change, and every event counts once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from random import Random
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace import Client
+from headrace.engine.events import Event
+from headrace.lake import catalogue
+from headrace.lake.files import LocalFiles
+from headrace.lake.lake import Lake
+from headrace.spark.hot import VIEWS, look
+from headrace.spark.options import Server
+from headrace.spark.rollup import rollup
+from headrace.testing import open_with_clock
+from tests.spark.comparing import KEYS, expect_table
+from tests.spark.histories import Chance, all_events, lake_of
+
+# The first time Spark does anything takes long, on a busy machine very long.
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture(scope="module")
+def hr(valkey_url: str) -> Iterator[Client]:
+    client, clock = open_with_clock(valkey_url, shards=2)
+    with client:
+        chance = Chance(client, clock, seed=2)
+        chance.steps(400)
+        chance.rare_deeds()
+        yield client
+
+
+@pytest.fixture(scope="module")
+def story(hr: Client) -> list[Event]:
+    return all_events(hr)
+
+
+@pytest.fixture(scope="module")
+def server(hr: Client, valkey_url: str) -> Server:
+    return Server(url=valkey_url, namespace=hr.core.namespace)
+
+
+def numbers(story: list[Event], day: date) -> dict[int, int]:
+    """How far each shard had come at the end of a day."""
+    return {
+        shard: max(
+            (one.number for one in story if one.shard == shard and one.at.date() <= day), default=0
+        )
+        for shard in (0, 1)
+    }
+
+
+def days_of(story: list[Event]) -> list[date]:
+    return sorted({event.at.date() for event in story})
+
+
+def in_lake(story: list[Event], upto: dict[int, int]) -> list[Event]:
+    return [event for event in story if event.number <= upto[event.shard]]
+
+
+class Rolled:
+    """A lake that was rolled up, then went on to the end of another day."""
+
+    def __init__(self, spark: SparkSession, files: LocalFiles, story: list[Event]) -> None:
+        self.days = days_of(story)
+        self.lagging = numbers(story, self.days[-3]) | {1: numbers(story, self.days[-4])[1]}
+        self.lake = lake_of(files, story, self.lagging)
+        self.first = [run.days for run in rollup(spark, self.lake)]
+        self.upto = numbers(story, self.days[-2])
+        lake_of(files, story, self.upto, self.lake)
+
+
+@pytest.fixture(scope="module")
+def rolled(
+    spark: SparkSession, story: list[Event], tmp_path_factory: pytest.TempPathFactory
+) -> Rolled:
+    return Rolled(spark, LocalFiles(tmp_path_factory.mktemp("lake")), story)
+
+
+def test_the_first_rollup_builds_all_days_at_once(rolled: Rolled) -> None:
+    assert rolled.first == [tuple(rolled.days[:-2])]
+
+
+@pytest.mark.parametrize("name", [name for name in VIEWS if name != "events"])
+def test_a_table_unites_what_was_built_what_the_lake_has_and_what_the_server_has(
+    name: str, spark: SparkSession, rolled: Rolled, server: Server, story: list[Event]
+) -> None:
+    with look(spark, rolled.lake, server) as now:
+        assert [built.day for built in now.built] == rolled.days[:-4]
+        assert now.later == rolled.days[-4:]
+        expect_table(name, now.table(name), story)
+
+
+def test_later_a_day_costs_the_work_of_a_day(
+    spark: SparkSession, rolled: Rolled, story: list[Event]
+) -> None:
+    before = {built.day: built.build for built in catalogue.newest(rolled.lake.files).days}
+
+    runs = [run.days for run in rollup(spark, rolled.lake)]
+
+    late, new = tuple(rolled.days[-4:-2]), rolled.days[-2]
+    assert sorted(day for days in runs for day in days) == sorted((*late, new))
+    after = {built.day: built.build for built in catalogue.newest(rolled.lake.files).days}
+    assert {day for day in after if after[day] != before.get(day)} == {*late, new}
+    assert list(rollup(spark, rolled.lake)) == []
+    with look(spark, rolled.lake) as now:
+        assert now.later == []
+        for name in KEYS:
+            expect_table(name, now.table(name), in_lake(story, rolled.upto))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_event_is_there_once_wherever_the_lake_ends(
+    seed: int, spark: SparkSession, server: Server, story: list[Event], tmp_path: Path
+) -> None:
+    last = numbers(story, days_of(story)[-1])
+    upto = {shard: Random(seed * 2 + shard).randint(0, number) for shard, number in last.items()}
+    lake = lake_of(LocalFiles(tmp_path), story, upto)
+
+    with look(spark, lake, server) as now:
+        rows = now.events.select("shard", "number", "kind", "job_id", "at", "day").collect()
+
+    assert sorted(tuple(row) for row in rows) == sorted(
+        (one.shard, one.number, one.kind, one.job_id, one.at.replace(tzinfo=None), one.at.date())
+        for one in story
+    )
+
+
+def test_a_lake_of_nothing_has_tables_of_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake.create(LocalFiles(tmp_path), "told", [1])
+
+    assert list(rollup(spark, lake)) == []
+    with look(spark, lake) as now:
+        assert now.table("daily").isEmpty()
+        assert now.table("jobs").isEmpty()
