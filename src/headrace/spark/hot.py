@@ -115,7 +115,11 @@ def _beyond(spark: SparkSession, server: Server, snapshot: Snapshot) -> DataFram
     return reader.load().withColumn("day", words.day_of())
 
 
-def make_views(look: Look) -> None:
-    """Temporary views of the events and of each table, by their names."""
+def make_views(look: Look, question: str | None = None) -> None:
+    """Temporary views of the events and of each table, by their names.
+
+    For a question only those whose names stand in it: making the plan of each costs time.
+    """
     for name in VIEWS:
-        look.table(name).createOrReplaceTempView(name)
+        if question is None or name in question.lower():
+            look.table(name).createOrReplaceTempView(name)

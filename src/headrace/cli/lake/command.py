@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import typer
 
-from headrace.cli.lake import compact, forget, status, sync
+from headrace.cli.lake import compact, forget, rollup, sql, status, sync
 
 lake = typer.Typer(no_args_is_help=True, help="Keep the history of jobs as Parquet files.")
 
@@ -15,6 +15,8 @@ COMMANDS: dict[Callable[..., None], str] = {
     sync.sync: "headrace lake sync --to /data/lake --follow",
     status.status: "headrace lake status",
     compact.compact: "headrace lake compact",
+    rollup.rollup: "headrace lake rollup",
+    sql.sql: "headrace lake sql \"select queue, day, wait_p99 from daily where by = 'all'\"",
     forget.forget: "headrace lake forget --lake /data/lake",
 }
 

@@ -48,16 +48,16 @@ class Told:
         """The attempts that have not ended yet."""
         return attempts(self.known()).where(F.col("outcome") == RUNNING)
 
-    def _known(self) -> DataFrame:
+    def known(self) -> DataFrame:
+        """All that is known."""
         return self.events.unionByName(self.carried, allowMissingColumns=True)
 
     def ended(self) -> DataFrame:
+        """The attempts that have ended."""
         return self.of_days(attempts(self.known()).where(F.col("outcome") != RUNNING))
 
-    def _daily(self) -> DataFrame:
-        return self.of_days(daily(self.known(), few_tags=self.few_tags))
-
     def of_days(self, table: DataFrame) -> DataFrame:
+        """What a table has of these days."""
         return table.where(F.col("day").isin(*self.days))
 
 

@@ -1,0 +1,44 @@
+"""Questions in SQL to the tables of a lake. They are only read."""
+
+from __future__ import annotations
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.errors import InvalidArgument
+
+_NOTES = ("\n== SQL", "\n\nJVM stacktrace", "\n\nPlease see the", "SQLSTATE")
+
+
+class QueryRefused(InvalidArgument):
+    """What was asked is no question in SQL, or not one that these tables can answer."""
+
+
+def asked(spark: SparkSession, question: str) -> DataFrame:
+    """The answer to a select. What is no query, and so could change something, is refused."""
+    text = question.strip().rstrip(";")
+    try:
+        # Only a query can stand where a table does.
+        return spark.sql(f"select * from (\n{text}\n)")  # noqa: S608 - it is the user's own
+    except ParseException:
+        raise QueryRefused(_why_not(spark, text)) from None
+    except AnalysisException as error:
+        raise QueryRefused(gist(error)) from None
+
+
+def _why_not(spark: SparkSession, text: str) -> str:
+    """Why Spark cannot read it, or that it is something else than a query."""
+    parser = spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - it only reads
+    try:
+        parser.parsePlan(text)
+    except PySparkException as error:
+        return gist(error)
+    return "only queries are answered here: select ..., with ..., values ..., or from ..."
+
+
+def gist(error: PySparkException) -> str:
+    """What Spark says, without where in Spark it was said."""
+    message = str(error)
+    for note in _NOTES:
+        message = message.partition(note)[0]
+    return " ".join(message.split())
