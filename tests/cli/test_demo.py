@@ -24,16 +24,26 @@ from headrace.cli.demo.place import NAMESPACE, Place, opened
 from headrace.cli.demo.workers import Workers
 from headrace.client import embedded
 from headrace.client.scratch import scratch_directory
+from headrace.lake.files import LocalFiles
+from headrace.lake.lake import Lake
 from tests.processes import gone
 
 PLAIN = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "FORCE_COLOR": "", "PYTHONUTF8": "1"}
-COMMAND = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
+PROGRAM = "from headrace.cli.main import main; main()"
+COMMAND = [sys.executable, "-c", PROGRAM]
 # Can be interrupted, even if the tests run in the background of a shell, which has its programs
 # ignore it.
 INTERRUPTIBLE = """
 import signal
 from headrace.cli.main import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+# As where the extra is not installed.
+WITHOUT_SPARK = """
+import sys
+sys.modules["pyspark"] = None
+from headrace.cli.main import main
 main()
 """
 JOBS = 400
@@ -44,7 +54,10 @@ BEGUN = datetime(2026, 11, 15, tzinfo=UTC)
 
 @dataclass
 class Told:
-    """Two demos that ran in one place at once: what they told people, and programs."""
+    """Two demos that ran in one place at once: what they told people, and programs.
+
+    The latter could not use Spark.
+    """
 
     here: Path
     story: str
@@ -52,9 +65,9 @@ class Told:
     mine: str
 
 
-def begin(here: Path, *arguments: str) -> subprocess.Popen[str]:
+def begin(here: Path, *arguments: str, program: str = PROGRAM) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*COMMAND, *arguments],
+        [sys.executable, "-c", program, *arguments],
         cwd=here,
         env=PLAIN,
         stdout=subprocess.PIPE,
@@ -82,7 +95,7 @@ def told() -> Iterator[Told]:
         with headrace.connect(embedded.start(here / ".headrace"), namespace="mine") as hr:
             mine = hr.queue("mail").put("mine")
         people = begin(here, "demo", "--jobs", str(JOBS))
-        programs = begin(here, "demo", "--jobs", str(JOBS), "--json")
+        programs = begin(here, "demo", "--jobs", str(JOBS), "--json", program=WITHOUT_SPARK)
         story, complaint = people.communicate()
         found, other_complaint = programs.communicate()
         assert (people.returncode, complaint) == (0, "")
@@ -97,6 +110,7 @@ def test_the_demo_shows_jobs_a_death_and_the_recovery(told: Told) -> None:
     assert words == [
         *("put", "work", "kill -9", "recover", "replace", "drain", "numbers"),
         *("wait", "run", "failures", "recovered", "limits", "cron", "audit"),
+        *("spark", "lake", "rollup", "sql", "plot", "equal"),
     ]  # fmt: skip
     handed_on = re.search(r"(\d+) of (\d+) jobs were handed to another worker", told.story)
     over = re.search(r"(\d+) of the (\d+) jobs of the dead worker are over", told.story)
@@ -106,6 +120,45 @@ def test_the_demo_shows_jobs_a_death_and_the_recovery(told: Told) -> None:
     assert "0 jobs ended twice" in told.story
     assert "the books balance" in told.story
     assert max(map(len, told.story.splitlines())) <= 80
+
+
+def test_the_demo_ends_with_its_history_in_a_lake_and_a_picture(told: Told) -> None:
+    in_the_log = re.search(r"in the log, ([\d,]+) events", told.story)
+    in_the_lake = re.search(r"^lake +([\d,]+) events are now", told.story, re.MULTILINE)
+    [picture] = re.findall(r"^ +(\S+\.png)$", told.story, re.MULTILINE)
+
+    assert in_the_log
+    assert in_the_lake
+    assert in_the_log[1] == in_the_lake[1]
+    assert (told.here / picture).read_bytes().startswith(b"\x89PNG")
+    assert told.story.count("█") > 100
+    [namespace] = {*re.findall(rf"-n ({NAMESPACE}\S*)", told.story)}
+    lake = Lake.open(LocalFiles(told.here / ".headrace" / f"{namespace}-lake"))
+    assert lake.snapshot().rows == int(in_the_lake[1].replace(",", ""))
+
+
+def test_where_spark_is_not_installed_the_demo_says_how_to_get_it_and_ends_well(told: Told) -> None:
+    assert told.found["history"] == {"needs": "pip install 'headrace[spark]'"}
+
+
+def test_who_ends_the_demo_while_spark_is_at_work_keeps_the_server(here: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, "demo", "--jobs", "200"],
+        cwd=here,
+        env=PLAIN,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout
+        while not (line := running.stdout.readline()).startswith("spark "):
+            assert line, "the demo ended without Spark"
+        running.send_signal(signal.SIGINT)
+        story = running.stdout.read()
+
+    assert running.returncode == 130
+    assert "lake       ended early" in story
+    assert "What to try next" in story
+    assert embedded.status(here / ".headrace") is not None
 
 
 def test_programs_are_told_in_one_object(told: Told) -> None:

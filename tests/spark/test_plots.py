@@ -76,9 +76,10 @@ def test_a_file_is_a_picture_of_the_kind_that_its_name_says(tmp_path: Path) -> N
 def test_a_terminal_shows_each_outcome_with_its_own_letter_as_high_as_its_count() -> None:
     lines = COLOUR.sub("", plots.text(drawn(completed=[10, 40], lost=[0, 40]))).splitlines()
 
-    body = [line.partition("┤")[2] or line.partition("│")[2] for line in lines[1:-2]]
+    body = [line.partition("┤")[2] or line.partition("│")[2] for line in lines[1:-3]]
     assert sum("x" in line for line in body) == pytest.approx(len(body) / 2, abs=1)
     assert all("█" in line for line in body if "x" not in line)
     assert "x" not in "".join(line[: len(line) // 3] for line in body)
     assert max(map(len, lines)) <= 68
-    assert lines[-1].split() == ["0", "s", "1", "s"]
+    assert lines[-2].split() == ["0", "s", "1", "s"]
+    assert lines[-1] == "█ completed  x lost"

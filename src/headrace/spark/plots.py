@@ -28,6 +28,7 @@ OUTCOMES = {
 }
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400)
 MOST_STEPS = 60
+WIDTH, HEIGHT = 68, 13
 _ROUND = [digit * 10**zeros for zeros in range(12) for digit in (1, 2, 5)]
 UNITS = {"s": "s", "m": "min", "q": "/4 h", "h": "h", "d": "days"}
 
@@ -114,7 +115,7 @@ def save(drawn: Picture, path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def text(drawn: Picture, width: int = 68, height: int = 13) -> str:
+def text(drawn: Picture, width: int = WIDTH, height: int = HEIGHT) -> str:
     """What ended when, drawn with letters and colours of a terminal."""
     figure = plotext.figure
     figure.clear()
@@ -134,7 +135,8 @@ def text(drawn: Picture, width: int = 68, height: int = 13) -> str:
     figure.ruler("y").ticks(counts, [f"{count:,}" for count in counts])
     places = _round_numbers(drawn.steps - 1, width // 8)
     figure.ruler("x").ticks(places, [f"{place * drawn.step:,} s" for place in places])
-    return str(figure.build())
+    legend = "  ".join(f"{letter} {name}" for name, (letter, _) in letters.items())
+    return f"{str(figure.build()).rstrip()}\n{legend}"
 
 
 def _round_numbers(most: int, count: int) -> list[int]:

@@ -32,6 +32,10 @@ NEXT = (
     ),
     ("{env}{headrace} work headrace.demo.shop:app", "a worker that does it; Ctrl-C ends it"),
     ("{headrace} top{where}", "all of it, live; q ends it"),
+    (
+        '{headrace} lake sql "select * from failures" --lake {lake}',
+        "what happened, in SQL; docs/pipeline.md says what else",
+    ),
     ("README.md", "the same with an app of your own, in five minutes"),
     ("{headrace} down{directory}", "stop the server; its data stays"),
 )
@@ -45,7 +49,7 @@ def demo(
     directory: Directory = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Run a small shop for half a minute: jobs, workers, one of them killed, and the books.
+    """Run a small shop for a minute: jobs, workers, one of them killed, the books, and the history.
 
     It uses the embedded server, which runs on afterwards so that you can look around, and the
     namespace demo-shop, which is emptied first.
@@ -69,6 +73,8 @@ def demo(
         typer.echo(json.dumps(_for_programs(played), default=str))
     else:
         _say_what_next(screen, played)
+    if played.interrupted:
+        raise typer.Exit(128 + signal.SIGINT)
 
 
 def _end(number: int, _: object) -> None:
@@ -85,6 +91,7 @@ def _say_what_next(screen: Screen, played: Demo) -> None:
         "headrace": _headrace(),
         "job": played.held[0],
         "where": f" -n {place.namespace}",
+        "lake": str(place.lake),
         "env": "",
         "directory": "",
     }
@@ -93,7 +100,11 @@ def _say_what_next(screen: Screen, played: Demo) -> None:
         words["directory"] = f" --directory {place.directory}"
     changed = {k: v for k, v in place.environment().items() if _must_say(place, k)}
     words["env"] = "".join(f"{name}={value} " for name, value in changed.items())
-    rows = [(what.format(**words), why) for what, why in NEXT]
+    rows = [
+        (what.format(**words), why)
+        for what, why in NEXT
+        if "lake" not in what or place.lake.exists()
+    ]
     screen.console.print("\n[bold]What to try next[/bold]")
     for what, why in rows:
         screen.console.print(f"  {what}\n      [dim]{why}[/dim]", soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -28,6 +29,16 @@ class Place:
     namespace: str
     lock: IO[bytes]
 
+    @property
+    def lake(self) -> Path:
+        """Where the history goes."""
+        return self.directory / f"{self.namespace}-lake"
+
+    @property
+    def picture(self) -> Path:
+        """A drawing of it."""
+        return self.directory / f"{self.namespace}.png"
+
     def environment(self) -> dict[str, str]:
         """What tells the app of the demo where it is."""
         return {"HEADRACE_URL": self.url, NAMESPACE_VARIABLE: self.namespace}
@@ -43,8 +54,9 @@ def opened(directory: Path) -> Iterator[Place]:
     try:
         url = embedded.start(directory)
         with _free_namespace(directory) as (namespace, lock):
-            _empty(url, namespace)
-            yield Place(directory, url, namespace, lock)
+            place = Place(directory, url, namespace, lock)
+            _empty(place)
+            yield place
     except BaseException:
         if not ran_before and not _is_used(directory):
             embedded.stop(directory)
@@ -65,11 +77,12 @@ def _free_namespace(directory: Path) -> Iterator[tuple[str, IO[bytes]]]:
             return
 
 
-def _empty(url: str, namespace: str) -> None:
+def _empty(place: Place) -> None:
     """Removes what an earlier demo has left; nothing but demos uses this namespace."""
-    with Redis.from_url(url) as server:
+    shutil.rmtree(place.lake, ignore_errors=True)
+    with Redis.from_url(place.url) as server:
         keys = []
-        for key in server.scan_iter(match=f"hr:{{{namespace}:*", count=AT_ONCE):
+        for key in server.scan_iter(match=f"hr:{{{place.namespace}:*", count=AT_ONCE):
             keys.append(key)
             if len(keys) == AT_ONCE:
                 server.unlink(*keys)

@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from headrace.cli.demo import closing, findings
+from rich.markup import escape
+
+from headrace.cli.demo import closing, findings, history
 from headrace.cli.demo.place import Place
 from headrace.cli.demo.screen import Progress, Screen
 from headrace.cli.demo.workers import WorkerProgram, Workers, arguments
@@ -45,6 +47,7 @@ class Demo:
     dead: WorkerProgram | None = None
     died_at: datetime = BEFORE_ALL
     held: list[str] = field(default_factory=list)
+    interrupted: bool = False
 
 
 def put_jobs(demo: Demo) -> None:
@@ -169,7 +172,26 @@ def sum_up(demo: Demo) -> None:
         closing.sum_up(demo.hr, demo.screen, demo.day, demo.held, demo.found)
 
 
-# Later parts of the demo (the pipeline, the dashboard) are further steps before the last.
+def keep_history(demo: Demo) -> None:
+    """What happened, as files, tables, an answer and a picture. All is over by now: who has seen
+    enough may end it here, and keeps the server and what is in the lake.
+    """
+    if not history.is_possible():
+        demo.found["history"] = {"needs": history.INSTALL}
+        demo.screen.say(
+            "lake",
+            "what happened can become Parquet files, tables, SQL and a picture:\n"
+            f"[bold]{escape(history.INSTALL)}[/bold], and run the demo again",
+        )
+        return
+    try:
+        history.keep(demo.hr, demo.place, demo.screen, demo.found)
+    except KeyboardInterrupt:
+        demo.interrupted = True
+        demo.screen.say("lake", "ended early; [dim]headrace lake sync[/dim] would go on")
+
+
+# Later parts of the demo (the dashboard) are further steps before the last.
 STEPS: tuple[Callable[[Demo], None], ...] = (
     put_jobs,
     start_workers,
@@ -179,6 +201,7 @@ STEPS: tuple[Callable[[Demo], None], ...] = (
     replace,
     finish,
     sum_up,
+    keep_history,
 )
 
 

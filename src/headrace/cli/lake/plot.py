@@ -1,0 +1,44 @@
+"""`lake plot`: a picture of the history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headrace.cli.lake.place import DEFAULT, At, files_at
+from headrace.cli.lake.starting import spark_session
+from headrace.errors import InvalidArgument
+
+KINDS = (".png", ".svg", ".pdf")
+
+
+def plot(
+    *,
+    lake: At = DEFAULT,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="FILE", help="Draw it there as well: .png, .svg or .pdf."),
+    ] = None,
+) -> None:
+    """Draw what ended when, as of the last sync; a file also has how long jobs waited."""
+    from rich.console import Console  # noqa: PLC0415 - rich takes long to load
+    from rich.text import Text  # noqa: PLC0415
+
+    from headrace.lake.lake import Lake  # noqa: PLC0415 - msgspec takes long to load
+
+    if to is not None and to.suffix not in KINDS:
+        raise InvalidArgument(f"--to must end with one of {', '.join(KINDS)}, not {str(to)!r}")
+    with spark_session() as spark:
+        from headrace.spark import plots  # noqa: PLC0415 - pyspark
+        from headrace.spark.hot import look  # noqa: PLC0415
+
+        with look(spark, Lake.open(files_at(lake, spark))) as history:
+            drawn = plots.picture(history.table("attempts"), history.table("daily"))
+    console = Console(highlight=False)
+    console.print(drawn.title)
+    console.print(Text.from_ansi(plots.text(drawn, min(console.width, plots.WIDTH))))
+    if to is not None:
+        plots.save(drawn, to)
+        console.print(f"The picture is in {to}.", soft_wrap=True)
