@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import typer
 
-from headrace.cli.lake import compact, forget, replay, rollup, sql, status, sync
+from headrace.cli.lake import compact, forget, plot, replay, rollup, sql, status, sync
 
 lake = typer.Typer(no_args_is_help=True, help="Keep the history of jobs as Parquet files.")
 
@@ -17,6 +17,7 @@ COMMANDS: dict[Callable[..., None], str] = {
     compact.compact: "headrace lake compact",
     rollup.rollup: "headrace lake rollup",
     sql.sql: "headrace lake sql \"select queue, day, wait_p99 from daily where by = 'all'\"",
+    plot.plot: "headrace lake plot --to history.png",
     replay.replay: (
         "headrace lake replay --where \"queue = 'resize' and failure_type = 'Timeout'\" "
         "--into retry-queue"
