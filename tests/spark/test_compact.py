@@ -82,9 +82,10 @@ def test_whenever_a_compaction_dies_the_lake_stays_whole(
     died = []
     for nth in range(1, 5):
         for after in (False, True):
-            with pytest.raises(Died) as death:
-                list(compact(spark, Lake.open(DyingFiles(str(lake.files), nth, after=after))))
-            died.append(str(death.value))
+            dying = DyingFiles(str(lake.files), nth, after=after)
+            with pytest.raises(Died):
+                list(compact(spark, Lake.open(dying)))
+            died.append(dying.operations[nth - 1])
             lake.files.delete("locks")
             assert lake.snapshot().rows == rows
             assert len(lake.snapshot().files) == (3 if (nth, after) == (4, True) else 5)
