@@ -216,6 +216,16 @@ STATISTICS = [
         "(x - mean) * (x - mean)",
     ),
     Fault("retries are not counted", "lib/lose", "observe(job.queue, 'retries')", ""),
+    Fault(
+        "what was deleted ran",
+        "lib/grant",
+        "emit('completed', job)",
+        "emit('completed', job, nil, 0)",
+    ),
+    Fault("who closes seems to die", "ops/session_end", "'session closed'", "'session ended'"),
+    Fault("a requeued job has no tags", "ops/requeue", "if extra(job, 'tags')", "if false"),
+    Fault("a tally of no day", "ops/tally", "wanted < 0", "wanted < -1"),
+    Fault("a tally of another moment", "ops/tally", "or 0), wanted", "or 0) - 1, wanted"),
 ]
 
 TIDINGS = [

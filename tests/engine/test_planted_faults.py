@@ -15,6 +15,7 @@ from tests.engine.faults import FAULTS, Fault
 from tests.engine.handing import handing_over
 from tests.engine.matches import matching_in_steps
 from tests.engine.sifting import bulk_is_exact
+from tests.engine.telling import log_tells_what_is_counted
 from tests.engine.tie_faults import TIES
 from tests.engine.tie_walks import TIE_WALKS
 from tests.engine.tour import Tour, walk
@@ -35,6 +36,7 @@ CHECKS = [
     handing_over,
     trimming_by_proof,
     marks_are_of_the_log,
+    log_tells_what_is_counted,
 ]
 
 

@@ -14,6 +14,7 @@ from headrace import Client, Queue, Series
 from headrace.engine.statistics import BINS, merged
 from headrace.testing import START, Clock
 from tests.engine.shortcuts import pop_one
+from tests.engine.telling import log_tells_what_is_counted
 from tests.proof import proves
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -220,3 +221,8 @@ def test_the_log_tells_the_same_by_worker_and_by_tag(
     assert statistics.mean(event.run or 0 for event in runs) == queue.stats().run.mean * 1000
     assert Counter(event.worker for event in runs) == {"w0": 6, "w1": 6}
     assert Counter(tags[event.job_id] for event in waits) == {f'["tag {n}"]': 4 for n in range(3)}
+
+
+@proves("Q-91")
+def test_the_log_tells_what_is_counted(valkey_url: str) -> None:
+    log_tells_what_is_counted(valkey_url)

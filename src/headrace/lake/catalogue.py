@@ -118,8 +118,8 @@ def sweep(files: Files, grace: float = GRACE) -> list[str]:
     latest = time.time() - grace
     listed = files.list(CATALOGUE)
     named: set[str] = set()
-    for found, then in zip(listed, [*listed[1:], None], strict=True):
-        if then is None or then.written > latest:
+    for at, found in enumerate(listed, start=1):
+        if at == len(listed) or listed[at].written > latest:
             catalogue = unpacked(Catalogue, found.path, files.read(found.path))
             named |= {built.build for built in catalogue.days}
         else:

@@ -6,7 +6,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
@@ -55,13 +55,24 @@ class Look:
             return self.events
         if name == "jobs":
             return lives(self.table("chapters"))
-        whole = stored_table(self.spark, self.lake, name, self.built)
-        told = self._told()
+        whole = self.stored(name)
+        told = self.told()
         if self.later:
             whole = whole.unionByName(told.table(name))
         return whole.unionByName(told.running()) if name == "attempts" else whole
 
-    def _told(self) -> Told:
+    def stored(self, name: str) -> DataFrame:
+        """A table of the days that are built."""
+        return stored_table(self.spark, self.lake, name, self.built)
+
+    def computing_from(self, day: dt.date) -> Look:
+        """The same, with what was built of this day and later ones left aside."""
+        built = [each for each in self.built if each.day < day]
+        days = {*self.later, *(each.day for each in self.built if each.day >= day)}
+        return replace(self, built=built, later=sorted(days))
+
+    def told(self) -> Told:
+        """The events of the days that are not built, and what those before have left."""
         of_lake = lake_events(self.spark, self.lake, self.snapshot, self.later)
         carried = carried_by(self.spark, self.lake, self.built)
         return Told(of_lake.unionByName(self.beyond), carried, self.later)

@@ -1,0 +1,64 @@
+"""tally: books and statistics of queues with the number of the newest event, of one moment."""
+
+from __future__ import annotations
+
+from headrace import Client, Queue
+from headrace.client.talk import drive
+from headrace.client.talks.tallying import QUEUES_A_CALL, Tally, tally
+from headrace.testing import START, Clock
+from tests.dump import dump
+from tests.engine.shortcuts import pop_one
+from tests.proof import proves
+
+TODAY = int(START.timestamp()) // 86_400
+
+
+def tallied(hr: Client, *queues: str, day: int = -1) -> dict[str, Tally]:
+    return drive(hr.core.wire, tally(hr.core, 0, queues, day))
+
+
+@proves("Q-91")
+def test_books_and_statistics_are_those_of_the_newest_event(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    queue.put(1, retries=1)
+    clock.tick(3)
+    pop_one(queue).fail("broken", retry_in=0)
+    pop_one(queue).fail("broken")
+    hr.queue("other").put(1)
+    clock.tick(2)
+    pop_one(hr.queue("other")).complete()
+
+    found = tallied(hr, "mail", "other")
+
+    mail, other = found["mail"], found["other"]
+    assert (mail.number, mail.day) == (other.number, other.day) == (8, TODAY)
+    assert mail.books == {"put": 1, "waiting": 0, "running": 0, "failed": 1}
+    assert (mail.failures, mail.retries) == (1, 1)
+    assert mail.wait == queue.stats().wait
+    assert other.run == hr.queue("other").stats().run
+    assert other.created_ms == int(START.timestamp() + 3) * 1000
+
+
+def test_another_day_has_its_own_statistics(hr: Client, queue: Queue, clock: Clock) -> None:
+    queue.put(1)
+    pop_one(queue)
+    clock.tick(86_400)
+
+    assert tallied(hr, "mail")["mail"].wait.count == 0
+    assert tallied(hr, "mail", day=TODAY)["mail"].wait.bins == {"s0": 1}
+
+
+def test_a_queue_that_nobody_used_has_nothing_and_nothing_is_changed(hr: Client) -> None:
+    before = dump(hr)
+
+    nobody = tallied(hr, "nobody")["nobody"]
+
+    assert (nobody.number, nobody.created_ms, nobody.books) == (0, None, {})
+    assert dump(hr) == before
+
+
+def test_many_queues_are_asked_for_in_parts(hr: Client) -> None:
+    names = [f"q{number}" for number in range(QUEUES_A_CALL + 1)]
+
+    assert list(tallied(hr, *names)) == names

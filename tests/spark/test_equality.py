@@ -1,0 +1,146 @@
+"""Equality: the lake says what the server says, and a difference is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace import Client
+from headrace.lake.files import LocalFiles
+from headrace.lake.lake import Lake
+from headrace.spark.coverage import coverage_of
+from headrace.spark.equality import compare
+from headrace.spark.options import Server
+from headrace.testing import START, open_with_clock
+from tests.spark.histories import Chance, all_events, lake_of
+
+# The first time Spark does anything takes long, on a busy machine very long.
+pytestmark = pytest.mark.timeout(900)
+
+MON, TUE, WED, THU = (date(2026, 1, day) for day in (5, 6, 7, 8))
+
+
+@pytest.fixture(scope="module")
+def hr(valkey_url: str) -> Iterator[Client]:
+    client, clock = open_with_clock(valkey_url, shards=2)
+    with client:
+        chance = Chance(client, clock, seed=3)
+        chance.steps(400)
+        chance.rare_deeds()
+        yield client
+
+
+@pytest.fixture(scope="module")
+def server(hr: Client, valkey_url: str) -> Server:
+    return Server(url=valkey_url, namespace=hr.core.namespace)
+
+
+@pytest.fixture(scope="module")
+def lake(hr: Client, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    story = all_events(hr)
+    most = {shard: max(one.number for one in story if one.shard == shard) for shard in (0, 1)}
+    files = LocalFiles(tmp_path_factory.mktemp("lake"))
+    return lake_of(files, story, {shard: 2 * number // 3 for shard, number in most.items()})
+
+
+def test_lake_and_server_count_the_same(
+    spark: SparkSession, hr: Client, lake: Lake, server: Server
+) -> None:
+    found = compare(spark, lake, server, hr)
+
+    assert (found.differences, found.left_out) == ([], [])
+    assert found.equal
+    assert found.queues == 3
+    assert found.days > 2
+    assert found.values > 100
+
+
+def add_one(hr: Client, key: str, field: str) -> None:
+    """Changes a counter on the server, behind its back."""
+    [reply] = hr.core.wire.send([(0, ("HINCRBY", hr.core.key(0, key), field, 1))])
+    assert isinstance(reply, int)
+
+
+def test_a_flipped_bin_and_a_book_are_named(
+    spark: SparkSession, hr: Client, lake: Lake, server: Server
+) -> None:
+    day = START.date() + timedelta(days=1)
+    number = (day - date(1970, 1, 1)).days
+    add_one(hr, f"histogram:{number}:mail", "wait:d300")
+    add_one(hr, "books:mail", "put")
+
+    found = compare(spark, lake, server, hr)
+
+    assert not found.equal
+    assert found.differences[0] == (
+        f"queue 'mail', {day}, wait time: the number in bin d300 is 0 in the lake, 1 on the server"
+    )
+    assert "queue 'mail', books: the number put" in found.differences[1]
+    assert len(found.differences) == 2
+
+
+def test_a_row_that_is_not_in_the_lake_is_named(
+    spark: SparkSession, hr: Client, server: Server, tmp_path: Path
+) -> None:
+    story = all_events(hr)
+    most = {shard: max(one.number for one in story if one.shard == shard) for shard in (0, 1)}
+    lake = lake_of(LocalFiles(tmp_path), story, most)
+    path = next(file.path for file in lake.snapshot().files if file.rows > 2)
+    rows = pq.ParquetFile(tmp_path / path).read()
+    pq.write_table(rows.slice(1), tmp_path / path)
+
+    found = compare(spark, lake, server, hr)
+
+    assert "1 events are neither in the lake nor on the server" in found.differences[0]
+
+
+def span(day: date, first: int, last: int, missing: int = 0, lost: int = 0) -> dict[str, Any]:
+    events = last - first + 1 - missing - lost
+    return {
+        "shard": 0,
+        "day": day,
+        "first": first,
+        "last": last,
+        "events": events,
+        "missing": missing,
+    }
+
+
+def test_a_history_from_the_first_event_on_is_whole() -> None:
+    found = coverage_of([span(TUE, 11, 20), span(MON, 1, 10)])
+
+    assert (found.is_whole, found.gaps, found.holes) == (True, {}, [])
+
+
+def test_the_first_day_of_a_history_without_a_beginning_is_not_known() -> None:
+    found = coverage_of([span(MON, 7, 10), span(TUE, 11, 20)])
+
+    assert not found.is_whole
+    assert found.gaps == {MON: "the history of shard 0 begins with event 7"}
+
+
+def test_a_gap_may_reach_back_to_the_day_of_the_event_before_it() -> None:
+    found = coverage_of([span(MON, 1, 10), span(WED, 11, 20, missing=5), span(THU, 21, 30)])
+
+    assert set(found.gaps) == {MON, TUE, WED}
+    assert found.gaps[TUE] == "5 events of shard 0 were dropped unread"
+    assert found.holes == []
+
+
+def test_events_that_are_nowhere_are_a_difference_and_no_gap() -> None:
+    found = coverage_of([span(MON, 1, 10), span(TUE, 11, 20, lost=2)])
+
+    assert found.holes == [f"shard 0 of {TUE}: 2 events are neither in the lake nor on the server"]
+    assert found.gaps == {}
+
+
+def test_events_that_are_there_twice_are_a_difference() -> None:
+    found = coverage_of([span(MON, 1, 10, lost=-1)])
+
+    assert found.holes == ["shard 0: 1 events are there more than once"]
