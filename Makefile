@@ -6,7 +6,7 @@ READY := .venv/.ready
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check test test-slow demo docs requirements bench-engine bench-feeds bench-limits \
-	bench-worker lock clean
+	bench-worker bench-pipeline bench lock clean
 .DELETE_ON_ERROR:
 
 help:  ## Show this list
@@ -63,6 +63,11 @@ bench-feeds: setup  ## Measure how soon what is published is heard
 
 bench-worker: setup  ## Measure the worker beside others; brings them to benchmarks/.rivals
 	@$(BIN)/python -m benchmarks.worker
+
+bench-pipeline: setup  ## Measure the data pipeline beside plain loops
+	@$(BIN)/python -m benchmarks.pipeline
+
+bench: bench-pipeline  ## A million events through sync, rollup and query; the books balanced
 
 lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that still fit
 	@[ -x .venv/lock/bin/uv ] || { $(PYTHON) -m venv .venv/lock && \

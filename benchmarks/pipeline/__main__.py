@@ -1,0 +1,246 @@
+"""The pipeline beside plain Python: a million events through sync, rollup and query, DataFrames
+into jobs, executors as workers. Every ratio comes from rounds of one run, with a warm session.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.table import Table
+
+import headrace
+from benchmarks.pipeline import jobs, lakes, loops
+from benchmarks.pipeline.history import make_history
+from benchmarks.rivals.bars import Bar
+from headrace.client.scratch import private_server
+from headrace.lake.files import LocalFiles
+from headrace.lake.lake import Lake
+from headrace.spark import session
+from headrace.spark.equality import compare
+from headrace.spark.hot import look, make_views
+from headrace.spark.options import Server
+from headrace.spark.rollup import rollup
+from tests import servers
+
+RESULTS = Path(__file__).parent.parent / "results"
+FEW, MICRO_BATCH = 100_000, 50_000
+SHARDS = 4
+NAMESPACE = "history"
+
+Figures = dict[str, Any]
+
+
+class Run:
+    """A run of the benchmark: its session, its server, its scratch directory, what it found."""
+
+    def __init__(self, spark: SparkSession, url: str, scratch: Path, console: Console) -> None:
+        self.spark = spark
+        self.server = Server(url=url, namespace=NAMESPACE)
+        self.scratch = scratch
+        self.console = console
+        self.found: Figures = {}
+
+    def make(self, namespace: str, events: int, days_ago: float = 2.5) -> Server:
+        """A history of its own."""
+        make_history(self.server.url, namespace, events, days_ago=days_ago)
+        return Server(url=self.server.url, namespace=namespace)
+
+    def note(self, name: str, **figures: float) -> None:
+        """Keeps figures, and says them."""
+        self.found[name] = figures
+        said = ", ".join(f"{what} {value:,.4g}" for what, value in figures.items())
+        self.console.print(f"[bold]{name}[/]: {said}")
+
+
+def warm_up(run: Run) -> None:
+    """Everything once, with little."""
+    server = run.make("warm", 30_000)
+    lakes.sync_rate(run.spark, server, run.scratch / "warm")
+    for _ in rollup(run.spark, Lake.open(LocalFiles(run.scratch / "warm"))):
+        pass
+    jobs.put_by_spark(run.spark, run.server.url, 1000)
+    jobs.work_by_spark(run.spark, run.server.url, 1000)
+
+
+def events_to_parquet(run: Run, events: int, rounds: int) -> None:
+    """The lake beside XRANGE, Arrow and Parquet in one process; and what the driver keeps."""
+    few = run.make("few", FEW)
+    lakes.sync_rate(run.spark, few, run.scratch / "few")
+    before = lakes.driver_memory(run.spark)
+    make_history(run.server.url, NAMESPACE, events)
+    pairs = []
+    for at in range(rounds):
+        _, loop = lakes.loop_rate(run.server, run.scratch / f"loop-{at}")
+        _, ours = lakes.sync_rate(run.spark, run.server, run.scratch / f"lake-{at}")
+        pairs.append((ours, loop))
+    after = lakes.driver_memory(run.spark)
+    run.note("events to Parquet", **_beside(pairs))
+    run.note(
+        "driver memory, MiB",
+        python_after_few=before[0],
+        python_after_all=after[0],
+        java_after_few=before[1],
+        java_after_all=after[1],
+    )
+
+
+def micro_batches(run: Run, rounds: int) -> None:
+    """A lake that follows: 50,000 events more, again and again."""
+    seconds = []
+    lake = run.scratch / "follow"
+    for at in range(rounds + 1):
+        server = run.make("follow", MICRO_BATCH, days_ago=6.5 - 2.1 * at)
+        began = time.perf_counter()
+        lakes.sync_rate(run.spark, server, lake)
+        seconds.append(time.perf_counter() - began)
+        run.console.print(f"[dim]micro-batch {at}: {seconds[-1]:.2f} s[/]")
+    run.note("micro-batch of 50,000, s", seconds=statistics.median(seconds[1:]))
+
+
+def rollups(run: Run, rounds: int) -> None:
+    """The tables of all days beside a loop over the same files."""
+    pairs = []
+    for at in range(rounds):
+        lake = Lake.open(LocalFiles(run.scratch / f"lake-{at}"))
+        files = [run.scratch / f"lake-{at}" / file.path for file in lake.snapshot().files]
+        rows = lake.snapshot().rows
+        began = time.perf_counter()
+        books = loops.sum_up(files)
+        loop = rows / (time.perf_counter() - began)
+        began = time.perf_counter()
+        for _ in rollup(run.spark, lake):
+            pass
+        pairs.append((rows / (time.perf_counter() - began), loop))
+    run.note("rollup", **_beside(pairs))
+    _ask(run, lake, books)
+
+
+def _ask(run: Run, lake: Lake, books: loops.Books) -> None:
+    """One question, and whether the books balance."""
+    with look(run.spark, lake) as now:
+        make_views(now)
+        began = time.perf_counter()
+        rows = run.spark.sql(
+            "select queue, sum(wait_count) as waits from daily where by = 'all' group by queue"
+        ).collect()
+        seconds = time.perf_counter() - began
+    waits = {row["queue"]: row["waits"] for row in rows}
+    counted = dict.fromkeys(waits, 0)
+    for (queue, _), series in books.waits.items():
+        counted[queue] += series.count
+    if waits != counted:
+        raise AssertionError(f"the tables say {waits}, the loop {counted}")
+    with headrace.connect(run.server.url, namespace=NAMESPACE) as client:
+        found = compare(run.spark, lake, run.server, client)
+        audit = client.audit()
+    if not found.equal or not audit.balanced:
+        raise AssertionError(f"the books do not balance: {found.differences} {audit.problems}")
+    run.note("query", seconds=seconds, values_equal_to_the_server=found.values)
+
+
+def frames_to_jobs(run: Run, rounds: int) -> None:
+    """df.write beside put_many; then with four shards on as many servers."""
+    url = run.server.url
+    pairs = [
+        (jobs.put_by_spark(run.spark, url, jobs.ROWS), jobs.put_by_loop(url, jobs.ROWS))
+        for _ in range(rounds)
+    ]
+    run.note("DataFrame to jobs", **_beside(pairs))
+    with servers.cluster(SHARDS) as nodes:
+        jobs.put_by_spark(run.spark, nodes, 1000, SHARDS)
+        pairs = [
+            (
+                jobs.put_by_spark(run.spark, nodes, jobs.ROWS, SHARDS),
+                jobs.put_by_spark(run.spark, url, jobs.ROWS),
+            )
+            for _ in range(rounds)
+        ]
+    run.note("four shards beside one", **_beside(pairs))
+
+
+def executors(run: Run, rounds: int) -> None:
+    """A vectorised function on executors beside the same, row by row, in one worker process."""
+    url = run.server.url
+    pairs = [
+        (jobs.work_by_spark(run.spark, url, jobs.ROWS), jobs.work_by_row(url, jobs.ROWS // 20))
+        for _ in range(rounds)
+    ]
+    run.note("executors as workers", **_beside(pairs))
+
+
+def _beside(pairs: list[tuple[float, float]]) -> dict[str, float]:
+    return {
+        "ours": statistics.median(ours for ours, _ in pairs),
+        "beside": statistics.median(other for _, other in pairs),
+        "ratio": statistics.median(ours / other for ours, other in pairs),
+    }
+
+
+def bars(found: Figures) -> list[Bar]:
+    """What must be reached."""
+
+    def ratio(name: str, limit: float) -> Bar:
+        return Bar(name, found[name]["ratio"], limit, "x", at_least=True)
+
+    memory = found["driver memory, MiB"]
+    return [
+        ratio("events to Parquet", 0.5),
+        Bar("micro-batch of 50,000", found["micro-batch of 50,000, s"]["seconds"], 1.5, "s"),
+        Bar("driver, Python", memory["python_after_all"] - memory["python_after_few"], 50, "MiB"),
+        Bar("driver, Java", memory["java_after_all"] - memory["java_after_few"], 50, "MiB"),
+        ratio("DataFrame to jobs", 0.5),
+        ratio("four shards beside one", 1.0),
+        ratio("executors as workers", 10),
+        ratio("rollup", 3),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=2)
+    chosen = parser.parse_args()
+    console = Console()
+    spark = session("local[2]", spark_driver_memory="2g", spark_sql_shuffle_partitions="2")
+    with private_server() as url, tempfile.TemporaryDirectory() as scratch:
+        run = Run(spark, url, Path(scratch), console)
+        steps: list[Callable[[], None]] = [
+            lambda: warm_up(run),
+            lambda: events_to_parquet(run, chosen.events, chosen.rounds),
+            lambda: micro_batches(run, chosen.rounds),
+            lambda: rollups(run, chosen.rounds),
+            lambda: frames_to_jobs(run, chosen.rounds),
+            lambda: executors(run, chosen.rounds),
+        ]
+        for step in steps:
+            step()
+    return report(console, run.found, chosen.events)
+
+
+def report(console: Console, found: Figures, events: int) -> int:
+    table = Table("", "found", "limit", "")
+    for bar in bars(found):
+        sign = "at least" if bar.at_least else "below"
+        value = "-" if bar.found is None else f"{bar.found:.2f} {bar.unit}"
+        verdict = "" if bar.reached else "[red]missed[/]"
+        table.add_row(bar.name, value, f"{sign} {bar.limit:g} {bar.unit}", verdict)
+    console.print(table)
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"pipeline-{datetime.now(UTC):%Y-%m-%d}.json"
+    path.write_text(json.dumps({"events": events, **found}, indent=2) + "\n")
+    return 0 if all(bar.reached for bar in bars(found)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
