@@ -110,7 +110,7 @@ def test_the_demo_shows_jobs_a_death_and_the_recovery(told: Told) -> None:
     assert words == [
         *("put", "work", "kill -9", "recover", "replace", "drain", "numbers"),
         *("wait", "run", "failures", "recovered", "limits", "cron", "audit"),
-        *("spark", "lake", "rollup", "sql", "plot"),
+        *("spark", "lake", "rollup", "sql", "plot", "equal"),
     ]  # fmt: skip
     handed_on = re.search(r"(\d+) of (\d+) jobs were handed to another worker", told.story)
     over = re.search(r"(\d+) of the (\d+) jobs of the dead worker are over", told.story)

@@ -13,10 +13,12 @@ from headrace.cli.demo.place import Place
 from headrace.cli.demo.screen import Screen
 from headrace.cli.lake.starting import spark_session
 from headrace.cli.words import counted, size
+from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace import Client
     from headrace.lake.lake import Lake
     from headrace.spark.hot import Look
     from headrace.spark.options import Server
@@ -34,10 +36,10 @@ def is_possible() -> bool:
     return all(find_spec(package) is not None for package in EXTRA)
 
 
-def keep(place: Place, screen: Screen, found: dict[str, Any]) -> None:
+def keep(hr: Client, place: Place, screen: Screen, found: dict[str, Any]) -> None:
     """The history of a demo: into a lake, and what can be done with it there."""
     began = time.monotonic()
-    screen.say("spark", "starts, for what happened as files and tables; this takes some seconds")
+    screen.say("spark", "starts, for what happened as files and tables; it takes some seconds")
     with spark_session(announced=False) as spark:
         from headrace.spark.hot import look  # noqa: PLC0415 - of the extra
 
@@ -47,6 +49,7 @@ def keep(place: Place, screen: Screen, found: dict[str, Any]) -> None:
         with look(spark, lake) as history:
             _ask(history, screen)
             _draw(history, place, screen)
+        _compare(spark, lake, hr, place, screen, found)
     found["history"] |= {"start_seconds": started, "seconds": time.monotonic() - began}
 
 
@@ -104,6 +107,27 @@ def _draw(history: Look, place: Place, screen: Screen) -> None:
     plots.save(drawn, place.picture)
     screen.say("plot", f"{drawn.title}; with the waiting times in\n{place.picture}")
     screen.show(Text.from_ansi(plots.text(drawn)))
+
+
+def _compare(
+    spark: SparkSession,
+    lake: Lake,
+    hr: Client,
+    place: Place,
+    screen: Screen,
+    found: dict[str, Any],
+) -> None:
+    from headrace.spark.equality import compare  # noqa: PLC0415 - of the extra
+
+    compared = compare(spark, lake, _server(place), hr)
+    found["history"]["compared"] = compared.values
+    if not compared.equal:
+        raise HeadraceError(f"the lake and the server differ: {compared.differences[0]}")
+    screen.say(
+        "equal",
+        f"{compared.values:,} figures of {counted(compared.queues, 'queue')} are the same in the "
+        "tables of\nthe lake and [bold green]in what the server has counted[/bold green]",
+    )
 
 
 def _server(place: Place) -> Server:

@@ -185,7 +185,7 @@ def keep_history(demo: Demo) -> None:
         )
         return
     try:
-        history.keep(demo.place, demo.screen, demo.found)
+        history.keep(demo.hr, demo.place, demo.screen, demo.found)
     except KeyboardInterrupt:
         demo.interrupted = True
         demo.screen.say("lake", "ended early; [dim]headrace lake sync[/dim] would go on")
