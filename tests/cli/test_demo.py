@@ -28,6 +28,9 @@ from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from tests.processes import gone
 
+# Spark takes its time where others work too.
+pytestmark = pytest.mark.timeout(600)
+
 PLAIN = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "FORCE_COLOR": "", "PYTHONUTF8": "1"}
 PROGRAM = "from headrace.cli.main import main; main()"
 COMMAND = [sys.executable, "-c", PROGRAM]

@@ -18,6 +18,9 @@ from headrace.client import embedded
 from headrace.client.scratch import scratch_directory
 from tests.docs.pages import ROOT, Block, blocks, commands, missing, pages, same, steps
 
+# Spark takes its time where others work too.
+pytestmark = pytest.mark.timeout(600)
+
 # Goes through a page as a reader would.
 READER = (Path(__file__).parent / "reader.py").read_text()
 MAIN = "from headrace.cli.main import main; main()"
@@ -50,7 +53,6 @@ def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.timeout(600)  # Spark takes its time where others work too
 @pytest.mark.parametrize("page", [page for page in pages() if steps(page)], ids=named)
 def test_what_is_done_on_a_page_prints_what_the_page_says(page: Path, here: Path) -> None:
     done = steps(page)
