@@ -17,23 +17,20 @@ class QueryRefused(InvalidArgument):
 def asked(spark: SparkSession, question: str) -> DataFrame:
     """The answer to a select. What is no query, and so could change something, is refused."""
     text = question.strip().rstrip(";")
-    try:
-        # Only a query can stand where a table does.
-        return spark.sql(f"select * from (\n{text}\n)")  # noqa: S608 - it is the user's own
-    except ParseException:
-        raise QueryRefused(_why_not(spark, text)) from None
-    except AnalysisException as error:
-        raise QueryRefused(gist(error)) from None
-
-
-def _why_not(spark: SparkSession, text: str) -> str:
-    """Why Spark cannot read it, or that it is something else than a query."""
     parser = spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - it only reads
     try:
         parser.parsePlan(text)
     except PySparkException as error:
-        return gist(error)
-    return "only queries are answered here: select ..., with ..., values ..., or from ..."
+        raise QueryRefused(gist(error)) from None
+    try:
+        # Only a query can stand where a table does.
+        return spark.sql(f"select * from (\n{text}\n)")  # noqa: S608 - it is the user's own
+    except ParseException:
+        raise QueryRefused(
+            "only queries are answered here: select ..., with ..., values ..., or from ..."
+        ) from None
+    except AnalysisException as error:
+        raise QueryRefused(gist(error)) from None
 
 
 def gist(error: PySparkException) -> str:
