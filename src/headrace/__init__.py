@@ -37,6 +37,7 @@ from headrace.errors import (
     WorkerError,
     WriteError,
     WriteGivenUp,
+    WriteIdTaken,
     WrongState,
 )
 
@@ -219,6 +220,7 @@ __all__ = [
     "WorkerError",
     "WriteError",
     "WriteGivenUp",
+    "WriteIdTaken",
     "Written",
     "WrongState",
     "connect",

@@ -276,6 +276,18 @@ class WriteGivenUp(WriteError):
         self.write = write
 
 
+class WriteIdTaken(WriteError):
+    """A write of this id was made before, into another queue."""
+
+    def __init__(self, write: str, queue: str) -> None:
+        super().__init__(
+            f"write {write!r} was made before, into queue {queue!r}, and an id is for one write: "
+            "nothing was published; give this one an id of its own, or a stream its own checkpoint"
+        )
+        self.write = write
+        self.queue = queue
+
+
 class NoResult(HeadraceError):
     """The job has no result, or not yet."""
 

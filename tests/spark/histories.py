@@ -16,6 +16,7 @@ from headrace.engine.events import Event, entry_number
 from headrace.lake.files import Files
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile, Span
+from headrace.lake.opening import open_lake
 from headrace.lake.schema import EVENTS
 from headrace.spark.tables import words
 from headrace.testing import Clock
@@ -153,11 +154,9 @@ def frame_of(spark: SparkSession, events: list[Event]) -> DataFrame:
     return spark.createDataFrame(arrow_of(events)).withColumn("day", words.day_of())
 
 
-def lake_of(
-    files: Files, told: Sequence[Event], upto: Mapping[int, int], lake: Lake | None = None
-) -> Lake:
+def lake_of(files: Files, told: Sequence[Event], upto: Mapping[int, int], owner: Client) -> Lake:
     """A lake that has the events of each shard up to a number; one that is there goes on to it."""
-    lake = lake or Lake.create(files, "told", [1] * len(upto))
+    lake = open_lake(files, owner)
     base = lake.snapshot()
     begin = {shard: entry_number(entry) for shard, entry in base.offsets.items()}
     fresh = [event for event in told if begin[event.shard] < event.number <= upto[event.shard]]

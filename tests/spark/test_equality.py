@@ -46,7 +46,7 @@ def lake(hr: Client, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     story = all_events(hr)
     most = {shard: max(one.number for one in story if one.shard == shard) for shard in (0, 1)}
     files = LocalFiles(tmp_path_factory.mktemp("lake"))
-    return lake_of(files, story, {shard: 2 * number // 3 for shard, number in most.items()})
+    return lake_of(files, story, {shard: 2 * number // 3 for shard, number in most.items()}, hr)
 
 
 def test_lake_and_server_count_the_same(
@@ -90,7 +90,7 @@ def test_a_row_that_is_not_in_the_lake_is_named(
 ) -> None:
     story = all_events(hr)
     most = {shard: max(one.number for one in story if one.shard == shard) for shard in (0, 1)}
-    lake = lake_of(LocalFiles(tmp_path), story, most)
+    lake = lake_of(LocalFiles(tmp_path), story, most, hr)
     path = next(file.path for file in lake.snapshot().files if file.rows > 2)
     rows = pq.ParquetFile(tmp_path / path).read()
     pq.write_table(rows.take([0, *range(2, rows.num_rows)]), tmp_path / path)

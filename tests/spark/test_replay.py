@@ -10,12 +10,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import headrace
-from headrace import Client
+from headrace import Client, LakeRefused
 from headrace.errors import InvalidArgument
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.replays import Outcome, Plan, plans, write_outcome, write_plan
 from headrace.spark import replay
+from headrace.spark.hot import look
 from headrace.spark.options import Server
 from headrace.spark.pipeline import lake_events, sync
 from headrace.spark.tables import jobs as table_of_jobs
@@ -131,6 +132,21 @@ def test_a_paced_replay_lets_so_many_start_in_a_second(spark: SparkSession, past
     replay.carry_out(spark, past.lake, plan, past.hr, past.server)
     counts = past.hr.queue("slowly").counts()
     assert (counts.waiting, counts.scheduled) == (2, 1)
+
+
+def test_a_lake_is_replayed_only_into_its_own_namespace(
+    spark: SparkSession, past: Past, valkey_url: str
+) -> None:
+    plan = Plan(id="4567", at=dt.datetime.now(dt.UTC), where="true", into="again", rows=1)
+    with headrace.connect(valkey_url, namespace=uuid4().hex) as other:
+        elsewhere = Server(url=valkey_url, namespace=other.core.namespace)
+        with pytest.raises(LakeRefused, match="of its own"):
+            replay.carry_out(spark, past.lake, plan, other, elsewhere)
+        with (
+            pytest.raises(LakeRefused, match="of its own"),
+            look(spark, past.lake, elsewhere),
+        ):
+            pass
 
 
 @pytest.mark.parametrize("where", ["queue = ", "colour = 'red'", "", "1 + 1"])

@@ -67,20 +67,25 @@ def in_lake(story: list[Event], upto: dict[int, int]) -> list[Event]:
 class Rolled:
     """A lake that was rolled up, then went on to the end of another day."""
 
-    def __init__(self, spark: SparkSession, files: LocalFiles, story: list[Event]) -> None:
+    def __init__(
+        self, spark: SparkSession, files: LocalFiles, story: list[Event], owner: Client
+    ) -> None:
         self.days = days_of(story)
         self.lagging = numbers(story, self.days[-3]) | {1: numbers(story, self.days[-4])[1]}
-        self.lake = lake_of(files, story, self.lagging)
+        self.lake = lake_of(files, story, self.lagging, owner)
         self.first = [run.days for run in rollup(spark, self.lake)]
         self.upto = numbers(story, self.days[-2])
-        lake_of(files, story, self.upto, self.lake)
+        lake_of(files, story, self.upto, owner)
 
 
 @pytest.fixture(scope="module")
 def rolled(
-    spark: SparkSession, story: list[Event], tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession,
+    hr: Client,
+    story: list[Event],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Rolled:
-    return Rolled(spark, LocalFiles(tmp_path_factory.mktemp("lake")), story)
+    return Rolled(spark, LocalFiles(tmp_path_factory.mktemp("lake")), story, hr)
 
 
 def test_the_first_rollup_builds_all_days_at_once(rolled: Rolled) -> None:
@@ -117,11 +122,16 @@ def test_later_a_day_costs_the_work_of_a_day(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_event_is_there_once_wherever_the_lake_ends(
-    seed: int, spark: SparkSession, server: Server, story: list[Event], tmp_path: Path
+    seed: int,
+    spark: SparkSession,
+    hr: Client,
+    server: Server,
+    story: list[Event],
+    tmp_path: Path,
 ) -> None:
     last = numbers(story, days_of(story)[-1])
     upto = {shard: Random(seed * 2 + shard).randint(0, number) for shard, number in last.items()}
-    lake = lake_of(LocalFiles(tmp_path), story, upto)
+    lake = lake_of(LocalFiles(tmp_path), story, upto, hr)
 
     with look(spark, lake, server) as now:
         rows = now.events.select("shard", "number", "kind", "job_id", "at", "day").collect()

@@ -12,7 +12,15 @@ import pytest
 from pyspark.sql import types
 from pyspark.sql.datasource import WriterCommitMessage
 
-from headrace import Client, InvalidArgument, ServerUnavailable, StagedLost, WriteGivenUp, connect
+from headrace import (
+    Client,
+    InvalidArgument,
+    ServerUnavailable,
+    StagedLost,
+    WriteGivenUp,
+    WriteIdTaken,
+    connect,
+)
 from headrace.spark.sink import (
     BatchWriter,
     Staged,
@@ -104,6 +112,22 @@ def test_a_write_with_an_id_is_done_once(hr: Client, options: dict[str, str]) ->
 
     assert held(hr) == [1, 2]
     assert not [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
+
+
+def test_the_id_of_a_write_is_not_taken_for_another_queue(
+    hr: Client, options: dict[str, str]
+) -> None:
+    named = {**options, "writeId": "monday"}
+    first = batch_writer(named, SCHEMA, False)
+    first.commit(staged(first, [1, 2]))
+    second = batch_writer({**named, "queue": "elsewhere"}, SCHEMA, False)
+    messages = staged(second, [3])
+    with pytest.raises(WriteIdTaken, match="an id of its own"):
+        second.commit(messages)
+
+    assert held(hr) == [1, 2]
+    assert hr.queue("elsewhere").counts().waiting == 0
+    assert not [key for key in dump(hr) if "}:staged" in key]
 
 
 def test_the_same_messages_may_be_committed_again(hr: Client, options: dict[str, str]) -> None:

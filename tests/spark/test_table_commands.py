@@ -28,7 +28,7 @@ def place(client: Client, tmp_path: Path) -> Path:  # noqa: F811
     mail.pop("ada")[0].fail("Boom", "it broke")
     story = all_events(client)
     place = tmp_path / "lake"
-    lake_of(LocalFiles(place), story, {0: len(story)})
+    lake_of(LocalFiles(place), story, {0: len(story)}, client)
     mail.put("y", id="b")
     mail.pop("ada")[0].complete()
     return place

@@ -14,22 +14,30 @@ from headrace.lake.lake import Lake, LakeExists, LakeNotFound
 
 def open_lake(files: Files, client: Client) -> Lake:
     """The lake that is there, or a new one; it must be of the namespace of the client."""
+    lake = _found_or_made(files, client.core.namespace, _begun(client))
+    check_whose(lake, client)
+    return lake
+
+
+def check_whose(lake: Lake, client: Client) -> None:
+    """Raises LakeRefused if the lake is not that of the namespace of the client."""
     namespace = client.core.namespace
-    begun = tuple(log.begun_ms for log in drive(client.core.wire, logs(client)))
-    lake = _found_or_made(files, namespace, begun)
     if lake.identity.namespace != namespace:
         raise LakeRefused(
             lake.identity.id,
-            f"the one in {files} has the events of namespace {lake.identity.namespace!r}, not of "
-            f"{namespace!r}: give each a lake of its own",
+            f"the one in {lake.files} has the events of namespace {lake.identity.namespace!r}, "
+            f"not of {namespace!r}: give each a lake of its own",
         )
-    if lake.identity.logs != begun:
+    if lake.identity.logs != _begun(client):
         raise LakeRefused(
             lake.identity.id,
-            f"the one in {files} has the events of another server, or of namespace {namespace!r} "
-            "before it was made anew: give it a new lake",
+            f"the one in {lake.files} has the events of another server, or of namespace "
+            f"{namespace!r} before it was made anew: give it a new lake",
         )
-    return lake
+
+
+def _begun(client: Client) -> tuple[int, ...]:
+    return tuple(log.begun_ms for log in drive(client.core.wire, logs(client)))
 
 
 def _found_or_made(files: Files, namespace: str, begun: tuple[int, ...]) -> Lake:

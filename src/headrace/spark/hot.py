@@ -17,6 +17,7 @@ from headrace.lake import catalogue
 from headrace.lake.catalogue import Built
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import Snapshot
+from headrace.lake.opening import check_whose
 from headrace.spark import plan
 from headrace.spark.options import Server
 from headrace.spark.rollup import carried_by, events_by_day, no_events, stored_table
@@ -100,6 +101,8 @@ def _taken(
     if server is None:
         return lake.snapshot(), no_events(spark), Counter()
     server = server.settled()
+    with server.open() as client:
+        check_whose(lake, client)
     for left in reversed(range(TRIES)):
         # The snapshot comes first: what it does not have cannot have been trimmed, unless a later
         # one has it.

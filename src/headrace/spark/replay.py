@@ -14,6 +14,7 @@ from headrace.client.client import Client
 from headrace.client.values import Written
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.lake.lake import Lake
+from headrace.lake.opening import check_whose
 from headrace.lake.replays import Outcome, Plan, folder_of, plans, write_outcome, write_plan
 from headrace.spark.options import Server
 
@@ -42,7 +43,9 @@ class Count:
 
 def chosen(jobs: DataFrame, where: str) -> DataFrame:
     """The jobs for which an SQL condition holds."""
-    named = jobs.withColumn("failure_type", F.col("failure"))
+    # One that failed and went well in the end is not to be done again because of it.
+    failure_type = F.when(F.col("state") == "failed", F.col("failure"))
+    named = jobs.withColumn("failure_type", failure_type)
     try:
         return named.where(where)
     except (AnalysisException, ParseException) as error:
@@ -105,11 +108,17 @@ def lay_down(
         at=dt.datetime.now(dt.UTC),
         where=where,
         into=into,
-        rows=spark.read.parquet(path).count(),
+        rows=_rows(spark, lake, replay).count(),
         rate=rate,
     )
     write_plan(lake, plan)
     return plan
+
+
+def _rows(spark: SparkSession, lake: Lake, replay: str) -> DataFrame:
+    # The names of a lake's folders may have stars and brackets in them.
+    reader = spark.read.option("__globPaths__", "false")
+    return reader.parquet(f"{lake.files.root}/{folder_of(replay)}")
 
 
 def _delay(rate: float | None) -> list[Column]:
@@ -124,9 +133,9 @@ def carry_out(
     spark: SparkSession, lake: Lake, plan: Plan, client: Client, server: Server
 ) -> Written:
     """Makes the jobs of a plan, unless that was done; interrupted, it can be called again."""
+    check_whose(lake, client)
     write_id = f"replay-{plan.id}"
-    rows = spark.read.parquet(f"{lake.files.root}/{folder_of(plan.id)}")
-    rows.write.format("headrace").options(
+    _rows(spark, lake, plan.id).write.format("headrace").options(
         url=server.url,
         namespace=server.namespace,
         queue=plan.into,

@@ -27,7 +27,7 @@ from headrace.client.values import Written
 from headrace.engine.call import Call, build, is_refusal
 from headrace.engine.check import text, whole
 from headrace.engine.moments import moment
-from headrace.errors import StagedLost, WriteGivenUp
+from headrace.errors import StagedLost, WriteGivenUp, WriteIdTaken
 
 PARCELS_A_CALL = 250
 PUBLISHES_AT_ONCE = 4
@@ -89,6 +89,8 @@ def decide(core: Core, write: Write, parcels: Sequence[Parcel]) -> Talk[str | No
         entry = yield from _record(core, write, bundle, sum(parcel.rows for parcel in parcels))
     if entry["bundle"] != bundle:
         yield from abandon(core, write, parcels)
+    if entry["queue"] != write.queue:
+        raise WriteIdTaken(write.name, entry["queue"])
     if int(entry["batch"]) > write.batch or entry["state"] == "published":
         return None
     return entry["bundle"]
