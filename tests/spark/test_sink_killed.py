@@ -24,6 +24,7 @@ ROWS = 40
 DRIVER = "tests.spark.driver_sink"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_driver_that_is_killed_twice_writes_each_row_once(tmp_path: Path) -> None:
     killed_again_and_again(tmp_path, batches=6, kills=2, shards=1)
