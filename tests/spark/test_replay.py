@@ -127,6 +127,17 @@ def test_a_replay_that_died_at_any_point_makes_each_job_once(
     assert replay.unfinished(past.lake, FAILED, "elsewhere") is None
 
 
+def test_of_two_who_replay_the_same_at_once_one_plan_holds(spark: SparkSession, past: Past) -> None:
+    first, second = laid_down(spark, past, "together"), None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replay, "plans", lambda _lake: [])
+        second = laid_down(spark, past, "together")
+    assert second == first
+    for plan in (first, second):
+        assert replay.carry_out(spark, past.lake, plan, past.hr, past.server).made == 3
+    assert past.hr.queue("together").counts().waiting == 3
+
+
 def test_a_paced_replay_lets_so_many_start_in_a_second(spark: SparkSession, past: Past) -> None:
     plan = laid_down(spark, past, "slowly", rate=2)
     replay.carry_out(spark, past.lake, plan, past.hr, past.server)
@@ -137,7 +148,9 @@ def test_a_paced_replay_lets_so_many_start_in_a_second(spark: SparkSession, past
 def test_a_lake_is_replayed_only_into_its_own_namespace(
     spark: SparkSession, past: Past, valkey_url: str
 ) -> None:
-    plan = Plan(id="4567", at=dt.datetime.now(dt.UTC), where="true", into="again", rows=1)
+    plan = Plan(
+        id="4567", write="w", at=dt.datetime.now(dt.UTC), where="true", into="again", rows=1
+    )
     with headrace.connect(valkey_url, namespace=uuid4().hex) as other:
         elsewhere = Server(url=valkey_url, namespace=other.core.namespace)
         with pytest.raises(LakeRefused, match="of its own"):
@@ -159,7 +172,7 @@ def test_a_condition_that_is_none_is_refused(past: Past, where: str) -> None:
 def test_what_the_ledger_may_have_forgotten_is_not_made_again(tmp_path: object) -> None:
     lake = Lake.create(LocalFiles(str(tmp_path)), "shop", [1])
     old = dt.datetime.now(dt.UTC) - dt.timedelta(days=8)
-    plan = Plan(id="0123", at=old, where="true", into="again", rows=3)
+    plan = Plan(id="0123", write="w", at=old, where="true", into="again", rows=3)
     write_plan(lake, plan)
     assert plans(lake) == [(plan, None)]
     with pytest.raises(replay.ReplayTooOld, match="replays/0123"):

@@ -7,6 +7,7 @@ the plan. So a replay that was interrupted goes on with the same jobs, however t
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import Value, packed, unpacked
@@ -17,9 +18,10 @@ _PLAN, _OUTCOME = "plan.json", "outcome.json"
 
 
 class Plan(Value, frozen=True):
-    """What shall become jobs: the rows laid down under this id. rate: so many a second."""
+    """What shall become jobs: the rows laid down in a folder, by one write. rate: a second."""
 
     id: str
+    write: str
     at: dt.datetime
     where: str
     into: str
@@ -34,14 +36,23 @@ class Outcome(Value, frozen=True):
     made: int
 
 
-def folder_of(replay: str) -> str:
-    """Where the rows of a replay lie."""
-    return f"{REPLAYS}/{replay}/{ROWS}"
+def plan_id(where: str, into: str, generation: int) -> str:
+    """What the nth replay of the same jobs into the same queue is called."""
+    return hashlib.sha256(f"{generation}\0{into}\0{where}".encode()).hexdigest()[:16]
 
 
-def write_plan(lake: Lake, plan: Plan) -> None:
-    """From now on the replay is to be brought to its end."""
-    lake.files.create(f"{REPLAYS}/{plan.id}/{_PLAN}", packed(plan))
+def folder_of(replay: str, write: str) -> str:
+    """Where the rows that a write shall make jobs of lie."""
+    return f"{REPLAYS}/{replay}/{ROWS}-{write}"
+
+
+def write_plan(lake: Lake, plan: Plan) -> Plan:
+    """The plan that holds from now on: this one, or that of somebody who was sooner."""
+    path = f"{REPLAYS}/{plan.id}/{_PLAN}"
+    if lake.files.create(path, packed(plan)):
+        return plan
+    lake.files.delete(folder_of(plan.id, plan.write))
+    return unpacked(Plan, path, lake.files.read(path))
 
 
 def write_outcome(lake: Lake, plan: Plan, outcome: Outcome) -> None:

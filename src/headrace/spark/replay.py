@@ -15,7 +15,15 @@ from headrace.client.values import Written
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.lake.lake import Lake
 from headrace.lake.opening import check_whose
-from headrace.lake.replays import Outcome, Plan, folder_of, plans, write_outcome, write_plan
+from headrace.lake.replays import (
+    Outcome,
+    Plan,
+    folder_of,
+    plan_id,
+    plans,
+    write_outcome,
+    write_plan,
+)
 from headrace.spark.options import Server
 
 # The ledger of the server remembers a write for a week; what is older might be done twice.
@@ -95,30 +103,31 @@ def unfinished(lake: Lake, where: str, into: str, *, again: bool = False) -> Pla
 def lay_down(
     spark: SparkSession, lake: Lake, jobs: DataFrame, where: str, into: str, rate: float | None
 ) -> Plan:
-    """Writes down what was chosen, then the plan."""
-    replay = secrets.token_hex(8)
-    path = f"{lake.files.root}/{folder_of(replay)}"
+    """Writes down what was chosen, then the plan; of two who do it at once one plan holds."""
+    same = [plan for plan, _ in plans(lake) if (plan.where, plan.into) == (where, into)]
+    replay, write = plan_id(where, into, len(same)), f"replay-{secrets.token_hex(8)}"
+    folder = folder_of(replay, write)
     rows = jobs.where(F.col("data").isNotNull()).select(
         F.col("job_id").alias("origin"), "data", "priority", "tags", *_delay(rate)
     )
-    rows.write.parquet(path)
-    lake.files.flush([found.path for found in lake.files.list(folder_of(replay))])
+    rows.write.parquet(f"{lake.files.root}/{folder}")
+    lake.files.flush([found.path for found in lake.files.list(folder)])
     plan = Plan(
         id=replay,
+        write=write,
         at=dt.datetime.now(dt.UTC),
         where=where,
         into=into,
-        rows=_rows(spark, lake, replay).count(),
+        rows=_rows(spark, lake, folder).count(),
         rate=rate,
     )
-    write_plan(lake, plan)
-    return plan
+    return write_plan(lake, plan)
 
 
-def _rows(spark: SparkSession, lake: Lake, replay: str) -> DataFrame:
+def _rows(spark: SparkSession, lake: Lake, folder: str) -> DataFrame:
     # The names of a lake's folders may have stars and brackets in them.
     reader = spark.read.option("__globPaths__", "false")
-    return reader.parquet(f"{lake.files.root}/{folder_of(replay)}")
+    return reader.parquet(f"{lake.files.root}/{folder}")
 
 
 def _delay(rate: float | None) -> list[Column]:
@@ -134,18 +143,18 @@ def carry_out(
 ) -> Written:
     """Makes the jobs of a plan, unless that was done; interrupted, it can be called again."""
     check_whose(lake, client)
-    write_id = f"replay-{plan.id}"
-    _rows(spark, lake, plan.id).write.format("headrace").options(
+    rows = _rows(spark, lake, folder_of(plan.id, plan.write))
+    rows.write.format("headrace").options(
         url=server.url,
         namespace=server.namespace,
         queue=plan.into,
         # Payloads are copied as they were.
         codec="raw",
-        writeId=write_id,
+        writeId=plan.write,
         lineage="true",
     ).mode("append").save()
-    written = client.written(write_id)
+    written = client.written(plan.write)
     if written is None:
-        raise HeadraceError(f"the server knows nothing of the write {write_id}: was it emptied?")
+        raise HeadraceError(f"the server knows nothing of the write {plan.write}: was it emptied?")
     write_outcome(lake, plan, Outcome(at=dt.datetime.now(dt.UTC), made=written.made))
     return written

@@ -82,6 +82,11 @@ class Wish:
     ask: bool
     as_json: bool
 
+    @property
+    def will_make(self) -> bool:
+        """Whether jobs are made; not where nobody has agreed, nor can be asked."""
+        return self.make and (not self.ask or sys.stdin.isatty())
+
 
 def _planned(spark: SparkSession, lake: Lake, server: Server, wish: Wish) -> Plan | None:
     """Counts what would be made and, if it shall be, writes it down."""
@@ -102,9 +107,9 @@ def _agreed(counts: Sequence[Count], wish: Wish) -> bool:
     _show(counts, able, unable, wish)
     if not (able and wish.make):
         return False
-    if wish.ask and not sys.stdin.isatty():
-        typer.echo("nothing was made; --yes makes them", err=True)
-        return False
+    if not wish.will_make:
+        typer.echo("headrace: nothing was made; --yes makes them", err=True)
+        raise typer.Exit(1)
     if wish.ask:
         typer.confirm(f"Make {counted(able, 'job')} in {wish.into!r}?", abort=True, err=True)
     return True
@@ -112,7 +117,7 @@ def _agreed(counts: Sequence[Count], wish: Wish) -> bool:
 
 def _show(counts: Sequence[Count], able: int, unable: int, wish: Wish) -> None:
     if wish.as_json:
-        if not wish.make or not able:
+        if not wish.will_make or not able:
             typer.echo(as_line({"counts": [asdict(count) for count in counts], "jobs": able}))
         return
     if counts:
