@@ -23,7 +23,8 @@ HeadraceError
 ├── LakeRefused             the server has another log than this lake, or too many lakes; .lake
 ├── WriteError              about a write from Spark; nothing of it was published
 │   ├── StagedLost          rows that were staged are not there any more
-│   └── WriteGivenUp        it waited too long for its decision, or was aborted; .write
+│   ├── WriteGivenUp        it waited too long for its decision, or was aborted; .write
+│   └── WriteIdTaken        its id is that of a write into another queue; .write, .queue
 ├── NoResult                the job has no result (yet); .state
 ├── Unreadable              data or a result was written by another codec or key; .payload
 ├── NamespaceNotFound       no such namespace, and who only reads makes none; .namespace
