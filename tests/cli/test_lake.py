@@ -144,6 +144,7 @@ def numbers_in(lake: Lake) -> list[tuple[int, int]]:
     return sorted((row["shard"], row["number"]) for row in rows)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_sync_that_is_killed_goes_on_where_it_was(
     valkey_url: str, client: Client, tmp_path: Path

@@ -21,7 +21,7 @@ def load() -> ModuleType:
     return module
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("spark")
 def test_flights_become_jobs_and_jobs_become_answers(
