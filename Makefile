@@ -38,7 +38,8 @@ check: setup  ## Format, lint, types, import rules, Lua, generated documents
 	$(BIN)/python -m docs.generate --check
 
 test: setup check  ## Everything in check, then all tests but the long ones
-	$(BIN)/pytest -n 2 --dist loadgroup -m 'not long'
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not long' --ignore tests/spark
+	$(BIN)/pytest -m 'not long' tests/spark
 
 test-slow: setup  ## The long tests: a cluster on this machine, processes killed again and again
 	$(BIN)/pytest -m long

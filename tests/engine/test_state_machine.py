@@ -13,7 +13,7 @@ from tests.effort import EFFORT
 from tests.engine.machine import Machine
 
 SETTINGS = settings(
-    max_examples=120 * EFFORT,
+    max_examples=80 * EFFORT,
     stateful_step_count=50,
     deadline=None,
     print_blob=True,

@@ -34,6 +34,7 @@ def place(client: Client, tmp_path: Path) -> Path:  # noqa: F811
     return place
 
 
+@pytest.mark.long
 def test_the_history_is_rolled_up_asked_and_compared(
     typed: Type,  # noqa: F811
     client: Client,  # noqa: F811
