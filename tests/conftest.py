@@ -10,11 +10,13 @@ import pytest
 from headrace import Client, Queue
 from headrace.testing import Clock, open_with_clock
 from tests import servers
+from tests.effort import EFFORT
 
 # Whoever starts the tests in the background of a shell makes them, and all they start, deaf to it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-KINDS = ["valkey", *(["redis7"] if servers.redis_server_path() else [])]
+# The scripts are the same; on both servers they are tried in the long run.
+KINDS = ["valkey", *(["redis7"] if EFFORT > 1 and servers.redis_server_path() else [])]
 
 
 @pytest.hookimpl(trylast=True)
