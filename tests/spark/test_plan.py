@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.client.talks.log_reading import LogEnds
+from headrace.engine.events import entry_number
 from headrace.errors import InvalidArgument, NamespaceMismatch
 from headrace.spark import plan
 from headrace.spark.plan import Offsets, Span
@@ -136,9 +137,9 @@ def test_a_step_is_bounded_and_makes_way(log: tuple[list[Span], list[LogEnds]], 
     found = ends_of(log, most)
     assert found.keys() == {span.shard for span in spans}
     for span in spans:
-        reached = plan.number_of(found[span.shard])
-        assert plan.number_of(span.after) <= reached <= span.last
-    assert any(plan.number_of(found[span.shard]) >= span.first for span in spans)
+        reached = entry_number(found[span.shard])
+        assert entry_number(span.after) <= reached <= span.last
+    assert any(entry_number(found[span.shard]) >= span.first for span in spans)
 
 
 @given(logs(), st.integers(1, 100))

@@ -14,7 +14,7 @@ from headrace.engine.record import is_text, text_bytes
 
 VERSION = 1
 
-KINDS = (
+OF_JOBS = (
     "put",
     "due",
     "blocked",
@@ -30,6 +30,8 @@ KINDS = (
     "tagged",
     "cancelled",
     "expired",
+)
+OF_FEEDS = (
     "published",
     "edited",
     "retracted",
@@ -38,6 +40,7 @@ KINDS = (
     "feed_configured",
     "feed_deleted",
 )
+KINDS = OF_JOBS + OF_FEEDS
 
 WITH_DATA = ("put", "published", "edited")
 

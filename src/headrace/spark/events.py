@@ -31,6 +31,7 @@ from headrace.client.talks.log_reading import (
     read_entries,
     seek_entries,
 )
+from headrace.engine.events import entry_number
 from headrace.engine.moments import EPOCH, moment
 from headrace.errors import EventsTrimmed
 from headrace.lake.columns import event_columns, gap_row
@@ -223,5 +224,5 @@ def _batches(core: Core, span: Span, fail_on_data_loss: bool) -> Iterator[pa.Rec
             return
         yield batch
         after = entries[-1][0].decode()
-        expected = plan.number_of(after) + 1
+        expected = entry_number(after) + 1
         count = min(PAGE, max(1, PAGE_BYTES * len(entries) // batch.nbytes))

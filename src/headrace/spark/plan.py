@@ -15,20 +15,16 @@ from typing import Any
 
 from headrace.client.talks.log_reading import LogEnds
 from headrace.engine.check import shown
+from headrace.engine.events import entry_number
 from headrace.errors import InvalidArgument, NamespaceMismatch
+from headrace.lake.manifest import START
 
 EARLIEST = "earliest"
 LATEST = "latest"
-NOTHING = "0-0"
 
 Offsets = dict[int, str]
 Bound = str | Offsets
 _ENTRY = re.compile(r"(\d{1,19})-(\d{1,19})")
-
-
-def number_of(entry_id: str) -> int:
-    """The number of an event, from the id of its entry."""
-    return int(entry_id.partition("-")[2])
 
 
 def milliseconds_of(entry_id: str) -> int:
@@ -120,13 +116,13 @@ def _of_shards(offsets: Offsets, ends: Sequence[LogEnds]) -> Offsets:
                 f"the offset is for a shard {shard}, but the namespace has {len(ends)}: it was "
                 "read from another namespace"
             )
-        if number_of(entry_id) > number_of(ends[shard].newest):
+        if entry_number(entry_id) > entry_number(ends[shard].newest):
             raise NamespaceMismatch(
-                f"the offset of shard {shard} is event {number_of(entry_id)}, but its log ends "
-                f"with event {number_of(ends[shard].newest)}: this is not the log that was read, "
-                "or the server has lost its end; begin anew, with another checkpoint"
+                f"the offset of shard {shard} is event {entry_number(entry_id)}, but its log ends "
+                f"with event {entry_number(ends[shard].newest)}: this is not the log that was "
+                "read, or the server has lost its end; begin anew, with another checkpoint"
             )
-    return {shard: offsets.get(shard, NOTHING) for shard in range(len(ends))}
+    return {shard: offsets.get(shard, START) for shard in range(len(ends))}
 
 
 # spans
@@ -142,21 +138,21 @@ class Span:
 
     @property
     def first(self) -> int:
-        return number_of(self.after) + 1
+        return entry_number(self.after) + 1
 
     @property
     def last(self) -> int:
-        return number_of(self.upto)
+        return entry_number(self.upto)
 
 
 def spans_between(start: Offsets, end: Offsets) -> list[Span]:
     """What was to be read between two offsets, shards with nothing to read left out."""
     spans = []
     for shard in sorted(end):
-        span = Span(shard, start.get(shard, NOTHING), end[shard])
-        if span.last < number_of(span.after):
+        span = Span(shard, start.get(shard, START), end[shard])
+        if span.last < entry_number(span.after):
             raise InvalidArgument(
-                f"of shard {shard} the span begins after event {number_of(span.after)} and ends "
+                f"of shard {shard} the span begins after event {entry_number(span.after)} and ends "
                 f"with event {span.last}: it must not end before it begins"
             )
         if span.last >= span.first:
@@ -167,7 +163,7 @@ def spans_between(start: Offsets, end: Offsets) -> list[Span]:
 def missing_before(span: Span, ends: Sequence[LogEnds]) -> int:
     """How many of the first events of a span are gone."""
     oldest = ends[span.shard].oldest
-    there = span.last + 1 if oldest is None else min(number_of(oldest), span.last + 1)
+    there = span.last + 1 if oldest is None else min(entry_number(oldest), span.last + 1)
     return max(0, there - span.first)
 
 
@@ -221,8 +217,8 @@ def parts_of(span: Span, at: Sequence[str]) -> list[Span]:
 
 def later(span: Span, before: Mapping[int, str]) -> Span:
     """A span without what comes up to the given entry of its shard."""
-    entry_id = before.get(span.shard, NOTHING)
-    if number_of(entry_id) <= number_of(span.after):
+    entry_id = before.get(span.shard, START)
+    if entry_number(entry_id) <= entry_number(span.after):
         return span
-    bound = min(entry_id, span.upto, key=number_of)
+    bound = min(entry_id, span.upto, key=entry_number)
     return Span(span.shard, bound, span.upto)

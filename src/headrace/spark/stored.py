@@ -13,12 +13,12 @@ from pyspark.sql.types import DateType, StringType, StructField, StructType
 from headrace.lake import schema
 from headrace.lake.lake import EVENTS, Lake
 from headrace.lake.manifest import Snapshot
+from headrace.spark.tables.words import day_of
 
 _PLAIN_NAME = r"^[A-Za-z0-9._-]{1,80}\z"
 _ODD_LETTERS = r"[^A-Za-z0-9._-]"
 # Spark takes a folder of this name for null.
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-_DAY_OF_EVENT = "date_from_unix_date(cast(unix_micros(at) div 86400000000 as int))"
 
 COLUMNS: StructType = from_arrow_schema(schema.EVENTS)
 DAY = StructField("day", DateType())
@@ -87,7 +87,7 @@ def as_stored(events: DataFrame) -> DataFrame:
         {
             "queue_name": F.col("queue"),
             "queue": queue_folder(F.col("queue")),
-            "day": F.expr(_DAY_OF_EVENT),
+            "day": day_of(),
         }
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from headrace.engine.events import OF_JOBS
 from headrace.spark.tables import words
 from headrace.spark.tables.histories import NO_TAGS, tag_list, with_tags
 from headrace.spark.tables.series import (
@@ -76,7 +77,7 @@ def daily(events: DataFrame, *, few_tags: bool = False) -> DataFrame:
 
     Where few jobs have tags, which `has_few_tags` tells, theirs cost little.
     """
-    of_jobs = events.where(words.is_kind(*words.OF_JOBS)).select(*_NEEDED)
+    of_jobs = events.where(words.is_kind(*OF_JOBS)).select(*_NEEDED)
     by_tag = _by_tag(of_jobs, few_tags=few_tags)
     deeds = _deeds(of_jobs, WORKER, F.col("worker")).unionByName(by_tag)
     # First by deed and bin, which leaves few rows, then these as often as they count.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from headrace.engine.events import OF_JOBS
 from headrace.spark.tables import words
 
 NO_TAGS = "[]"
@@ -19,7 +20,7 @@ def with_tags(events: DataFrame) -> DataFrame:
     """Events of jobs with the tags that the job has after each, as JSON in `has_tags`."""
     told = F.when(words.is_kind("put", "tagged"), F.coalesce("tags", F.lit(NO_TAGS)))
     known = F.last(told, ignorenulls=True).over(by_job())
-    return events.where(words.is_kind(*words.OF_JOBS)).withColumn("has_tags", known)
+    return events.where(words.is_kind(*OF_JOBS)).withColumn("has_tags", known)
 
 
 def tag_list(text: str) -> Column:

@@ -5,25 +5,6 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-OF_JOBS = (
-    "put",
-    "due",
-    "blocked",
-    "unlocked",
-    "popped",
-    "completed",
-    "failed",
-    "retried",
-    "released",
-    "lost",
-    "unfailed",
-    "prioritised",
-    "tagged",
-    "cancelled",
-    "expired",
-)
-"""The kinds that tell of jobs; the others tell of feeds, or of what is missing."""
-
 REPLACED = "replaced"
 """What a put says of a job that got new data and kept its place."""
 
