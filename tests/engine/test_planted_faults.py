@@ -26,6 +26,9 @@ from tests.engine.walks import WALKS
 
 Way = Callable[[Tour], None]
 
+# How a check complains; the last is pytest.raises, when nothing was raised.
+SIGNS = (AssertionError, HeadraceError, ResponseError, pytest.fail.Exception)
+
 # What the walks do not come to: each raises if the scripts with these swaps go wrong.
 CHECKS = [
     matching_in_steps,
@@ -45,12 +48,12 @@ def complaint(url: str, swaps: dict[str, str], ways: Sequence[Way] = WALKS) -> s
     for way in ways:
         try:
             walk(url, way, swaps)
-        except (AssertionError, HeadraceError, ResponseError) as found:
+        except SIGNS as found:
             return f"{way.__name__}: {found!r}"
     for check in CHECKS:
         try:
             check(url, swaps)
-        except (AssertionError, HeadraceError, ResponseError) as found:
+        except SIGNS as found:
             return f"{check.__name__}: {found!r}"
     for breakage in BREAKAGES:
         client, clock = opened(url, swaps)
