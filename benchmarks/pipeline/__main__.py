@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import headrace
-from benchmarks.pipeline import jobs, lakes, loops
+from benchmarks.pipeline import jobs, lakes, tables
 from benchmarks.pipeline.history import make_history
 from benchmarks.rivals.bars import Bar
 from headrace.client.scratch import private_server
@@ -112,21 +112,21 @@ def rollups(run: Run, rounds: int) -> None:
     """The tables of all days beside a loop over the same files."""
     pairs = []
     for at in range(rounds):
-        lake = Lake.open(LocalFiles(run.scratch / f"lake-{at}"))
-        files = [run.scratch / f"lake-{at}" / file.path for file in lake.snapshot().files]
+        root = run.scratch / f"lake-{at}"
+        lake = Lake.open(LocalFiles(root))
         rows = lake.snapshot().rows
         began = time.perf_counter()
-        books = loops.sum_up(files)
+        by_hand = tables.by_loop(lake.snapshot(), root, run.scratch / f"tables-{at}")
         loop = rows / (time.perf_counter() - began)
         began = time.perf_counter()
         for _ in rollup(run.spark, lake):
             pass
         pairs.append((rows / (time.perf_counter() - began), loop))
     run.note("rollup", **_beside(pairs))
-    _ask(run, lake, books)
+    _ask(run, lake, by_hand)
 
 
-def _ask(run: Run, lake: Lake, books: loops.Books) -> None:
+def _ask(run: Run, lake: Lake, by_hand: tables.Tables) -> None:
     """One question, and whether the books balance."""
     with look(run.spark, lake) as now:
         make_views(now)
@@ -136,9 +136,7 @@ def _ask(run: Run, lake: Lake, books: loops.Books) -> None:
         ).collect()
         seconds = time.perf_counter() - began
     waits = {row["queue"]: row["waits"] for row in rows}
-    counted = dict.fromkeys(waits, 0)
-    for (queue, _), series in books.waits.items():
-        counted[queue] += series.count
+    counted = {queue: by_hand.waits(queue) for queue in waits}
     if waits != counted:
         raise AssertionError(f"the tables say {waits}, the loop {counted}")
     with headrace.connect(run.server.url, namespace=NAMESPACE) as client:

@@ -8,6 +8,7 @@ import pytest
 from redis.exceptions import ResponseError
 
 from headrace import HeadraceError
+from tests.effort import sampled
 from tests.engine.breakage import BREAKAGES, unnoticed
 from tests.engine.coming import what_comes_is_told
 from tests.engine.error_texts import errors_are_kept
@@ -68,12 +69,12 @@ def test_without_a_fault_there_is_no_complaint(valkey_url: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
+@pytest.mark.parametrize("fault", sampled(FAULTS))
 def test_a_planted_fault_is_caught(valkey_url: str, fault: Fault) -> None:
     assert complaint(valkey_url, fault.swaps()) != ""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", TIES, ids=str)
+@pytest.mark.parametrize("fault", sampled(TIES))
 def test_a_planted_fault_in_ties_is_caught(valkey_url: str, fault: Fault) -> None:
     assert complaint(valkey_url, fault.swaps(), TIE_WALKS) != ""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from headrace import Client, HeadraceError
 from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call
+from tests.effort import sampled
 from tests.engine.faults import Fault
 from tests.engine.twin import opened
 
@@ -131,7 +132,7 @@ def test_a_set_of_equal_or_endless_scores_is_seen_once(teller: Client, story: St
     check(teller, story)
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
+@pytest.mark.parametrize("fault", sampled(FAULTS))
 def test_a_planted_fault_is_caught(valkey_url: str, fault: Fault) -> None:
     client, _ = opened(valkey_url, {"ops/paged": PAGED, **fault.swaps()})
     with client, pytest.raises((AssertionError, HeadraceError)):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from redis.exceptions import ResponseError
 
 from headrace import HeadraceError
-from tests.effort import EFFORT
+from tests.effort import EFFORT, sampled
 from tests.engine.drivers import DAY, World
 from tests.engine.faults import Fault
 from tests.engine.write_faults import WRITE_FAULTS
@@ -85,7 +85,7 @@ def test_without_a_fault_there_is_no_complaint(valkey_url: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", WRITE_FAULTS, ids=str)
+@pytest.mark.parametrize("fault", sampled(WRITE_FAULTS))
 def test_a_planted_fault_is_caught(valkey_url: str, fault: Fault) -> None:
     assert complaint(valkey_url, fault.swaps()) != ""
 

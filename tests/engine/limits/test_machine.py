@@ -12,7 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from headrace.errors import HeadraceError
 from tests import servers
-from tests.effort import EFFORT
+from tests.effort import EFFORT, sampled
 from tests.engine.faults import Fault
 from tests.engine.limits.machine import CONCURRENCIES, KEYS, PRIORITIES, QUEUES, THROTTLES, Machine
 from tests.engine.limits.model import LEASE
@@ -166,7 +166,7 @@ def wander(machine: Machine, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
+@pytest.mark.parametrize("fault", sampled(FAULTS))
 def test_a_planted_fault_is_caught(private_url: str, fault: Fault) -> None:
     swaps = fault.swaps()
     with pytest.raises((AssertionError, HeadraceError)):

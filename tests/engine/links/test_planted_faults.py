@@ -6,6 +6,7 @@ import pytest
 from redis.exceptions import ResponseError
 
 from headrace import HeadraceError
+from tests.effort import sampled
 from tests.engine.breakage import BREAKAGES, unnoticed
 from tests.engine.faults import Fault
 from tests.engine.links.faults import FAULTS
@@ -44,6 +45,6 @@ def test_without_a_fault_there_is_no_complaint(valkey_url: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
+@pytest.mark.parametrize("fault", sampled(FAULTS))
 def test_a_planted_fault_is_caught(valkey_url: str, fault: Fault) -> None:
     assert complaint(valkey_url, fault.swaps()) != ""
