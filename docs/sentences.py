@@ -59,6 +59,7 @@ KINDS = {
     "released": "it was given back unharmed; `reason` is worker, operator or unserved",
     "lost": "the lease was taken back; `reason` is lease expired, session ended, session closed or "
     "operator; the first two cost a retry",
+    "updated": "its worker replaced its payload and goes on with it",
     "unfailed": "a failed job is tried again, by an operator",
     "prioritised": "`priority` is the new one",
     "tagged": "it got tags or lost some; `tags` are those it has now",
@@ -87,7 +88,8 @@ FIELDS = {
     "priority": "its priority",
     "wait": "milliseconds from when it could be popped until it was",
     "run": "milliseconds from the pop until now",
-    "data": "its payload, on put, published and edited, if `event_data` allows its size",
+    "data": "its payload, on put, published and edited, and wherever it has changed, if "
+    "`event_data` allows its size",
     "tags": "its tags as a JSON list, on put, if it has any",
     "delay": "milliseconds until it starts to wait",
     "failure": "the type of the failure",
@@ -96,7 +98,7 @@ FIELDS = {
     "next_queue": "the queue it moved on to",
     "from_queue": "the queue it was in before it was put again",
     "was": "its state before it was put again or cancelled; `replaced` if it kept its place",
-    "left_out": "the size of a payload that is not in the event, in bytes",
+    "left_out": "the size of a payload that is not in the event, in bytes; 0 is one that is empty",
     "schedule": "the schedule that made it, on put",
     "change": "the number of the change in its feed, from 1 on, without holes",
     "place": "where an item stands now: `newest`, `first`, or `after` and the id of another one",

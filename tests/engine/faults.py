@@ -63,6 +63,7 @@ TIME = [
     Fault("what is scheduled never expires", "lib/duties", " or job.state == 'scheduled'", ""),
     Fault("one duty a call", "lib/tidy", "TIDY_AT_MOST = 16", "TIDY_AT_MOST = 1"),
     Fault("a heartbeat renews nothing", "ops/heartbeat", "now + span", "now"),
+    Fault("new data are not told", "lib/told_data", "elseif data then", "elseif nil then"),
     Fault("a result has the time of its queue", "lib/results", "extra(job, 'result_ttl') or ", ""),
 ]
 

@@ -84,7 +84,8 @@ class Moves(Ties):
         """Writes an event; its number is the newest place in any line."""
         worker = job.ended_by if job.state == "complete" else job.worker
         about = (job.id, job.queue, job.attempt, worker, job.priority)
-        self.events.append(Event(kind, *about, wait, run, self.now))
+        self.events.append(Event(kind, *about, wait, run, self.now, job.news))
+        job.news = None
         if job.tracked:
             self.told.append(("tracked:", kind, job.id, str(len(self.events))))
         return len(self.events)

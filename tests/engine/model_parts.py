@@ -55,6 +55,7 @@ class Job:
     retries: int | None
     state: str = ""
     data: str = ""
+    news: str | None = None
     priority: float = 0
     tags: tuple[str, ...] = ()
     seq: int = 0
@@ -76,6 +77,11 @@ class Job:
     ended_by: str = ""
     unique: str | None = None
     tracked: bool = False
+
+    def get_data(self, data: str | None) -> None:
+        """Data that are given; the next event tells them."""
+        if data is not None:
+            self.data = self.news = data
 
     @property
     def exhausted(self) -> bool:
@@ -108,6 +114,7 @@ class Event(NamedTuple):
     wait: int | None
     run: int | None
     at: int
+    data: str | None
 
 
 @dataclass

@@ -101,7 +101,7 @@ class Work(Moves):
         return 4
 
     def _apply(self, job: Job, data: str, options: Options) -> None:
-        job.data = data
+        job.get_data(data)
         job.priority = options.get("priority", job.priority)
         self.set_tags(job, options.get("tags", job.tags))
         if "unique" in options:
@@ -256,7 +256,9 @@ class Work(Moves):
             return job
         span = self.rules(job.queue).lease if lease < 0 else lease
         job.moment = inf if span is None else self.now + span
-        job.data = job.data if data is None else data
+        if data not in (None, job.data):
+            job.get_data(data)
+            self.happen("updated", job)
         return "inf" if job.moment == inf else int(job.moment)
 
     @operation
@@ -272,7 +274,7 @@ class Work(Moves):
             if isinstance(job, Job):
                 if token == OPERATOR:
                     self.tell_holder(job, "lost")
-                job.data = job.data if data is None else data
+                job.get_data(data)
                 answers.append(self.complete_job(job, result, next_queue, delay))
             else:
                 answers.append(job)
@@ -299,7 +301,7 @@ class Work(Moves):
             job = self.jobs[job_id]
         if isinstance(job, str):
             return job
-        job.data = job.data if data is None else data
+        job.get_data(data)
         if retry_in >= 0 and job.state == "running" and not job.exhausted:
             if day := self.today(job.queue):
                 day.retries += 1

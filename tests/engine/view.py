@@ -145,6 +145,7 @@ class View:
                 event.wait,
                 event.run,
                 milliseconds(event.at),
+                None if event.data is None else event.data.decode(),
             )
             for event in found
         ]

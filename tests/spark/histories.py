@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -50,6 +51,7 @@ class Chance:
             (self.complete, 7),
             (self.fail, 4),
             (self.release, 2),
+            (self.update, 2),
             (self.disturb, 9),
             (self.session, 1),
         ]
@@ -106,11 +108,22 @@ class Chance:
         return self.held.pop(self.random.randrange(len(self.held)))
 
     def complete(self) -> None:
-        self.lease().complete(next=self.random.choice([None, None, "mail", "resize"]))
+        self.lease().complete(
+            next=self.random.choice([None, None, "mail", "resize"]), **self.new_data()
+        )
 
     def fail(self) -> None:
         lease, kind = self.lease(), self.random.choice(FAILURES)
-        lease.fail(kind, f"about {lease.id}", retry_in=self.random.choice([None, 0, 20]))
+        lease.fail(
+            kind, f"about {lease.id}", retry_in=self.random.choice([None, 0, 20]), **self.new_data()
+        )
+
+    def update(self) -> None:
+        self.random.choice(self.held or [self.lease()]).heartbeat(**self.new_data())
+
+    def new_data(self) -> dict[str, Any]:
+        chance = self.random
+        return chance.choice([{}, {}, {"data": chance.choice(["x", "new", "z" * 20_000])}])
 
     def release(self) -> None:
         self.lease().release(position=self.random.choice(["front", "back"]))

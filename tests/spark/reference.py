@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 JOB_KINDS = {
     *("put", "due", "blocked", "unlocked", "popped", "completed", "failed", "retried", "released"),
-    *("lost", "unfailed", "prioritised", "tagged", "cancelled", "expired"),
+    *("updated", "lost", "unfailed", "prioritised", "tagged", "cancelled", "expired"),
 }
 
 
@@ -152,12 +152,12 @@ def _life(life: list[Event]) -> Row:
         tags = tags_after(event, tags)
         if event.kind == "put":
             queues += [] if event.was == "replaced" else [event.queue]
-            if event.data is not None:
-                row["data"], size = event.data, len(event.data)
-            elif event.left_out != size:
-                row["data"] = None
         elif event.next_queue:
             queues.append(event.next_queue)
+        if event.data is not None:
+            row["data"], size = event.data, len(event.data)
+        elif event.left_out is not None and (event.kind != "put" or event.left_out != size):
+            row["data"] = None
         if event.kind in ("failed", "retried"):
             row |= {"failure": event.failure, "message": event.message}
         state = _state(event)

@@ -44,7 +44,7 @@ def test_the_history_has_all_that_can_happen(story: list[Event]) -> None:
     assert len({event.at.date() for event in story}) > 3
     assert {event.kind for event in story} >= {
         *("put", "due", "popped", "completed", "failed", "retried", "released", "lost"),
-        *("unfailed", "prioritised", "tagged", "cancelled", "expired"),
+        *("updated", "unfailed", "prioritised", "tagged", "cancelled", "expired"),
     }
     assert {event.was for event in story} >= {"running", "complete", "replaced", "failed"}
     assert {event.reason for event in story if event.kind == "lost"} == {

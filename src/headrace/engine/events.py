@@ -23,6 +23,7 @@ OF_JOBS = (
     "completed",
     "failed",
     "retried",
+    "updated",
     "released",
     "lost",
     "unfailed",
@@ -43,6 +44,7 @@ OF_FEEDS = (
 KINDS = OF_JOBS + OF_FEEDS
 
 WITH_DATA = ("put", "published", "edited")
+"""The kinds that always tell a payload; others do if it has changed."""
 
 
 unpack = msgspec.msgpack.decode
@@ -106,7 +108,7 @@ def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
         priority=float(fields[b"priority"]),
         wait=_whole(fields, b"wait"),
         run=_whole(fields, b"run"),
-        data=fields[b"data"] if kind in WITH_DATA and b"left_out" not in fields else None,
+        data=_payload(kind, fields),
         tags=_text(fields, b"tags"),
         delay=_whole(fields, b"delay"),
         failure=_text(fields, b"failure"),
@@ -132,6 +134,13 @@ def read_told(shard: int, message: bytes) -> Event:
         for value in _unpack_told(message)
     ]
     return read_event(shard, entry_id, pairs)
+
+
+def _payload(kind: str, fields: dict[bytes, bytes]) -> bytes | None:
+    if b"left_out" in fields:
+        return b"" if _whole(fields, b"left_out") == 0 else None
+    data = fields[b"data"]
+    return data if data or kind in WITH_DATA else None
 
 
 def _whole(fields: dict[bytes, bytes], name: bytes) -> int | None:

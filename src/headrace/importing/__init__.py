@@ -1,1 +1,1 @@
-"""`headrace import`: what another queue left on a server becomes jobs, feeds and statistics here."""
+"""`headrace import`: what another queue left on a server becomes jobs, feeds and figures here."""

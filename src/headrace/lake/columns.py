@@ -161,10 +161,8 @@ def _wholes_or_null(values: Pairs) -> pa.Array:
 def _common_columns(values: Sequence[Pairs], left_out: dict[int, Any]) -> dict[str, pa.Array]:
     kind, job_id, queue, attempt, worker, priority, wait, run, data = values
     kinds = pa.array(kind, pa.binary())
-    payloads = pa.array(
-        [None if row in left_out else each for row, each in enumerate(data)] if left_out else data,
-        pa.binary(),
-    )
+    payloads = pa.array(data, pa.binary())
+    tells = pc.or_(pc.is_in(kinds, _WITH_DATA), pc.greater(pc.binary_length(payloads), 0))
     return {
         "kind": kinds.cast(pa.string()),
         "job_id": pa.array(job_id, pa.string()),
@@ -174,7 +172,10 @@ def _common_columns(values: Sequence[Pairs], left_out: dict[int, Any]) -> dict[s
         "priority": pa.array(priority, pa.string()).cast(pa.float64()),
         "wait": _wholes_or_null(wait),
         "run": _wholes_or_null(run),
-        "data": pc.if_else(pc.is_in(kinds, _WITH_DATA), payloads, None),
+        "data": _overlaid(
+            pc.if_else(tells, payloads, None),
+            {row: b"" if size == 0 else None for row, size in left_out.items()},
+        ),
     }
 
 

@@ -156,7 +156,7 @@ async def test_a_repeated_heartbeat_renews_the_lease(
     assert calm.jobs(["a"])[0].expires == deadline
     assert (deadline - clock.now).total_seconds() == 30
     assert calm.jobs(["a"])[0].data == "y"
-    assert happened(calm) == ["put", "popped"]
+    assert happened(calm) == ["put", "popped", "updated"]
 
 
 async def test_a_heartbeat_repeated_after_the_job_ended_says_so(

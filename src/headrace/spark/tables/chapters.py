@@ -8,6 +8,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from headrace.spark.tables import words
 from headrace.spark.tables.histories import by_job, with_tags
 
+OF_ANOTHER = -1
+"""The size of a payload that was left out and is not the one that is known."""
+
 
 def chapters(events: DataFrame) -> DataFrame:
     """One row for each job and day, and for each life of its id on that day.
@@ -48,16 +51,20 @@ def _facts() -> list[Column]:
         _last(F.col("has_tags").isNotNull(), F.col("has_tags")).alias("tags"),
         _last(fails, F.col("failure"), F.col("message")).alias("failure"),
         _last(words.begins_life(), F.col("schedule"), F.col("origin")).alias("source"),
-        _last(words.is_kind("put") & F.col("data").isNotNull(), F.col("data")).alias("data"),
-        _last(words.is_kind("put") & F.col("left_out").isNotNull(), F.col("left_out")).alias(
-            "left_out"
-        ),
+        _last(F.col("data").isNotNull(), F.col("data")).alias("data"),
+        _last(F.col("left_out").isNotNull(), _size_left_out()).alias("left_out"),
     ]
 
 
 def _last(holds: Column, *facts: Column) -> Column:
     """The facts of the last event for which this holds, with its number before them."""
     return F.max_by(F.struct("number", *facts), F.when(holds, F.col("number")))
+
+
+def _size_left_out() -> Column:
+    """Only a put may leave out a payload that is known; any other event does so with a new one."""
+    size = F.when(words.is_kind("put"), F.col("left_out"))
+    return F.coalesce(size, F.lit(OF_ANOTHER).cast("bigint")).alias("left_out")
 
 
 def _state() -> Column:

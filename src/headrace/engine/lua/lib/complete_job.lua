@@ -1,6 +1,6 @@
 -- complete_job: a running job ends well.
 --
--- uses   now settings jobs emit move books observe notices finishers retain results over
+-- uses   now settings jobs emit told_data move books observe notices finishers retain results over
 -- later  move_on
 
 local completed_in = {}
@@ -8,18 +8,17 @@ local completed_in = {}
 local function complete_job(job, given, next_queue, delay, parents)
   local queue, run = job.queue, now - job.since
   observe(queue, 'run', run)
-  local result
+  local result, data
   if given ~= '' then
-    local data
     result, data = unpack(cmsgpack.unpack(given))
     if data then
       set_data(job, data)
     end
   end
   if next_queue then
-    return move_on(job, run, next_queue, delay, parents)
+    return move_on(job, run, data, next_queue, delay, parents)
   end
-  emit('completed', job, nil, run)
+  emit('completed', job, nil, run, told_change(job, data))
   leave(job)
   over(job, 'completed')
   job.ended = now

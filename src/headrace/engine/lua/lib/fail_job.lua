@@ -1,13 +1,13 @@
 -- fail_job: a job is set aside as failed, listed by type until it is retried, moved or cancelled.
 --
--- uses   now emit history move jobs observe notices failure_list over error_text
+-- uses   now emit told_data history move jobs observe notices failure_list over error_text
 
-local function fail_job(job, kind, message, reason, traceback)
+local function fail_job(job, kind, message, reason, traceback, data)
   local short = shortened(message)
   local run = job.state == 'running' and now - job.since or nil
-  emit('failed', job, nil, run, nil, {
+  emit('failed', job, nil, run, told_change(job, data, {
     'failure', kind, 'message', short, 'reason', reason,
-  })
+  }))
   remember(job, 'failed', kind, short)
   keep_error(job, message, traceback)
   unlist_failure(job)

@@ -1,6 +1,6 @@
 -- make: a job comes into being, with what it was given: its options.
 --
--- uses   keys now settings jobs emit join places ends claims tags
+-- uses   keys now settings jobs emit told_data join places ends claims tags
 
 local function apply_options(job, given)
   job.priority = given.priority or job.priority
@@ -55,12 +55,7 @@ local function apply(job, data, given, by)
 end
 
 local function put_event(job, data, more)
-  if #data > settings(job.queue).event_data then
-    more = more or {}
-    more[#more + 1] = 'left_out'
-    more[#more + 1] = #data
-    data = ''
-  end
+  data, more = told_data(job, data, more)
   local tags = extra(job, 'tags')
   if tags then
     more = more or {}

@@ -35,7 +35,7 @@ local function fail_one(job, by_token, failure, message, traceback, retry_in, da
     end
     local short = shortened(message)
     give_back(job, 'retried', 'back', retry_in,
-      { 'failure', failure, 'message', short, 'delay', retry_in }, failure, short)
+      { 'failure', failure, 'message', short, 'delay', retry_in }, failure, short, data)
     keep_error(job, message, traceback)
     return job.state
   end
@@ -43,7 +43,7 @@ local function fail_one(job, by_token, failure, message, traceback, retry_in, da
     tell_worker(job, 'lost')
     job.token = ''
   end
-  fail_job(job, failure, message, by_token and 'worker' or 'operator', traceback)
+  fail_job(job, failure, message, by_token and 'worker' or 'operator', traceback, data)
   return 'failed'
 end
 

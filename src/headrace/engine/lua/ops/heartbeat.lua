@@ -4,7 +4,7 @@
 -- args   lease:int
 -- each   id token data:optional
 -- flags  allow-oom
--- uses   keys now settings jobs places held in_lanes commit
+-- uses   keys now settings jobs emit told_data places held in_lanes commit
 -- reply  for each, the new deadline ('inf' for none) or why not
 -- error  NOT_FOUND LEASE_LOST
 
@@ -26,9 +26,10 @@ for id, token, data in each() do
     if is_in_lane(job) then
       lanes('renew_gates', job, deadline)
     end
-    if data then
+    if data and data ~= payload(job) then
       set_data(job, data)
       touch(job)
+      emit('updated', job, nil, nil, told_change(job, data))
     end
     answers[#answers + 1] = deadline
   else
