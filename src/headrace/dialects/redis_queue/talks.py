@@ -1,0 +1,77 @@
+"""What is said to the server in the words of redis-queue."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Protocol
+
+from headrace.client.core import Core
+from headrace.client.queue import QueueName
+from headrace.client.talk import Talk
+from headrace.client.talks import ending, jobs, popping, putting
+from headrace.dialects.opening import made
+from headrace.engine.check import Span
+from headrace.errors import JobNotFound, WrongState
+
+
+class Face(Protocol):
+    """A RedisQueue of either colour."""
+
+    @property
+    def core(self) -> Core: ...
+
+    @property
+    def worker(self) -> str: ...
+
+    @property
+    def poptimeout(self) -> Span | None: ...
+
+    @property
+    def tasktimeout(self) -> Span: ...
+
+    @property
+    def exptime(self) -> Span | None: ...
+
+
+def safe_pop(face: Face, qkey: str) -> Talk[str | None]:
+    """The next id that is new or late, waited for up to the pop timeout; None if there is none.
+
+    It stays in the queue, and comes back after the task timeout unless it is marked as done.
+    """
+    popped = yield from _popped(face, qkey)
+    return popped.id if popped else None
+
+
+def safe_pop_msg(face: Face, qkey: str) -> Talk[tuple[str, Any] | None]:
+    """As safe_pop, but the id with its message."""
+    popped = yield from _popped(face, qkey)
+    return (popped.id, face.core.codec.decode(popped.payload)) if popped else None
+
+
+def _popped(face: Face, qkey: str) -> Talk[popping.Popped | None]:
+    queue = yield from _ring(face, qkey)
+    popped = yield from popping.pop(
+        queue, face.worker, lease=face.tasktimeout, wait=face.poptimeout
+    )
+    return popped[0] if popped else None
+
+
+def push_msg(face: Face, qkey: str, msg: Any) -> Talk[str]:
+    """Queues a message and returns the id it was given; not popped in time, it expires."""
+    queue = yield from _ring(face, qkey)
+    return (yield from putting.put(queue, msg, start_within=face.exptime))
+
+
+def mark_done(face: Face, qkey: str, tid: str) -> Talk[None]:
+    """Says that an id is done, whoever popped it; one that is not being done stays as it is."""
+    queue = QueueName(face.core, qkey)
+    job = yield from jobs.job(face, tid)
+    if job is not None and job.queue == queue.name:
+        with suppress(JobNotFound, WrongState):
+            yield from ending.finish(face, tid)
+
+
+def _ring(face: Face, qkey: str) -> Talk[QueueName]:
+    queue = QueueName(face.core, qkey)
+    yield from made(queue, "ring")
+    return queue

@@ -1,0 +1,22 @@
+"""A RedisQueue of either colour, on the namespace of hr, whose clock stands still."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from headrace import Client
+from headrace.dialects.plain import Plain
+from headrace.dialects.redis_queue import AsyncRedisQueue, RedisQueue
+from tests.colours import COLOURS, opened
+
+KINDS: dict[str, Any] = {"blocking": RedisQueue, "awaiting": AsyncRedisQueue}
+
+
+@pytest.fixture(params=COLOURS)
+async def rq(request: pytest.FixtureRequest, url: str, hr: Client) -> AsyncIterator[Any]:
+    namespace = hr.core.namespace
+    async with opened(request.param, url, namespace=namespace, codec=Plain()) as client:
+        yield KINDS[request.param](client, poptimeout=0)

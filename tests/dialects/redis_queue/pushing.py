@@ -1,0 +1,12 @@
+"""A producer that knows nothing but lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace import Client
+
+
+def push(hr: Client, rq: Any, qkey: str, *elements: str | bytes) -> None:
+    [length] = hr.core.wire.send([(0, ("LPUSH", rq.ingress(qkey), *elements))])
+    assert length >= len(elements)

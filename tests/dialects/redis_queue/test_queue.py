@@ -1,0 +1,362 @@
+"""What redis-queue does beside its document, and what is not done as it did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import headrace
+from headrace import Client, InvalidArgument
+from headrace.dialects.plain import Plain
+from headrace.dialects.redis_queue import AsyncRedisQueue, RedisQueue
+from headrace.testing import Clock, open_with_clock
+from tests.colours import COLOURS, got, opened
+from tests.dialects.redis_queue.conftest import KINDS
+from tests.dialects.redis_queue.pushing import push
+from tests.dump import dump
+from tests.engine.hearing import commands, meanwhile, until_listened_to
+from tests.proof import proves
+
+
+async def popped(rq: Any, qkey: str = "q") -> list[str]:
+    """All ids that pops return."""
+    ids = []
+    while (found := await got(rq.safe_pop(qkey))) is not None:
+        ids.append(found)
+    return ids
+
+
+@proves("R-08", "RD-08")
+async def test_late_is_said_by_the_server_and_after_what_time_by_who_popped(
+    hr: Client, rq: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rq.tasktimeout = 2
+    push(hr, rq, "q", "a")
+    await got(rq.safe_pop("q"))
+    actual = time.time
+    monkeypatch.setattr(time, "time", lambda: actual() + 3600)
+
+    clock.tick(1.999)
+    assert await got(rq.safe_pop("q")) is None
+    clock.tick(0.001)
+    assert await got(rq.safe_pop("q")) == "a"
+
+
+@proves("R-09")
+def test_a_pop_waits_up_to_the_pop_timeout(hr: Client) -> None:
+    rq = RedisQueue(hr, poptimeout=0.1)
+    began = time.monotonic()
+    assert rq.safe_pop("q") is None
+    assert time.monotonic() - began >= 0.1
+    assert (RedisQueue(hr).poptimeout, RedisQueue(hr).tasktimeout) == (30, 30)
+
+    with meanwhile(lambda: RedisQueue(hr).safe_pop_msg("q")) as waiting:
+        until_listened_to(hr, "queue:q", listeners=2)
+        pushed = rq.push_msg("q", "x")
+
+    assert waiting.result() == (pushed, "x")
+
+
+@proves("R-10")
+async def test_what_was_pushed_first_comes_first_and_what_is_late_before(
+    hr: Client, rq: Any, clock: Clock
+) -> None:
+    push(hr, rq, "q", "a", "b")
+    assert await got(rq.safe_pop("q")) == "a"
+    clock.tick(30)
+    push(hr, rq, "q", "c")
+
+    assert await popped(rq) == ["a", "b", "c"]
+
+
+@proves("R-11", "RD-03")
+async def test_a_mark_for_an_earlier_message_swallows_no_later_one(
+    hr: Client, rq: Any, clock: Clock
+) -> None:
+    push(hr, rq, "q", "a")
+    await got(rq.safe_pop("q"))
+    await got(rq.mark_done("q", "a"))
+    await got(rq.mark_done("q", "a"))
+
+    push(hr, rq, "q", "a")
+
+    for _ in range(3):
+        assert await popped(rq) == ["a"]
+        clock.tick(30)
+
+
+@proves("R-11")
+async def test_what_nobody_has_popped_is_not_done(hr: Client, rq: Any) -> None:
+    waiting = await got(rq.push_msg("q", "x"))
+    before = dump(hr)
+
+    await got(rq.mark_done("q", waiting))
+
+    assert dump(hr) == before
+    assert await popped(rq) == [waiting]
+
+
+@proves("R-12")
+async def test_marking_needs_no_ownership_and_may_happen_twice(
+    hr: Client, rq: Any, clock: Clock
+) -> None:
+    push(hr, rq, "q", "a")
+    await got(rq.safe_pop("q"))
+    clock.tick(30)
+    await got(rq.safe_pop("q"))
+
+    RedisQueue(hr).mark_done("q", "a")
+
+    before = dump(hr)
+    await got(rq.mark_done("q", "a"))
+    await got(rq.mark_done("q", "nobody knows it"))
+    assert dump(hr) == before
+    clock.tick(30)
+    assert await popped(rq) == []
+
+
+async def test_a_mark_does_not_reach_into_another_queue(hr: Client, rq: Any) -> None:
+    push(hr, rq, "q", "a")
+    await got(rq.safe_pop("q"))
+    before = dump(hr)
+
+    await got(rq.mark_done("other", "a"))
+
+    assert dump(hr) == before
+
+
+@proves("R-14")
+async def test_consumers_of_every_kind_share_a_queue(hr: Client, rq: Any, url: str) -> None:
+    push(hr, rq, "q", "a", "b")
+    ring = hr.queue("q")
+    assert await got(rq.safe_pop("q")) == "a"
+    [lease] = ring.pop("in our own words")
+    assert (lease.id, lease.payload) == ("b", b"b")
+    async with opened("awaiting", url, namespace=hr.core.namespace) as client:
+        await AsyncRedisQueue(client).mark_done("q", "a")
+    RedisQueue(hr).mark_done("q", "b")
+
+    assert ring.length() == 0
+    assert hr.queues()["q"].running == 0
+    assert hr.audit().balanced
+
+
+@proves("R-15", "RD-06", "RD-07")
+async def test_marking_removes_the_id_at_once_and_leaves_no_mark(hr: Client, rq: Any) -> None:
+    await got(rq.safe_pop("q"))
+    ends = ("events", "log", "agenda", "books:q")
+    empty = {key for key in dump(hr) if not key.endswith(ends)}
+    push(hr, rq, "q", *(f"{number}" for number in range(20)))
+    every = await popped(rq)
+    assert hr.queue("q").length() == 20
+
+    for tid in every:
+        await got(rq.mark_done("q", tid))
+
+    assert {key for key in dump(hr) if not key.endswith(ends)} == empty
+    assert hr.queue("q").length() == 0
+
+
+@proves("R-17", "RD-01")
+def test_each_function_changes_the_queue_in_one_step(hr: Client, url: str) -> None:
+    rq = RedisQueue(hr, poptimeout=0)
+
+    def sent() -> list[list[str]]:
+        push(hr, rq, "q", "a")
+        found = []
+        calls: list[Callable[[], object]] = [
+            lambda: rq.safe_pop("q"),
+            lambda: rq.mark_done("q", "a"),
+        ]
+        for call in calls:
+            with commands(url) as lines:
+                call()
+            found.append([line.split()[1] for line in lines])
+        return found
+
+    sent()
+    scripts = {op: hr.core.library[op].sha for op in ("queue_settings", "pop", "get", "complete")}
+
+    assert sent() == [
+        [scripts["queue_settings"], scripts["pop"]],
+        [scripts["get"], scripts["complete"]],
+    ]
+
+
+@proves("RD-02")
+async def test_an_id_in_progress_is_not_in_the_way(hr: Client, rq: Any) -> None:
+    push(hr, rq, "q", "a", "b")
+    await got(rq.safe_pop("q"))
+
+    assert await got(rq.safe_pop("q")) == "b"
+
+
+@proves("RD-04")
+async def test_the_same_id_pushed_twice_is_the_same_message(hr: Client, rq: Any) -> None:
+    push(hr, rq, "q", "a", "a")
+    assert await popped(rq) == ["a"]
+    push(hr, rq, "q", "a")
+    assert await popped(rq) == []
+
+    await got(rq.mark_done("q", "a"))
+
+    assert await popped(rq) == []
+    push(hr, rq, "q", "a")
+    assert await popped(rq) == ["a"]
+
+
+@proves("RD-05")
+@pytest.mark.parametrize("tid", ["a|b", "123|1417696237", "|", "q:done", "{a}", "ä ö%s"])
+def test_an_id_may_have_any_visible_character(hr: Client, clock: Clock, tid: str) -> None:
+    rq = RedisQueue(hr, poptimeout=0)
+    push(hr, rq, "q", tid)
+
+    assert rq.safe_pop("q") == tid
+    assert rq.safe_pop("q") is None
+    clock.tick(30)
+    assert rq.safe_pop("q") == tid
+    rq.mark_done("q", tid)
+    assert hr.queue("q").length() == 0
+
+
+@proves("RD-09")
+async def test_who_takes_longer_pops_in_our_own_words_and_renews(
+    hr: Client, rq: Any, clock: Clock
+) -> None:
+    await got(rq.push_msg("q", b"1"))
+    [lease] = hr.queue("q").pop("slow")
+
+    for _ in range(4):
+        clock.tick(29)
+        lease.heartbeat()
+        assert await got(rq.safe_pop("q")) is None
+
+    await got(rq.mark_done("q", lease.id))
+    assert hr.queue("q").length() == 0
+
+
+# messages
+
+
+@proves("RL-01")
+async def test_a_message_is_pushed_under_a_new_id_and_popped_with_it(hr: Client, rq: Any) -> None:
+    first = await got(rq.push_msg("q", "hello"))
+    second = await got(rq.push_msg("q", b"\0\xff"))
+
+    assert await got(rq.safe_pop_msg("q")) == (first, "hello")
+    tid, message = await got(rq.safe_pop_msg("q"))
+    assert (tid, message.encode(errors="surrogateescape")) == (second, b"\0\xff")
+    assert await got(rq.safe_pop_msg("q")) is None
+    await got(rq.mark_done("q", first))
+    assert hr.job(first) is None
+    assert hr.audit().balanced
+
+
+@proves("RL-01")
+async def test_a_message_that_is_too_old_is_not_returned(hr: Client, rq: Any, clock: Clock) -> None:
+    old = await got(rq.push_msg("q", "old"))
+    clock.tick(86_399)
+    assert await got(rq.safe_pop("q")) == old
+    await got(rq.mark_done("q", old))
+    begun = await got(rq.push_msg("q", "begun in time"))
+    await got(rq.safe_pop("q"))
+    await got(rq.push_msg("q", "too old"))
+    clock.tick(86_401)
+    fresh = await got(rq.push_msg("q", "fresh"))
+
+    assert await popped(rq) == [begun, fresh]
+    assert hr.audit().balanced
+
+
+@proves("RL-01")
+async def test_an_id_that_was_pushed_without_a_message_is_its_own(hr: Client, rq: Any) -> None:
+    push(hr, rq, "q", "a")
+
+    assert await got(rq.safe_pop_msg("q")) == ("a", "a")
+
+
+# how it is opened
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_a_url_will_do(valkey_url: str, colour: str) -> None:
+    rq = KINDS[colour](valkey_url, poptimeout=0)
+    try:
+        tid = await got(rq.push_msg("letters", "hello"))
+        assert await got(rq.safe_pop_msg("letters")) == (tid, "hello")
+        with headrace.connect(valkey_url, codec="raw") as hr:
+            assert [job.data for job in hr.queue("letters").jobs("running").jobs] == [b"hello"]
+            hr.queue("letters").delete()
+    finally:
+        await got(rq.close())
+
+
+async def test_a_client_that_was_given_stays_open(rq: Any) -> None:
+    await got(rq.close())
+
+    assert await got(rq.safe_pop("q")) is None
+
+
+@pytest.mark.parametrize("kind", KINDS.values())
+def test_what_makes_no_sense_is_refused(hr: Client, kind: Any) -> None:
+    for client in (None, 7, hr if kind is AsyncRedisQueue else b"redis://"):
+        with pytest.raises(InvalidArgument, match="or a URL"):
+            kind(client)
+    for wrong in (-1, "30", float("nan")):
+        for name in ("poptimeout", "tasktimeout", "exptime"):
+            with pytest.raises(InvalidArgument, match=name):
+                kind(hr, **{name: wrong})
+
+
+async def test_a_name_or_a_message_that_cannot_be_changes_nothing(hr: Client, rq: Any) -> None:
+    before = dump(hr)
+
+    wrong: list[Callable[[], object]] = [
+        lambda: rq.safe_pop(""),
+        lambda: rq.mark_done("q", ""),
+        lambda: rq.mark_done("", "a"),
+        lambda: rq.push_msg(7, "x"),
+        lambda: rq.ingress("\n"),
+    ]
+    for call in wrong:
+        with pytest.raises(InvalidArgument):
+            await got(call())
+
+    assert dump(hr) == before
+    with pytest.raises(InvalidArgument, match="str or bytes, not dict"):
+        await got(rq.push_msg("q", {}))
+    with pytest.raises(InvalidArgument, match="valid Unicode"):
+        await got(rq.push_msg("q", "\ud800"))
+
+
+async def test_a_queue_that_was_set_up_stays_as_it_is(hr: Client, rq: Any) -> None:
+    hr.queue("mine").configure("ring", concurrency=1)
+    hr.queue("paused").pause()
+    before = hr.queue("mine").settings()
+
+    await got(rq.push_msg("mine", "x"))
+    assert await got(rq.safe_pop("paused")) is None
+
+    assert hr.queue("mine").settings() == before
+    assert hr.queue("paused").settings()["ingress"] == "id"
+    assert hr.queue("paused").settings()["paused"] is True
+
+
+def test_with_several_shards_a_message_has_an_id_of_its_own(url: str) -> None:
+    hr, clock = open_with_clock(url, shards=3, codec=Plain())
+    with hr:
+        rq = RedisQueue(hr, poptimeout=0)
+        push(hr, rq, "q", "a")
+        pushed = [rq.push_msg("q", f"{number}") for number in range(9)]
+        first = {found[1]: found[0] for _ in range(10) if (found := rq.safe_pop_msg("q"))}
+        clock.tick(30)
+        for tid in first.values():
+            rq.mark_done("q", tid)
+
+        assert set(first) == {"a", *map(str, range(9))}
+        assert set(pushed) < set(first.values())
+        assert rq.safe_pop("q") is None
+        assert hr.audit().balanced
