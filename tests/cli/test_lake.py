@@ -20,7 +20,8 @@ import pytest
 import headrace
 from headrace import Client
 from headrace.client.talk import drive
-from headrace.client.talks.lakes import logs, mark_lake
+from headrace.client.talks.lakes import mark_lake
+from headrace.client.talks.log_reading import logs
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile, Span
@@ -31,7 +32,7 @@ from tests.cli.conftest import Type
 def lake(client: Client, tmp_path: Path) -> Lake:
     """A lake that has the first five of twelve events."""
     client.queue("mail").put_many(range(12))
-    [log] = drive(client.core.wire, logs(client))
+    [log] = drive(client.core.wire, logs(client.core))
     made = Lake.create(LocalFiles(tmp_path), client.core.namespace, [log.begun_ms])
     fifth = list(client.events())[4].entry_id
     file = DataFile(path="events/x", day=dt.date(2026, 11, 1), queue="mail", rows=5, bytes=2000)

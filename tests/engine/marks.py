@@ -6,7 +6,7 @@ from headrace import Client
 from headrace.client.lake_values import Log
 from headrace.client.talk import drive
 from headrace.client.talks import lakes
-from headrace.client.talks.log_reading import seek_entries
+from headrace.client.talks.log_reading import logs, seek_entries
 
 
 def mark(hr: Client, lake: str, entry: str, shard: int = 0) -> None:
@@ -25,7 +25,7 @@ def entry_of(hr: Client, number: int) -> str:
 
 
 def log_of(hr: Client) -> Log:
-    [log] = drive(hr.core.wire, lakes.logs(hr))
+    [log] = drive(hr.core.wire, logs(hr.core))
     return log
 
 

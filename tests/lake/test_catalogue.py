@@ -7,6 +7,7 @@ import time
 from datetime import date
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from headrace.lake import catalogue
@@ -64,9 +65,39 @@ def test_a_day_is_built_again_when_the_day_before_leaves_something_else() -> Non
 
 def test_what_an_earlier_version_made_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     known = counted(built(MON))
-    monkeypatch.setattr(catalogue, "VERSION", 2)
+    monkeypatch.setattr(catalogue, "VERSION", catalogue.VERSION + 1)
 
     assert catalogue.next_run(known, {MON: 10}) == [MON]
+
+
+def numbered(day: date, first: int, last: int, other: tuple[int, int] = (1, 2)) -> Built:
+    return msgspec.structs.replace(built(day), numbers={0: (first, last), day.day: other})
+
+
+def test_days_among_whose_events_are_those_of_the_next_are_built_with_it() -> None:
+    known = counted(numbered(MON, 1, 9), numbered(TUE, 5, 8), numbered(WED, 10, 12))
+    events = {MON: 10, TUE: 10, WED: 10}
+
+    assert catalogue.next_run(known, events) == []
+    assert catalogue.next_run(known, events | {TUE: 11}) == [MON, TUE]
+    assert catalogue.next_run(known, events | {MON: 11}) == [MON, TUE]
+    assert catalogue.next_run(known, events | {WED: 11}) == [WED]
+
+
+def test_a_day_between_two_that_belong_together_is_built_with_them() -> None:
+    known = counted(numbered(MON, 1, 9), built(TUE), numbered(WED, 5, 12))
+
+    assert catalogue.next_run(known, {MON: 10, TUE: 10, WED: 11}) == [MON, TUE, WED]
+
+
+def test_that_days_belong_together_is_seen_when_one_is_built() -> None:
+    known = counted(numbered(MON, 1, 4), numbered(TUE, 5, 8), numbered(WED, 9, 12))
+
+    assert catalogue.whole_run(known, [numbered(TUE, 5, 8)]) == [TUE]
+    assert catalogue.whole_run(known, [numbered(TUE, 5, 13)]) == [TUE, WED]
+    assert catalogue.whole_run(known, [numbered(TUE, 4, 13)]) == [TUE, WED]
+    assert catalogue.whole_run(known, [numbered(TUE, 3, 8)]) == [MON, TUE]
+    assert catalogue.whole_run(known, [numbered(MON, 1, 13)]) == [MON, TUE, WED]
 
 
 def test_builds_take_the_place_of_those_of_their_days(files: LocalFiles) -> None:

@@ -24,11 +24,15 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 import headrace
 from headrace import Client, EventsTrimmed, NamespaceMismatch, Put
+from headrace.client.talk import drive
+from headrace.client.talks.log_reading import log_ends
 from headrace.lake.schema import EVENTS
 from headrace.spark import events
 from headrace.spark.events import EventsReader, EventsStreamReader, FilteredEventsReader
 from headrace.spark.options import EventsBatch, EventsStream
+from headrace.spark.plan import newest, spans_between
 from headrace.testing import Clock, open_with_clock
+from headrace.testing.clock import settable_clock
 
 
 @pytest.fixture
@@ -315,6 +319,40 @@ def test_a_stream_of_a_log_that_is_not_the_one_it_read_stops(valkey_url: str, hr
     with pytest.raises(NamespaceMismatch, match="this is not the log that was read"):
         reader.latestOffset({"0": "1-7"}, ReadAllAvailable())
     reader.stop()
+
+
+def test_a_stream_stops_where_another_log_has_grown_longer(valkey_url: str) -> None:
+    client, clock = open_with_clock(valkey_url)
+    with client as hr:
+        hr.queue("mail").put_many([1, 2, 3])
+        reader = stream_reader(valkey_url, hr)
+        start = reader.initialOffset()
+        read_to = reader.latestOffset(start, ReadAllAvailable())
+        shard = hr.core.key(0, "")
+        keys = hr.core.wire.send([(0, ("KEYS", f"{shard}*"))])[0]
+        hr.core.wire.send([(0, ("DEL", *keys))])
+        clock.tick(1)
+        restored = headrace.connect(
+            valkey_url, namespace=hr.core.namespace, library=settable_clock()
+        )
+        clock.join(restored)
+        with restored:
+            restored.queue("mail").put_many([1, 2, 3, 4])
+            for limit in (ReadAllAvailable(), ReadMaxRows(1)):
+                with pytest.raises(NamespaceMismatch, match="never was in its log"):
+                    reader.latestOffset(read_to, limit)
+            with pytest.raises(NamespaceMismatch, match="with another checkpoint"):
+                reader.partitions(start, read_to)
+        reader.stop()
+
+
+def test_a_log_that_is_emptied_meanwhile_is_read_to_where_it_ended(hr: Client) -> None:
+    hr.queue("mail").put_many([1, 2, 3])
+    wire = hr.core.wire
+    ends = drive(wire, log_ends(hr.core))
+    [span] = spans_between({}, newest(ends))
+    wire.send([(0, ("XTRIM", hr.core.key(0, "events"), "MAXLEN", 0))])
+    assert drive(wire, events.bounded(hr.core, [span], ends, 2)) == {0: span.upto}
 
 
 def test_a_log_that_was_trimmed_wholly_is_a_gap_when_it_is_read(

@@ -19,7 +19,8 @@ from pyspark.sql import SparkSession
 import headrace
 from headrace import Client
 from headrace.client.talk import drive
-from headrace.client.talks.lakes import logs, mark_lake
+from headrace.client.talks.lakes import mark_lake
+from headrace.client.talks.log_reading import logs
 from headrace.client.talks.upkeep import events as read_events
 from headrace.engine.events import Event
 from headrace.lake.files import LocalFiles
@@ -133,6 +134,6 @@ def test_whenever_a_sync_is_killed_the_lake_equals_the_log_at_the_end(
         assert lake.snapshot().missing == 0
         expect_equal(spark, lake, reader.events)
         expect_proof(hr, lake)
-        [first, second] = drive(hr.core.wire, logs(hr))
+        [first, second] = drive(hr.core.wire, logs(hr.core))
         assert first.trimmed > 0 < second.trimmed
         assert (first.dropped, second.dropped) == (0, 0)

@@ -73,6 +73,35 @@ def test_offsets_of_another_log_are_refused() -> None:
         plan.ending({2: "90-8"}, {}, ENDS)
 
 
+@pytest.mark.parametrize(
+    ("entry", "oldest", "sought"),
+    [
+        ("0-0", "900-5", {}),
+        ("800-4", "900-5", {}),
+        ("950-7", "900-5", {0: [7]}),
+        ("800-4", None, {}),
+    ],
+)
+def test_an_entry_that_must_be_there_is_looked_for(
+    entry: str, oldest: str | None, sought: dict[int, list[int]]
+) -> None:
+    assert plan.to_be_found({0: entry}, [LogEnds(oldest, "999-20")]) == sought
+
+
+@pytest.mark.parametrize(("entry", "oldest"), [("901-4", "900-5"), ("1000-4", None)])
+def test_what_is_gone_cannot_be_newer_than_what_came_after_it(
+    entry: str, oldest: str | None
+) -> None:
+    with pytest.raises(NamespaceMismatch, match="never was in its log"):
+        plan.to_be_found({0: entry}, [LogEnds(oldest, "999-20")])
+
+
+def test_an_entry_of_another_time_is_of_another_log() -> None:
+    plan.check_found({0: "950-7", 1: "950-8"}, {0: ["950-7"], 1: []})
+    with pytest.raises(NamespaceMismatch, match="another checkpoint"):
+        plan.check_found({0: "950-7"}, {0: ["951-7"]})
+
+
 def test_an_end_is_not_the_earliest_nor_before_the_start() -> None:
     with pytest.raises(InvalidArgument, match="endingOffsets cannot be earliest"):
         plan.ending("earliest", {}, ENDS)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace import Client
+from headrace import Client, Put
 from headrace.engine.events import Event
 from headrace.lake import catalogue
 from headrace.lake.files import LocalFiles
@@ -149,3 +149,35 @@ def test_a_lake_of_nothing_has_tables_of_nothing(spark: SparkSession, tmp_path: 
     with look(spark, lake) as now:
         assert now.table("daily").isEmpty()
         assert now.table("jobs").isEmpty()
+
+
+def test_days_over_which_the_clock_was_set_back_are_as_if_built_at_once(
+    spark: SparkSession, valkey_url: str, tmp_path: Path
+) -> None:
+    client, clock = open_with_clock(valkey_url)
+    with client:
+        mail = client.queue("mail")
+        mail.configure(lease=3600)
+        clock.set(datetime(2026, 1, 5, 23, 59, tzinfo=UTC))
+        mail.put_many([Put(n, id=f"job-{n}") for n in range(4)])
+        first = mail.pop("ada")
+        clock.tick(120)
+        second = mail.pop("grace")
+        seen = [len(all_events(client))]
+        clock.tick(-121)
+        second[0].complete()
+        third = mail.pop("grace")
+        seen.append(len(all_events(client)))
+        clock.tick(130)
+        first[0].complete()
+        third[0].fail("Broken")
+        story = all_events(client)
+        files = LocalFiles(tmp_path)
+        for upto in (*seen, len(story)):
+            lake = lake_of(files, story, {0: upto}, client)
+            runs = [run.days for run in rollup(spark, lake)]
+    assert runs == [(date(2026, 1, 5), date(2026, 1, 6))]
+    with look(spark, lake) as now:
+        assert now.later == []
+        for name in ("attempts", "jobs", "daily"):
+            expect_table(name, now.table(name), story)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import datetime as dt
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
+
+import msgspec
 
 from headrace.lake.files import Files
 from headrace.lake.lake import LakeMoved
@@ -19,7 +21,7 @@ from headrace.lake.manifest import Value, packed, unpacked
 TABLES = "tables"
 CATALOGUE = f"{TABLES}/catalogue"
 
-VERSION: Final = 1
+VERSION: Final = 2
 """How tables are made; what an earlier way has made is made anew."""
 
 NOTHING: Final = ""
@@ -30,9 +32,10 @@ GRACE = 3600.0
 
 
 class Built(Value, frozen=True):
-    """A build of a day. before and after: digests of what was left for it, and of what it leaves.
+    """A build of a day. before and after: digests of what was left for it, and of what it leaves;
+    numbers: the first and the last event of each shard.
 
-    As the events of a day only become more, their number tells whether there are new ones.
+    As the events of a day only become more, how many there are tells whether there are new ones.
     """
 
     day: dt.date
@@ -41,6 +44,7 @@ class Built(Value, frozen=True):
     after: str
     build: str
     tables: tuple[str, ...]
+    numbers: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
     version: int = VERSION
 
 
@@ -65,8 +69,7 @@ def newest(files: Files) -> Catalogue:
 
 def commit(files: Files, base: Catalogue, built: Iterable[Built]) -> Catalogue:
     """Makes builds count in place of earlier ones of their days."""
-    days = {each.day: each for each in (*base.days, *built)}
-    made = Catalogue(number=base.number + 1, days=tuple(days[day] for day in sorted(days)))
+    made = Catalogue(number=base.number + 1, days=_with(base, built))
     if not files.create(_path(made.number), packed(made)):
         raise LakeMoved(
             f"another rollup of the lake in {files} was committed first: nothing was; run it again"
@@ -95,7 +98,7 @@ def fresh(catalogue: Catalogue, events: Mapping[dt.date, int]) -> list[Built]:
             break
         found.append(built)
         left = built.after
-    return found
+    return up_to_a_seam(found, catalogue.days)
 
 
 def next_run(catalogue: Catalogue, events: Mapping[dt.date, int]) -> list[dt.date]:
@@ -103,14 +106,70 @@ def next_run(catalogue: Catalogue, events: Mapping[dt.date, int]) -> list[dt.dat
     new events too. Whether what they leave changes the next one is seen when they are built.
     """
     known = {built.day: built for built in catalogue.days}
+    tied = _tied(catalogue.days)
     stale = sorted(events)[len(fresh(catalogue, events)) :]
     run = stale[:1]
     for day in stale[1:]:
         built = known.get(day)
-        if built is not None and _is_of(built, events[day]):
+        if built is not None and _is_of(built, events[day]) and run[-1] not in tied:
             break
         run.append(day)
     return run
+
+
+def whole_run(catalogue: Catalogue, built: Sequence[Built]) -> list[dt.date]:
+    """The days of a run, and those that must be built together with them, as is now known."""
+    days = _with(catalogue, built)
+    tied = _tied(days)
+    every = [each.day for each in days]
+    first, last = every.index(built[0].day), every.index(built[-1].day)
+    while first and every[first - 1] in tied:
+        first -= 1
+    while every[last] in tied:
+        last += 1
+    return every[first : last + 1]
+
+
+def up_to_a_seam(built: Sequence[Built], days: Sequence[Built]) -> list[Built]:
+    """The first of some days, without the last ones that must be built with later ones."""
+    tied = _tied(days)
+    found = list(built)
+    while found and found[-1].day in tied:
+        found.pop()
+    return found
+
+
+def _tied(days: Sequence[Built]) -> set[dt.date]:
+    """The days that must be built together with the next one.
+
+    Where the clock was set back over midnight, an event of a day comes after one of a later day.
+    """
+    reached = _bounds(days, 1, max)
+    begins = _bounds(days[::-1], 0, min)[::-1]
+    return {
+        built.day
+        for built, furthest, later in zip(days, reached, begins[1:], strict=False)
+        if any(later.get(shard, last) < last for shard, last in furthest.items())
+    }
+
+
+def _bounds(
+    days: Sequence[Built], end: int, choose: Callable[[int, int], int]
+) -> list[dict[int, int]]:
+    """The least first or the greatest last event of each shard, up to each of these days."""
+    found: list[dict[int, int]] = []
+    bounds: dict[int, int] = {}
+    for built in days:
+        of_day = {shard: numbers[end] for shard, numbers in built.numbers.items()}
+        chosen = {shard: choose(one, bounds.get(shard, one)) for shard, one in of_day.items()}
+        bounds = bounds | chosen
+        found.append(bounds)
+    return found
+
+
+def _with(base: Catalogue, built: Iterable[Built]) -> tuple[Built, ...]:
+    days = {each.day: each for each in (*base.days, *built)}
+    return tuple(days[day] for day in sorted(days))
 
 
 def sweep(files: Files, grace: float = GRACE) -> list[str]:

@@ -127,23 +127,25 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _end(self, start: Offsets, limit: ReadLimit) -> Talk[Offsets]:
         ends = yield from log_ends(self._core)
         start = plan.beginning(start, ends)
+        yield from _check_log(self._core, start, ends)
         end = start | (self._target or plan.newest(ends))
         if not isinstance(limit, ReadMaxRows):
             return end
         spans = plan.spans_between(start, end)
-        known, sought = plan.ends_of_shares(spans, ends, limit.max_rows)
-        found = yield from seek_entries(self._core, sought)
-        return end | known | {shard: entry_id for shard, [entry_id] in found.items()}
+        return end | (yield from bounded(self._core, spans, ends, limit.max_rows))
 
     def reportLatestOffset(self) -> dict[str, str]:  # noqa: N802
         return plan.offsets_to_json(plan.newest(self._ends()))
 
     def partitions(self, start: dict[str, str], end: dict[str, str]) -> Sequence[InputPartition]:
-        spans = plan.spans_between(plan.offsets_from_json(start), plan.offsets_from_json(end))
-        return [Part(span) for span in self._drive(self._parts(spans))]
+        between = plan.offsets_from_json(start), plan.offsets_from_json(end)
+        return [Part(span) for span in self._drive(self._parts(*between))]
 
-    def _parts(self, spans: list[Span]) -> Talk[list[Span]]:
+    def _parts(self, start: Offsets, end: Offsets) -> Talk[list[Span]]:
         ends = yield from log_ends(self._core)
+        # A batch that was planned before a restart is read without asking for the latest offset.
+        yield from _check_log(self._core, plan.beginning(end, ends), ends)
+        spans = plan.spans_between(start, end)
         return (yield from _parts(self._core, spans, ends, self._options))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -165,6 +167,21 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _ends(self) -> list[LogEnds]:
         return self._drive(log_ends(self._core))
+
+
+def _check_log(core: Core, offsets: Offsets, ends: Sequence[LogEnds]) -> Talk[None]:
+    """Raises NamespaceMismatch if this is not the log of which these are offsets."""
+    sought = plan.to_be_found(offsets, ends)
+    plan.check_found(offsets, (yield from seek_entries(core, sought)))
+
+
+def bounded(core: Core, spans: Sequence[Span], ends: Sequence[LogEnds], most: int) -> Talk[Offsets]:
+    """Where spans end so that in all they have no more than so many events that are there."""
+    known, sought = plan.ends_of_shares(spans, ends, most)
+    found = yield from seek_entries(core, sought)
+    # Where the log was emptied in the meantime the end stays where it was.
+    reached = {shard: entries[0] for shard, entries in found.items() if entries}
+    return {span.shard: span.upto for span in spans} | known | reached
 
 
 def _since(

@@ -20,8 +20,8 @@ from headrace.lake.manifest import Snapshot
 from headrace.lake.opening import check_whose
 from headrace.spark import plan
 from headrace.spark.options import Server
-from headrace.spark.rollup import carried_by, events_by_day, no_events, stored_table
-from headrace.spark.stored import lake_events
+from headrace.spark.rollup import carried_by, events_by_day, stored_table
+from headrace.spark.stored import lake_events, no_events
 from headrace.spark.tables import words
 from headrace.spark.tables.every import Told
 from headrace.spark.tables.jobs import lives
@@ -68,8 +68,9 @@ class Look:
 
     def computing_from(self, day: dt.date) -> Look:
         """The same, with what was built of this day and later ones left aside."""
-        built = [each for each in self.built if each.day < day]
-        days = {*self.later, *(each.day for each in self.built if each.day >= day)}
+        earlier = [each for each in self.built if each.day < day]
+        built = catalogue.up_to_a_seam(earlier, self.built)
+        days = {*self.later, *(each.day for each in self.built[len(built) :])}
         return replace(self, built=built, later=sorted(days))
 
     def told(self) -> Told:

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from headrace.client.client import Client
-from headrace.client.core import Core
-from headrace.client.talk import Talk, drive
+from headrace.client.talk import drive
 from headrace.client.talks.lakes import mark_lake
-from headrace.client.talks.log_reading import LogEnds, log_ends, seek_entries
+from headrace.client.talks.log_reading import LogEnds, log_ends
 from headrace.engine.check import whole
 from headrace.lake.batches import begin, end, folder_of, sweep
 from headrace.lake.files import Files
@@ -30,6 +29,7 @@ from headrace.lake.manifest import DataFile, Snapshot, Span
 from headrace.lake.opening import open_lake
 from headrace.spark import plan
 from headrace.spark.counted import checked, data_files, written_parts
+from headrace.spark.events import bounded
 from headrace.spark.options import Server
 from headrace.spark.stored import as_stored, lake_events, own_session
 
@@ -134,7 +134,7 @@ class _Run:
     def _next_spans(self, snapshot: Snapshot, target: plan.Offsets) -> list[Span]:
         wanted = plan.spans_between(snapshot.offsets, target)
         core = self.client.core
-        to = drive(core.wire, _bounded(core, wanted, self._ends(), self.most))
+        to = drive(core.wire, bounded(core, wanted, self._ends(), self.most))
         return [
             Span(shard=span.shard, after=span.after, to=to[span.shard])
             for span in wanted
@@ -193,14 +193,3 @@ class _Run:
 def _distance(snapshot: Snapshot, target: plan.Offsets) -> int:
     spans = plan.spans_between(snapshot.offsets, target)
     return sum(span.last - span.first + 1 for span in spans)
-
-
-def _bounded(
-    core: Core, wanted: Sequence[plan.Span], ends: Sequence[LogEnds], most: int
-) -> Talk[plan.Offsets]:
-    """Where spans end so that in all they have no more than so many events that are there."""
-    known, sought = plan.ends_of_shares(wanted, ends, most)
-    found = yield from seek_entries(core, sought)
-    # Where the log was emptied in the meantime the end stays where it was.
-    reached = {shard: entries[0] for shard, entries in found.items() if entries}
-    return {span.shard: span.upto for span in wanted} | known | reached

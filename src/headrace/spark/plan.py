@@ -125,6 +125,38 @@ def _of_shards(offsets: Offsets, ends: Sequence[LogEnds]) -> Offsets:
     return {shard: offsets.get(shard, START) for shard in range(len(ends))}
 
 
+def to_be_found(offsets: Offsets, ends: Sequence[LogEnds]) -> dict[int, list[int]]:
+    """The numbers of entries that a log must have if it is the one of these offsets.
+
+    Raises NamespaceMismatch where it is seen without a look that it is another.
+    """
+    sought: dict[int, list[int]] = {}
+    for shard, entry_id in offsets.items():
+        number, end = entry_number(entry_id), ends[shard]
+        oldest = end.oldest or end.newest
+        if number and (end.oldest is None or number < entry_number(oldest)):
+            if milliseconds_of(entry_id) > milliseconds_of(oldest):
+                raise _another_log(shard, entry_id)
+        elif number:
+            sought[shard] = [number]
+    return sought
+
+
+def check_found(offsets: Offsets, found: Mapping[int, Sequence[str]]) -> None:
+    """Raises NamespaceMismatch if what stands at these offsets is not what stood there."""
+    for shard, entries in found.items():
+        if list(entries) not in ([], [offsets[shard]]):
+            raise _another_log(shard, offsets[shard])
+
+
+def _another_log(shard: int, entry_id: str) -> NamespaceMismatch:
+    return NamespaceMismatch(
+        f"the offset of shard {shard} is event {entry_id}, which never was in its log: the server "
+        "was emptied, or has lost events, and its log has gone on since; begin anew, with another "
+        "checkpoint"
+    )
+
+
 # spans
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql.types import StructType
@@ -21,7 +23,7 @@ from headrace.lake.catalogue import NOTHING, TABLES, Built, Catalogue
 from headrace.lake.lake import Lake
 from headrace.lake.lock import held
 from headrace.lake.manifest import Snapshot
-from headrace.spark.stored import COLUMNS, DAY, lake_events
+from headrace.spark.stored import lake_events, no_events
 from headrace.spark.tables import words
 from headrace.spark.tables.carry import KEPT
 from headrace.spark.tables.daily import has_few_tags
@@ -52,6 +54,8 @@ def rollup(spark: SparkSession, lake: Lake, *, grace: float = catalogue.GRACE) -
         while days := catalogue.next_run(counts, events):
             began = time.monotonic()
             built = _build(spark, lake, snapshot, counts, days)
+            while (whole := catalogue.whole_run(counts, built)) != days:
+                days, built = whole, _build(spark, lake, snapshot, counts, whole)
             counts = catalogue.commit(lake.files, counts, built)
             lock.renew()
             yield Run(
@@ -80,17 +84,18 @@ def _build(
     told = Told(events, carried, days, has_few_tags(events))
     there = {name: _write(lake, name, build, told.table(name)) for name in STORED}
     digests = _digests(spark, lake, build, there["carry"])
-    numbers = events_by_day(snapshot)
+    events_of, numbers_of = events_by_day(snapshot), _numbers(lake, build)
     # What each day leaves is what the next one begins with.
     left = [before[0].after if before else NOTHING, *(digests.get(day, NOTHING) for day in days)]
     return [
         Built(
             day=day,
-            events=numbers[day],
+            events=events_of[day],
             before=left[at],
             after=left[at + 1],
             build=build,
             tables=tuple(name for name in STORED if day in there[name]),
+            numbers=numbers_of[day],
         )
         for at, day in enumerate(days)
     ]
@@ -103,8 +108,25 @@ def _write(lake: Lake, name: str, build: str, table: DataFrame) -> set[dt.date]:
     writer.parquet(f"{lake.files.root}/{folder}")
     files = [found.path for found in lake.files.list(folder)]
     lake.files.flush(files)
-    parts = (path.removeprefix(f"{folder}/").partition("/")[0] for path in files)
-    return {dt.date.fromisoformat(part[4:]) for part in parts if part.startswith("day=")}
+    return {day for path in files if (day := _day_of(path))}
+
+
+def _day_of(path: str) -> dt.date | None:
+    _, _, day = path.partition("/day=")
+    return dt.date.fromisoformat(day.partition("/")[0]) if day else None
+
+
+def _numbers(lake: Lake, build: str) -> dict[dt.date, dict[int, tuple[int, int]]]:
+    """The first and the last event of each day and shard. A few rows, so Spark is not asked."""
+    found: dict[dt.date, dict[int, tuple[int, int]]] = defaultdict(dict)
+    for file in lake.files.list(catalogue.folder_of("spans", build)):
+        day = _day_of(file.path)
+        # Beside the files there may be sums to check them with.
+        if day is not None and file.path.endswith(".parquet"):
+            spans = pq.read_table(pa.BufferReader(lake.files.read(file.path)))
+            for row in spans.to_pylist():
+                found[day][row["shard"]] = (row["first"], row["last"])
+    return found
 
 
 def _digests(spark: SparkSession, lake: Lake, build: str, days: set[dt.date]) -> dict[dt.date, str]:
@@ -142,11 +164,6 @@ def carried_by(spark: SparkSession, lake: Lake, built: Sequence[Built]) -> DataF
     """The events that the last of some days leaves for later ones, each with its own day."""
     left = stored_table(spark, lake, "carry", built[-1:])
     return left.withColumn("day", words.day_of()).select(*KEPT, "day")
-
-
-def no_events(spark: SparkSession) -> DataFrame:
-    """Events of which there are none."""
-    return spark.createDataFrame([], StructType([*COLUMNS, DAY]))
 
 
 def _schema_of(spark: SparkSession, name: str) -> StructType:

@@ -61,13 +61,18 @@ def lake_events(
     """The events of a snapshot, or of some of its days: the columns of events, and the day."""
     paths = [file.path for file in snapshot.files if days is None or file.day in days]
     if not paths:
-        return spark.createDataFrame([], StructType([*COLUMNS, DAY]))
+        return no_events(spark)
     stored = read_stored(spark, lake, paths)
     columns = [
         F.col("queue_name").alias("queue") if name == "queue" else F.col(name)
         for name in COLUMNS.names
     ]
     return stored.select(*columns, "day")
+
+
+def no_events(spark: SparkSession) -> DataFrame:
+    """Events of which there are none."""
+    return spark.createDataFrame([], StructType([*COLUMNS, DAY]))
 
 
 def read_stored(spark: SparkSession, lake: Lake, paths: Collection[str]) -> DataFrame:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.client.lake_values import LakeShard, Log
+from headrace.client.lake_values import LakeShard
 from headrace.client.talk import Talk, ask
 from headrace.client.talks.faces import ClientFace
-from headrace.client.talks.queues import on_all_shards, text_map
+from headrace.client.talks.log_reading import logs
+from headrace.client.talks.queues import on_all_shards
 from headrace.engine.call import build, is_refusal
 from headrace.engine.check import text, whole
 from headrace.engine.events import entry_number
@@ -20,7 +21,7 @@ _ENTRY = re.compile(r"[0-9]{1,15}-[0-9]{1,15}")
 
 def lakes(client: ClientFace) -> Talk[list[LakeShard]]:
     """How far each lake is with the event log of each shard, by lake and shard."""
-    found = yield from logs(client)
+    found = yield from logs(client.core)
     rows = [
         LakeShard(
             lake=lake,
@@ -34,29 +35,6 @@ def lakes(client: ClientFace) -> Talk[list[LakeShard]]:
         for lake, entry in log.marks.items()
     ]
     return sorted(rows, key=lambda row: (row.lake, row.shard))
-
-
-def logs(client: ClientFace) -> Talk[list[Log]]:
-    """The event log of each shard."""
-    core = client.core
-    calls = [(shard, build("lakes", _log(shard))) for shard in range(core.shards)]
-    return (yield from ask(core, calls))
-
-
-def _log(shard: int) -> Callable[[Any], Log]:
-    def decode(reply: list[Any]) -> Log:
-        oldest, newest, trimmed, dropped, begun, marks = reply
-        return Log(
-            shard=shard,
-            oldest=oldest.decode() or None,
-            newest=newest.decode(),
-            trimmed=trimmed,
-            dropped=dropped,
-            begun_ms=begun,
-            marks=text_map(marks),
-        )
-
-    return decode
 
 
 def mark_lake(client: ClientFace, lake: str, offsets: Mapping[int, str]) -> Talk[None]:

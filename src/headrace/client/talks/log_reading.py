@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.client.core import Core
+from headrace.client.lake_values import Log
 from headrace.client.talk import Talk, ask, raw
-from headrace.engine.call import Call, build
+from headrace.client.talks.queues import text_map
+from headrace.engine.call import build
 
 # Each is found by some thirty looks at the log.
 SOUGHT_A_CALL = 200
@@ -27,14 +29,29 @@ class LogEnds:
 
 def log_ends(core: Core) -> Talk[list[LogEnds]]:
     """The ends of the log of each shard."""
-    calls: list[tuple[int, Call[Any]]] = []
-    for shard in range(core.shards):
-        calls += [(shard, build("seek_events", list)), (shard, build("newest_event", list))]
-    replies = yield from ask(core, calls)
-    return [
-        LogEnds(there[0].decode() if there else None, f"{ms}-{number}")
-        for there, (number, ms) in zip(replies[::2], replies[1::2], strict=True)
-    ]
+    return [LogEnds(log.oldest, log.newest) for log in (yield from logs(core))]
+
+
+def logs(core: Core) -> Talk[list[Log]]:
+    """The event log of each shard."""
+    calls = [(shard, build("lakes", _log(shard))) for shard in range(core.shards)]
+    return (yield from ask(core, calls))
+
+
+def _log(shard: int) -> Callable[[Any], Log]:
+    def decode(reply: list[Any]) -> Log:
+        oldest, newest, trimmed, dropped, begun, marks = reply
+        return Log(
+            shard=shard,
+            oldest=oldest.decode() or None,
+            newest=newest.decode(),
+            trimmed=trimmed,
+            dropped=dropped,
+            begun_ms=begun,
+            marks=text_map(marks),
+        )
+
+    return decode
 
 
 def seek_entries(core: Core, numbers: Mapping[int, Sequence[int]]) -> Talk[dict[int, list[str]]]:
