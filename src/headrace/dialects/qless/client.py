@@ -1,0 +1,218 @@
+"""qless: the door, for code that blocks and for code that awaits."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from headrace.client import connect as connecting
+from headrace.client.bind import awaiting, blocking, named
+from headrace.client.client import AsyncClient, Client
+from headrace.client.core import Core
+from headrace.dialects.qless.dialect import Dialect
+from headrace.dialects.qless.jobs import AsyncJobs, Jobs
+from headrace.dialects.qless.part import Part
+from headrace.dialects.qless.queues import AsyncQueues, Queues
+from headrace.dialects.qless.talks import finding, options, scripts, steering, watching
+from headrace.errors import InvalidArgument
+
+
+@named
+class Config(Part):
+    """The configuration, for code that blocks: config["heartbeat"] = 30."""
+
+    get = blocking(options.get_config)
+    set = blocking(options.set_config)
+
+    def __getitem__(self, option: str) -> options.Number:
+        return self.get(option)  # type: ignore[return-value]  # one option has one value
+
+    def __setitem__(self, option: str, value: options.Number) -> None:
+        self.set(option, value)
+
+    def __delitem__(self, option: str) -> None:
+        self.set(option)
+
+
+@named
+class AsyncConfig(Part):
+    """The configuration, for code that awaits."""
+
+    get = awaiting(options.get_config)
+    set = awaiting(options.set_config)
+
+
+@named
+class Workers(Part):
+    """The workers, for code that blocks: workers["host-4925"]."""
+
+    counts = blocking(watching.worker_counts)
+    __getitem__ = blocking(watching.worker)
+
+
+@named
+class AsyncWorkers(Part):
+    """The workers, for code that awaits: await workers["host-4925"]."""
+
+    counts = awaiting(watching.worker_counts)
+    __getitem__ = awaiting(watching.worker)
+
+
+@named
+class Qless:
+    """A namespace in the words of qless, for code that blocks.
+
+    It takes a Client, or a URL for a client of its own. The worker is called <hostname>-<pid>
+    unless a name is given. With higher_first a higher priority runs sooner, as in later versions of
+    qless; with raises what is refused raises, instead of answering False.
+    """
+
+    def __init__(
+        self,
+        client: Client | str,
+        worker: str | None = None,
+        *,
+        higher_first: bool = False,
+        raises: bool = False,
+    ) -> None:
+        if not isinstance(client, Client | str):
+            raise InvalidArgument(f"give a Client or a URL, not {type(client).__name__}")
+        self.dialect = Dialect(worker, higher_first=higher_first, raises=raises)
+        self._own = isinstance(client, str)
+        self.client = connecting.connect(wanted(client)) if isinstance(client, str) else client
+        self.config = Config(self)
+        self.jobs = Jobs(self)
+        self.queues = Queues(self)
+        self.workers = Workers(self)
+
+    cancel = blocking(steering.cancel)
+    complete = blocking(scripts.complete)
+    depends = blocking(steering.depends)
+    fail = blocking(scripts.fail)
+    failed = blocking(finding.failed_documents)
+    get = blocking(scripts.get)
+    get_config = blocking(options.get_config)
+    heartbeat = blocking(scripts.heartbeat)
+    peek = blocking(scripts.peek)
+    pop = blocking(scripts.pop)
+    priority = blocking(steering.change_priority)
+    put = blocking(scripts.put)
+    set_config = blocking(options.set_config)
+    stats = blocking(scripts.stats)
+    tag = blocking(steering.tag)
+    tags = blocking(finding.tags)
+    timeout = blocking(steering.timeout)
+    track = blocking(steering.track)
+    untag = blocking(steering.untag)
+    untrack = blocking(steering.untrack)
+
+    @property
+    def core(self) -> Core:
+        return self.client.core
+
+    @property
+    def worker_name(self) -> str:
+        """Who pops, where nobody else is named."""
+        return self.dialect.worker_name
+
+    def close(self) -> None:
+        """Closes the connections, unless they are those of a client that was given."""
+        if self._own:
+            self.client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+@named
+class AsyncQless:
+    """A namespace in the words of qless, for code that awaits.
+
+    It takes an AsyncClient, or a URL for a client of its own, which is opened by `async with`. The
+    options are those of Qless.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient | str,
+        worker: str | None = None,
+        *,
+        higher_first: bool = False,
+        raises: bool = False,
+    ) -> None:
+        if not isinstance(client, AsyncClient | str):
+            raise InvalidArgument(f"give an AsyncClient or a URL, not {type(client).__name__}")
+        self.dialect = Dialect(worker, higher_first=higher_first, raises=raises)
+        self._own = wanted(client) if isinstance(client, str) else None
+        self._client = None if isinstance(client, str) else client
+        self.config = AsyncConfig(self)
+        self.jobs = AsyncJobs(self)
+        self.queues = AsyncQueues(self)
+        self.workers = AsyncWorkers(self)
+
+    cancel = awaiting(steering.cancel)
+    complete = awaiting(scripts.complete)
+    depends = awaiting(steering.depends)
+    fail = awaiting(scripts.fail)
+    failed = awaiting(finding.failed_documents)
+    get = awaiting(scripts.get)
+    get_config = awaiting(options.get_config)
+    heartbeat = awaiting(scripts.heartbeat)
+    peek = awaiting(scripts.peek)
+    pop = awaiting(scripts.pop)
+    priority = awaiting(steering.change_priority)
+    put = awaiting(scripts.put)
+    set_config = awaiting(options.set_config)
+    stats = awaiting(scripts.stats)
+    tag = awaiting(steering.tag)
+    tags = awaiting(finding.tags)
+    timeout = awaiting(steering.timeout)
+    track = awaiting(steering.track)
+    untag = awaiting(steering.untag)
+    untrack = awaiting(steering.untrack)
+
+    @property
+    def client(self) -> AsyncClient:
+        if self._client is None:
+            raise InvalidArgument("it is not open yet: async with AsyncQless(url) as qless")
+        return self._client
+
+    @property
+    def core(self) -> Core:
+        return self.client.core
+
+    @property
+    def worker_name(self) -> str:
+        """Who pops, where nobody else is named."""
+        return self.dialect.worker_name
+
+    async def close(self) -> None:
+        """Closes the connections, unless they are those of a client that was given."""
+        if self._own is not None and self._client is not None:
+            await self._client.close()
+
+    async def __aenter__(self) -> Self:
+        if self._own is not None and self._client is None:
+            self._client = await connecting.connect_async(self._own)
+        return self
+
+    async def __aexit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+def wanted(url: str) -> connecting.Wanted:
+    """The namespace "default" on a server, its data as JSON."""
+    return connecting.wanted(url, "default", None, "json", None, None, 15, 5)

@@ -1,0 +1,102 @@
+"""A job of either colour, and how jobs are found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.client.bind import awaiting, blocking, named
+from headrace.client.talk import drive, drive_async
+from headrace.dialects.qless.part import Part
+from headrace.dialects.qless.talks import finding, holding, steering
+from headrace.dialects.qless.values import JobFacts
+
+
+@named
+class Job(JobFacts):
+    """A job, for code that blocks."""
+
+    cancel = blocking(steering.cancel_job)
+    complete = blocking(holding.complete)
+    depend = blocking(steering.depend)
+    fail = blocking(holding.fail)
+    heartbeat = blocking(holding.heartbeat)
+    log = blocking(holding.log)
+    move = blocking(steering.move)
+    prioritise = blocking(steering.prioritise)
+    retry = blocking(holding.retry)
+    tag = blocking(steering.tag_job)
+    timeout = blocking(steering.timeout_job)
+    track = blocking(steering.track_job)
+    undepend = blocking(steering.undepend)
+    untag = blocking(steering.untag_job)
+    untrack = blocking(steering.untrack_job)
+
+
+@named
+class AsyncJob(JobFacts):
+    """A job, for code that awaits."""
+
+    cancel = awaiting(steering.cancel_job)
+    complete = awaiting(holding.complete)
+    depend = awaiting(steering.depend)
+    fail = awaiting(holding.fail)
+    heartbeat = awaiting(holding.heartbeat)
+    log = awaiting(holding.log)
+    move = awaiting(steering.move)
+    prioritise = awaiting(steering.prioritise)
+    retry = awaiting(holding.retry)
+    tag = awaiting(steering.tag_job)
+    timeout = awaiting(steering.timeout_job)
+    track = awaiting(steering.track_job)
+    undepend = awaiting(steering.undepend)
+    untag = awaiting(steering.untag_job)
+    untrack = awaiting(steering.untrack_job)
+
+
+@named
+class Jobs(Part):
+    """Jobs by id, by failure and by tag, for code that blocks."""
+
+    tagged = blocking(finding.tagged)
+
+    def __getitem__(self, id: str) -> Job | None:
+        """The job of this id, or None."""
+        return drive(self.core.wire, finding.job(self, Job, id))
+
+    def get(self, *ids: str) -> list[Job]:
+        """The jobs of these ids, in this order; unknown ones are left out."""
+        return drive(self.core.wire, finding.jobs(self, Job, ids))
+
+    def failed(self, type: str | None = None, start: int = 0, limit: int = 25) -> dict[str, Any]:
+        """How many jobs each type has; of one type the total, and a page of its jobs."""
+        return drive(self.core.wire, finding.failed(self, Job, type, start, limit))
+
+    def tracked(self) -> dict[str, Any]:
+        """The tracked jobs, and as expired the ids of those that are gone."""
+        return drive(self.core.wire, finding.tracked(self, Job))
+
+
+@named
+class AsyncJobs(Part):
+    """Jobs by id, by failure and by tag, for code that awaits: await jobs["id"]."""
+
+    tagged = awaiting(finding.tagged)
+
+    async def __getitem__(self, id: str) -> AsyncJob | None:
+        """The job of this id, or None."""
+        return await drive_async(self.core.wire, finding.job(self, AsyncJob, id))
+
+    async def get(self, *ids: str) -> list[AsyncJob]:
+        """The jobs of these ids, in this order; unknown ones are left out."""
+        return await drive_async(self.core.wire, finding.jobs(self, AsyncJob, ids))
+
+    async def failed(
+        self, type: str | None = None, start: int = 0, limit: int = 25
+    ) -> dict[str, Any]:
+        """How many jobs each type has; of one type the total, and a page of its jobs."""
+        talk = finding.failed(self, AsyncJob, type, start, limit)
+        return await drive_async(self.core.wire, talk)
+
+    async def tracked(self) -> dict[str, Any]:
+        """The tracked jobs, and as expired the ids of those that are gone."""
+        return await drive_async(self.core.wire, finding.tracked(self, AsyncJob))

@@ -1,0 +1,145 @@
+"""What the holder of a job says of it, by the token of its delivery."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, Protocol
+
+from headrace.client.given import UNSET
+from headrace.client.lease import LeaseFacts
+from headrace.client.talk import Talk
+from headrace.client.talks import ending
+from headrace.dialects.qless.dialect import Face, NotHeld
+from headrace.dialects.qless.talks.refusing import unless_refused
+from headrace.dialects.qless.values import STATES, seconds
+from headrace.engine.check import Span, text
+
+Refused = Literal[False]
+
+
+class JobFace(Face, Protocol):
+    """A job of the dialect."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def lease(self) -> LeaseFacts | None: ...
+
+    @property
+    def queue(self) -> str | None: ...
+
+
+def held(face: Face, job_id: str, worker: str | None = None) -> LeaseFacts | NotHeld:
+    """What shows that this client holds a job, for that worker if one is named."""
+    text("id", job_id, face.core.limits.name)
+    if worker is not None:
+        text("worker", worker, face.core.limits.name)
+    lease = face.dialect.lease_of(job_id)
+    if lease is None or worker not in (None, lease.worker):
+        return NotHeld(face.core, job_id)
+    return lease
+
+
+def proof(job: JobFace) -> LeaseFacts | NotHeld:
+    """The delivery by which this very object came, else the last one to this client."""
+    return job.lease or held(job, job.id)
+
+
+def heartbeat(job: JobFace, data: Any = UNSET) -> Talk[float | Refused | None]:
+    """Renews the lock for the queue's heartbeat, and may replace the data.
+
+    Returns when it now expires, or False if the job is not yours any more.
+    """
+    return (yield from renewed(job, proof(job), None, data))
+
+
+def renewed(
+    face: Face, lease: LeaseFacts | NotHeld, lease_for: Span | None, data: Any
+) -> Talk[float | Refused | None]:
+    """Renews a lock."""
+    given = ending.NO_RESULT if data is UNSET else data
+    asking = ending.heartbeat(lease, lease_for=lease_for, data=given)
+    deadline = yield from unless_refused(face.dialect, asking)
+    return False if deadline is False else seconds(deadline)
+
+
+def complete(
+    job: JobFace,
+    next: str | None = None,
+    delay: Span = 0,
+    depends: Iterable[str] | None = None,
+    *,
+    data: Any = UNSET,
+) -> Talk[str | Refused]:
+    """Completes the job, or puts it into the next queue in the same step.
+
+    Returns the new state, or False if the job is not yours any more.
+    """
+    return (yield from completed(job, proof(job), data, next, delay, depends))
+
+
+def completed(
+    face: Face,
+    lease: LeaseFacts | NotHeld,
+    data: Any,
+    next: str | None,
+    delay: Span,
+    depends: Iterable[str] | None = None,
+) -> Talk[str | Refused]:
+    """Completes a job."""
+    given = ending.NO_RESULT if data is UNSET else data
+    asking = ending.complete(lease, data=given, next=next, delay=delay, depends_on=depends)
+    state = yield from unless_refused(face.dialect, asking)
+    return _ended(face, lease, state)
+
+
+def _ended(face: Face, lease: LeaseFacts | NotHeld, state: str | Refused) -> str | Refused:
+    if state is False:
+        return False
+    face.dialect.let_go(lease)
+    return STATES.get(state, state)
+
+
+def fail(job: JobFace, type: str, message: str, *, data: Any = UNSET) -> Talk[str | Refused]:
+    """Sets the job aside under a type, and returns its id; False if it is not yours any more.
+
+    A job that this client did not pop is failed as by an operator, in any state but complete.
+    """
+    return (yield from failed(job, job.lease or held(job, job.id), type, message, data))
+
+
+def failed(
+    face: Face, lease: LeaseFacts | NotHeld, type: str, message: str, data: Any
+) -> Talk[str | Refused]:
+    """Sets a job aside."""
+    if isinstance(lease, NotHeld):
+        asking = ending.fail_by_id(face, lease.id, type, message)
+    else:
+        asking = ending.fail(lease, type, message, data=data)
+    state = yield from unless_refused(face.dialect, asking)
+    return _ended(face, lease, state) and lease.id
+
+
+def retry(
+    job: JobFace, delay: Span = 0, group: str | None = None, message: str = ""
+) -> Talk[int | Refused | None]:
+    """Gives the job back, to be tried again after a delay; it costs a retry.
+
+    Returns how many are left, None where there is no limit, -1 if there was none left and the job
+    is failed now under the group. False if it is not yours any more.
+    """
+    lease = proof(job)
+    failure = f"failed-retries-{job.queue}" if group is None else group
+    asking = ending.fail(lease, failure, message, retry_in=delay)
+    state = _ended(job, lease, (yield from unless_refused(job.dialect, asking)))
+    if state is False or isinstance(lease, NotHeld):
+        return False
+    remaining = lease.job.remaining
+    return -1 if state == "failed" else None if remaining is None else remaining - 1
+
+
+def log(job: JobFace, message: str) -> Talk[bool]:
+    """Adds a line to the log of the job; False if it is not yours any more."""
+    done = yield from unless_refused(job.dialect, ending.log(proof(job), message))
+    return done is not False

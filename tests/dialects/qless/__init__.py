@@ -1,0 +1,1 @@
+"""qless on Headrace: each sentence of its document, in both colours."""
