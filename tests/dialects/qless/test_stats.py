@@ -115,7 +115,7 @@ async def test_by_worker_and_tag_the_times_can_be_had_from_the_log(
 
     put, popped, completed = hr.events()
     assert (put.tags, popped.worker, completed.worker) == ('["t"]', "w1", "w1")
-    assert (popped.wait, completed.run) == (3, 4)
+    assert (popped.wait, completed.run) == (3000, 4000)
 
 
 @proves("Q-99")
