@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from headrace.client import bind
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
+from headrace.client.codec import Codec
 from headrace.client.core import Core
 from headrace.client.talk import Talk, ask_one
 from headrace.client.talks.faces import QueueFace
@@ -26,19 +27,23 @@ F = TypeVar("F", bound=bind.Face)
 UNCHOSEN = {b"created", b"paused"}
 
 
-def _wanted(url: str, namespace: str) -> connecting.Wanted:
-    return connecting.wanted(url, namespace, None, Plain(), None, None, 15, 5)
+def _wanted(url: str, namespace: str, codec: str | Codec) -> connecting.Wanted:
+    return connecting.wanted(url, namespace, None, codec, None, None, 15, 5)
 
 
 class Opened:
     """A dialect for code that blocks. A client that it has opened itself, it closes."""
+
+    codec: ClassVar[str | Codec] = Plain()
 
     def __init__(self, client: Client | str, namespace: str = "default") -> None:
         if not isinstance(client, Client | str):
             raise InvalidArgument(f"give a Client or a URL, not {type(client).__name__}")
         self._own = isinstance(client, str)
         self.client = (
-            connecting.connect(_wanted(client, namespace)) if isinstance(client, str) else client
+            connecting.connect(_wanted(client, namespace, self.codec))
+            if isinstance(client, str)
+            else client
         )
 
     @property
@@ -65,10 +70,12 @@ class Opened:
 class AsyncOpened:
     """A dialect for code that awaits; by a URL it is opened with its first call."""
 
+    codec: ClassVar[str | Codec] = Plain()
+
     def __init__(self, client: AsyncClient | str, namespace: str = "default") -> None:
         if not isinstance(client, AsyncClient | str):
             raise InvalidArgument(f"give an AsyncClient or a URL, not {type(client).__name__}")
-        self._own = _wanted(client, namespace) if isinstance(client, str) else None
+        self._own = _wanted(client, namespace, self.codec) if isinstance(client, str) else None
         self._client = None if isinstance(client, str) else client
         self._opening = asyncio.Lock()
 

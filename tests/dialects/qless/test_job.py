@@ -44,7 +44,8 @@ async def test_a_job_has_the_fields_of_the_document(qless: Any, queue: Any) -> N
 @proves("Q-71", "QD-06")
 async def test_a_job_is_in_one_of_the_states(qless: Any, queue: Any) -> None:
     seen = []
-    for name, options in [("a", {}), ("b", {"delay": 9}), ("c", {"depends": ["a"]})]:
+    asked: dict[str, Any] = {"a": {}, "b": {"delay": 9}, "c": {"depends": ["a"]}}
+    for name, options in asked.items():
         await got(queue.put(1, id=name, **options))
         seen.append((await got(qless.jobs[name])).state)
     job = await got(queue.pop())
@@ -80,7 +81,8 @@ async def test_the_history_lists_all_stages_and_no_attempt_overwrites_another(
 async def test_the_length_of_a_queue_is_what_waits_is_scheduled_depends_or_runs(
     queue: Any, qless: Any, hr: Client
 ) -> None:
-    for name, options in [("a", {}), ("b", {}), ("c", {"delay": 9}), ("d", {"depends": ["b"]})]:
+    asked: dict[str, Any] = {"a": {}, "b": {}, "c": {"delay": 9}, "d": {"depends": ["b"]}}
+    for name, options in asked.items():
         await got(queue.put(1, id=name, **options))
     await got(queue.pop())
     await got(queue.put(1, id="e"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ def offered(kind: type) -> dict[str, str]:
     return {
         name: str(inspect.signature(method)).replace("Async", "")
         for name, method in found
-        if not name.startswith("_")
+        if not name.startswith("_") and name != "open"
     }
 
 
@@ -39,21 +40,26 @@ def test_both_colours_offer_the_same(pair: tuple[type, type]) -> None:
 
 
 def test_by_a_url_it_has_a_client_of_its_own_and_closes_it(valkey_url: str) -> None:
-    with Qless(valkey_url) as opened:
+    with Qless(valkey_url, namespace="by url") as opened:
         opened.queues["by url"].put({"a": 1}, id="by url")
-        assert opened.client.core.namespace == "default"
+        assert opened.client.core.namespace == "by url"
         assert opened.cancel("by url") == ["by url"]
 
 
-async def test_by_a_url_the_awaiting_one_is_opened_by_async_with(valkey_url: str) -> None:
-    closed = AsyncQless(valkey_url)
-    with pytest.raises(InvalidArgument, match="async with"):
-        _ = closed.queues["by url"]
-    await closed.close()
-
-    async with closed as opened:
-        await opened.queues["by url"].put({"a": 1}, id="by url async")
-        assert await opened.cancel("by url async") == ["by url async"]
+async def test_by_a_url_the_awaiting_one_is_opened_by_its_first_call(valkey_url: str) -> None:
+    first_calls: list[Callable[[AsyncQless], Any]] = [
+        lambda qless: qless.queues["by url"].put(1, id="by url async"),
+        lambda qless: qless.queues["by url"].pop(),
+        lambda qless: qless.jobs["by url async"],
+        lambda qless: qless.config.get("heartbeat"),
+        lambda qless: qless.cancel("by url async"),
+    ]
+    for call in first_calls:
+        async with AsyncQless(valkey_url, namespace="by url") as opened:
+            await call(opened)
+        closed = AsyncQless(valkey_url, namespace="by url")
+        await call(closed)
+        await closed.close()
 
 
 def test_a_client_that_was_given_stays_open(hr: Client) -> None:

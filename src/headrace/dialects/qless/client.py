@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
-
-from headrace.client import connect as connecting
-from headrace.client.bind import awaiting, blocking, named
+from headrace.client.bind import blocking, named
 from headrace.client.client import AsyncClient, Client
-from headrace.client.core import Core
+from headrace.dialects.opening import AsyncOpened, Opened, awaiting
 from headrace.dialects.qless.dialect import Dialect
 from headrace.dialects.qless.jobs import AsyncJobs, Jobs
-from headrace.dialects.qless.part import Part
+from headrace.dialects.qless.part import AsyncPart, Part
 from headrace.dialects.qless.queues import AsyncQueues, Queues
 from headrace.dialects.qless.talks import finding, options, scripts, steering, watching
-from headrace.errors import InvalidArgument
 
 
 @named
@@ -35,7 +30,7 @@ class Config(Part):
 
 
 @named
-class AsyncConfig(Part):
+class AsyncConfig(AsyncPart):
     """The configuration, for code that awaits."""
 
     get = awaiting(options.get_config)
@@ -51,7 +46,7 @@ class Workers(Part):
 
 
 @named
-class AsyncWorkers(Part):
+class AsyncWorkers(AsyncPart):
     """The workers, for code that awaits: await workers["host-4925"]."""
 
     counts = awaiting(watching.worker_counts)
@@ -59,7 +54,7 @@ class AsyncWorkers(Part):
 
 
 @named
-class Qless:
+class Qless(Opened):
     """A namespace in the words of qless, for code that blocks.
 
     It takes a Client, or a URL for a client of its own. The worker is called <hostname>-<pid>
@@ -67,19 +62,19 @@ class Qless:
     qless; with raises what is refused raises, instead of answering False.
     """
 
+    codec = "json"
+
     def __init__(
         self,
         client: Client | str,
         worker: str | None = None,
         *,
+        namespace: str = "default",
         higher_first: bool = False,
         raises: bool = False,
     ) -> None:
-        if not isinstance(client, Client | str):
-            raise InvalidArgument(f"give a Client or a URL, not {type(client).__name__}")
         self.dialect = Dialect(worker, higher_first=higher_first, raises=raises)
-        self._own = isinstance(client, str)
-        self.client = connecting.connect(wanted(client)) if isinstance(client, str) else client
+        super().__init__(client, namespace)
         self.config = Config(self)
         self.jobs = Jobs(self)
         self.queues = Queues(self)
@@ -107,52 +102,32 @@ class Qless:
     untrack = blocking(steering.untrack)
 
     @property
-    def core(self) -> Core:
-        return self.client.core
-
-    @property
     def worker_name(self) -> str:
         """Who pops, where nobody else is named."""
         return self.dialect.worker_name
 
-    def close(self) -> None:
-        """Closes the connections, unless they are those of a client that was given."""
-        if self._own:
-            self.client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
 
 @named
-class AsyncQless:
+class AsyncQless(AsyncOpened):
     """A namespace in the words of qless, for code that awaits.
 
-    It takes an AsyncClient, or a URL for a client of its own, which is opened by `async with`. The
+    It takes an AsyncClient, or a URL for a client of its own, which its first call opens. The
     options are those of Qless.
     """
+
+    codec = "json"
 
     def __init__(
         self,
         client: AsyncClient | str,
         worker: str | None = None,
         *,
+        namespace: str = "default",
         higher_first: bool = False,
         raises: bool = False,
     ) -> None:
-        if not isinstance(client, AsyncClient | str):
-            raise InvalidArgument(f"give an AsyncClient or a URL, not {type(client).__name__}")
         self.dialect = Dialect(worker, higher_first=higher_first, raises=raises)
-        self._own = wanted(client) if isinstance(client, str) else None
-        self._client = None if isinstance(client, str) else client
+        super().__init__(client, namespace)
         self.config = AsyncConfig(self)
         self.jobs = AsyncJobs(self)
         self.queues = AsyncQueues(self)
@@ -180,39 +155,6 @@ class AsyncQless:
     untrack = awaiting(steering.untrack)
 
     @property
-    def client(self) -> AsyncClient:
-        if self._client is None:
-            raise InvalidArgument("it is not open yet: async with AsyncQless(url) as qless")
-        return self._client
-
-    @property
-    def core(self) -> Core:
-        return self.client.core
-
-    @property
     def worker_name(self) -> str:
         """Who pops, where nobody else is named."""
         return self.dialect.worker_name
-
-    async def close(self) -> None:
-        """Closes the connections, unless they are those of a client that was given."""
-        if self._own is not None and self._client is not None:
-            await self._client.close()
-
-    async def __aenter__(self) -> Self:
-        if self._own is not None and self._client is None:
-            self._client = await connecting.connect_async(self._own)
-        return self
-
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-
-def wanted(url: str) -> connecting.Wanted:
-    """The namespace "default" on a server, its data as JSON."""
-    return connecting.wanted(url, "default", None, "json", None, None, 15, 5)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.client.bind import awaiting, blocking, named
-from headrace.client.talk import drive, drive_async
-from headrace.dialects.qless.part import Part
+from headrace.dialects import opening
+from headrace.dialects.qless.part import AsyncPart, Part
 from headrace.dialects.qless.talks import finding, holding, steering
 from headrace.dialects.qless.values import JobFacts
 
@@ -61,42 +61,42 @@ class Jobs(Part):
 
     def __getitem__(self, id: str) -> Job | None:
         """The job of this id, or None."""
-        return drive(self.core.wire, finding.job(self, Job, id))
+        return self._driven(finding.job(self, Job, id))
 
     def get(self, *ids: str) -> list[Job]:
         """The jobs of these ids, in this order; unknown ones are left out."""
-        return drive(self.core.wire, finding.jobs(self, Job, ids))
+        return self._driven(finding.jobs(self, Job, ids))
 
     def failed(self, type: str | None = None, start: int = 0, limit: int = 25) -> dict[str, Any]:
         """How many jobs each type has; of one type the total, and a page of its jobs."""
-        return drive(self.core.wire, finding.failed(self, Job, type, start, limit))
+        return self._driven(finding.failed(self, Job, type, start, limit))
 
     def tracked(self) -> dict[str, Any]:
         """The tracked jobs, and as expired the ids of those that are gone."""
-        return drive(self.core.wire, finding.tracked(self, Job))
+        return self._driven(finding.tracked(self, Job))
 
 
 @named
-class AsyncJobs(Part):
+class AsyncJobs(AsyncPart):
     """Jobs by id, by failure and by tag, for code that awaits: await jobs["id"]."""
 
-    tagged = awaiting(finding.tagged)
+    tagged = opening.awaiting(finding.tagged)
 
     async def __getitem__(self, id: str) -> AsyncJob | None:
         """The job of this id, or None."""
-        return await drive_async(self.core.wire, finding.job(self, AsyncJob, id))
+        return await self._driven(finding.job(self, AsyncJob, id))
 
     async def get(self, *ids: str) -> list[AsyncJob]:
         """The jobs of these ids, in this order; unknown ones are left out."""
-        return await drive_async(self.core.wire, finding.jobs(self, AsyncJob, ids))
+        return await self._driven(finding.jobs(self, AsyncJob, ids))
 
     async def failed(
         self, type: str | None = None, start: int = 0, limit: int = 25
     ) -> dict[str, Any]:
         """How many jobs each type has; of one type the total, and a page of its jobs."""
         talk = finding.failed(self, AsyncJob, type, start, limit)
-        return await drive_async(self.core.wire, talk)
+        return await self._driven(talk)
 
     async def tracked(self) -> dict[str, Any]:
         """The tracked jobs, and as expired the ids of those that are gone."""
-        return await drive_async(self.core.wire, finding.tracked(self, AsyncJob))
+        return await self._driven(finding.tracked(self, AsyncJob))

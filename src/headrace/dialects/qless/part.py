@@ -1,15 +1,18 @@
-"""A part of a dialect: it goes through the same core."""
+"""A part of a dialect: it goes through the same client."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from headrace.client.core import Core
+from headrace.client.talk import Talk, drive, drive_async
 from headrace.dialects.qless.dialect import Dialect
 
+T = TypeVar("T")
 
-class Opened(Protocol):
-    """A dialect that is open, or will be."""
+
+class Whole(Protocol):
+    """A Qless."""
 
     @property
     def core(self) -> Core: ...
@@ -18,13 +21,42 @@ class Opened(Protocol):
     def dialect(self) -> Dialect: ...
 
 
-class Part:
-    """What hangs on a Qless or an AsyncQless."""
+class AsyncWhole(Whole, Protocol):
+    """An AsyncQless."""
 
-    def __init__(self, whole: Opened) -> None:
+    async def open(self) -> None: ...
+
+
+class Part:
+    """What hangs on a Qless."""
+
+    def __init__(self, whole: Whole) -> None:
         self._whole = whole
         self.dialect = whole.dialect
 
     @property
     def core(self) -> Core:
         return self._whole.core
+
+    def _driven(self, talk: Talk[T]) -> T:
+        return drive(self.core.wire, talk)
+
+
+class AsyncPart:
+    """What hangs on an AsyncQless, which may have to be opened first."""
+
+    def __init__(self, whole: AsyncWhole) -> None:
+        self._whole = whole
+        self.dialect = whole.dialect
+
+    @property
+    def core(self) -> Core:
+        return self._whole.core
+
+    async def open(self) -> None:
+        """Connects, if that has not happened yet."""
+        await self._whole.open()
+
+    async def _driven(self, talk: Talk[T]) -> T:
+        await self.open()
+        return await drive_async(self.core.wire, talk)

@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from typing import overload
 
-from headrace.client.bind import awaiting, blocking, named
-from headrace.client.talk import drive, drive_async
+from headrace.client.bind import blocking, named
 from headrace.client.talks import queues as queue_talks
+from headrace.dialects.opening import awaiting
 from headrace.dialects.qless.jobs import AsyncJob, Job
-from headrace.dialects.qless.part import Opened, Part
+from headrace.dialects.qless.part import AsyncPart, AsyncWhole, Part, Whole
 from headrace.dialects.qless.talks import serving, watching
 
 
-class QueueName(Part):
-    """What a queue knows without asking the server: its name."""
-
-    def __init__(self, whole: Opened, name: str) -> None:
-        super().__init__(whole)
-        self.name = queue_talks.check_name(whole.core, name)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}>"
-
-
 @named
-class Queue(QueueName):
+class Queue(Part):
     """A queue, for code that blocks."""
 
     counts = blocking(watching.counts)
@@ -35,6 +24,18 @@ class Queue(QueueName):
     put = blocking(serving.put)
     stats = blocking(watching.stats)
     unpause = blocking(queue_talks.resume)
+
+    def __init__(self, whole: Whole, name: str) -> None:
+        super().__init__(whole)
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._name!r}>"
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return queue_talks.check_name(self.core, self._name)
 
     def __len__(self) -> int:
         return self.length()
@@ -50,7 +51,7 @@ class Queue(QueueName):
 
         With a count, a list of up to so many.
         """
-        found = drive(self.core.wire, serving.pop(self, Job, count, worker))
+        found = self._driven(serving.pop(self, Job, count, worker))
         return found if count is not None else next(iter(found), None)
 
     @overload
@@ -61,12 +62,12 @@ class Queue(QueueName):
 
     def peek(self, count: int | None = None) -> Job | list[Job] | None:
         """The next job as pop would give it out, or None; with a count, a list of up to so many."""
-        found = drive(self.core.wire, serving.peek(self, Job, count))
+        found = self._driven(serving.peek(self, Job, count))
         return found if count is not None else next(iter(found), None)
 
 
 @named
-class AsyncQueue(QueueName):
+class AsyncQueue(AsyncPart):
     """A queue, for code that awaits."""
 
     counts = awaiting(watching.counts)
@@ -77,6 +78,18 @@ class AsyncQueue(QueueName):
     put = awaiting(serving.put)
     stats = awaiting(watching.stats)
     unpause = awaiting(queue_talks.resume)
+
+    def __init__(self, whole: AsyncWhole, name: str) -> None:
+        super().__init__(whole)
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._name!r}>"
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return queue_talks.check_name(self.core, self._name)
 
     @overload
     async def pop(self, count: None = None, *, worker: str | None = None) -> AsyncJob | None: ...
@@ -91,7 +104,7 @@ class AsyncQueue(QueueName):
 
         With a count, a list of up to so many.
         """
-        found = await drive_async(self.core.wire, serving.pop(self, AsyncJob, count, worker))
+        found = await self._driven(serving.pop(self, AsyncJob, count, worker))
         return found if count is not None else next(iter(found), None)
 
     @overload
@@ -102,7 +115,7 @@ class AsyncQueue(QueueName):
 
     async def peek(self, count: int | None = None) -> AsyncJob | list[AsyncJob] | None:
         """The next job as pop would give it out, or None; with a count, a list of up to so many."""
-        found = await drive_async(self.core.wire, serving.peek(self, AsyncJob, count))
+        found = await self._driven(serving.peek(self, AsyncJob, count))
         return found if count is not None else next(iter(found), None)
 
 
@@ -117,7 +130,7 @@ class Queues(Part):
 
 
 @named
-class AsyncQueues(Part):
+class AsyncQueues(AsyncPart):
     """The queues, for code that awaits: queues["mail"]."""
 
     counts = awaiting(watching.all_counts)
