@@ -1,0 +1,121 @@
+"""What is said of the items of a leaf and of a sorted feed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.client.talk import Talk
+from headrace.client.talks import feeds
+from headrace.client.talks.faces import FeedFace
+from headrace.dialects.thoonk.errors import ItemDoesNotExist
+from headrace.engine.check import PAGE
+from headrace.errors import InvalidArgument
+
+
+def publish(
+    feed: FeedFace,
+    item: Any,
+    id: str | None = None,  # noqa: A002 - the word users know
+    *,
+    touch: bool = False,
+) -> Talk[str]:
+    """Publishes an item and returns its id; one that is there is replaced and keeps its place.
+
+    With touch=True it becomes the newest.
+    """
+    return (yield from feeds.publish(feed, item, id=id, touch=touch))
+
+
+def retract(feed: FeedFace, id: str) -> Talk[None]:  # noqa: A002
+    """Takes an item away; raises ItemDoesNotExist if it is not there."""
+    if not (yield from feeds.retract(feed, id)):
+        raise ItemDoesNotExist(feed.name, id)
+
+
+def get_ids(feed: FeedFace) -> Talk[list[str]]:
+    """All ids: of a leaf the newest first, of a sorted feed in their order."""
+    found: dict[str, None] = {}
+    while page := (yield from feeds.ids(feed, offset=len(found), count=PAGE)):
+        found |= dict.fromkeys(page)
+        if len(page) < PAGE:
+            break
+    return list(found)
+
+
+def get_all(feed: FeedFace) -> Talk[dict[str, Any]]:
+    """All items by their ids, in the order of get_ids."""
+    found: dict[str, Any] = {}
+    while page := (yield from feeds.all(feed, offset=len(found), count=PAGE)):
+        found |= page
+        if len(page) < PAGE:
+            break
+    return found
+
+
+def publishes(feed: FeedFace) -> Talk[int]:
+    """How many items were ever published."""
+    return (yield from feeds.counts(feed)).published
+
+
+# sorted
+
+
+def append(feed: FeedFace, item: Any) -> Talk[str]:
+    """Publishes an item at the end and returns its id."""
+    return (yield from feeds.publish(feed, item))
+
+
+def prepend(feed: FeedFace, item: Any) -> Talk[str]:
+    """Publishes an item at the beginning and returns its id."""
+    return (yield from feeds.publish(feed, item, first=True))
+
+
+def publish_before(feed: FeedFace, before_id: str, item: Any) -> Talk[str]:
+    """Publishes an item before another one; raises ItemDoesNotExist if that is not there."""
+    return (yield from feeds.publish(feed, item, before=before_id))
+
+
+def publish_after(feed: FeedFace, after_id: str, item: Any) -> Talk[str]:
+    """Publishes an item after another one; raises ItemDoesNotExist if that is not there."""
+    return (yield from feeds.publish(feed, item, after=after_id))
+
+
+def edit(feed: FeedFace, id: str, item: Any) -> Talk[None]:  # noqa: A002
+    """Replaces an item where it stands; raises ItemDoesNotExist if it is not there."""
+    if not (yield from feeds.has(feed, id)):
+        raise ItemDoesNotExist(feed.name, id)
+    yield from feeds.publish(feed, item, id=id)
+
+
+def move(feed: FeedFace, rel_position: str, id: str) -> Talk[None]:  # noqa: A002
+    """Moves an item: before another one (":2"), after it ("2:"), to "begin:" or to ":end"."""
+    if rel_position == "begin:":
+        yield from move_first(feed, id)
+    elif rel_position == ":end":
+        yield from move_last(feed, id)
+    elif rel_position.startswith(":"):
+        yield from move_before(feed, rel_position[1:], id)
+    elif rel_position.endswith(":"):
+        yield from move_after(feed, rel_position[:-1], id)
+    else:
+        raise InvalidArgument(f"a place is ':2', '2:', 'begin:' or ':end', not {rel_position!r}")
+
+
+def move_before(feed: FeedFace, rel_id: str, id: str) -> Talk[None]:  # noqa: A002
+    """Moves an item before another one."""
+    yield from feeds.move(feed, id, before=rel_id)
+
+
+def move_after(feed: FeedFace, rel_id: str, id: str) -> Talk[None]:  # noqa: A002
+    """Moves an item after another one."""
+    yield from feeds.move(feed, id, after=rel_id)
+
+
+def move_first(feed: FeedFace, id: str) -> Talk[None]:  # noqa: A002
+    """Moves an item to the beginning."""
+    yield from feeds.move(feed, id, first=True)
+
+
+def move_last(feed: FeedFace, id: str) -> Talk[None]:  # noqa: A002
+    """Moves an item to the end."""
+    yield from feeds.move(feed, id, last=True)

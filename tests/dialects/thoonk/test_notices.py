@@ -1,0 +1,268 @@
+"""Handlers are called when feeds and items change, whoever changes them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace import Client, InvalidArgument
+from headrace.dialects.thoonk import (
+    AsyncThoonk,
+    Empty,
+    FeedDoesNotExist,
+    FeedExists,
+    ItemDoesNotExist,
+    JobDoesNotExist,
+    JobNotPending,
+    NotAllowed,
+    NotListening,
+    Thoonk,
+)
+from headrace.errors import HeadraceError
+from tests.colours import COLOURS, got, opened
+from tests.dialects.thoonk.conftest import KINDS
+from tests.dialects.thoonk.steps import tried
+from tests.proof import proves
+from tests.proxy import Way, way_to
+
+NAMES = ("create", "config", "delete", "publish", "edit", "retract", "position", "missed")
+
+
+class Notices:
+    """What handlers were called with, in order, whatever thread they were called in."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._heard: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue()
+
+    def handler(self, name: str) -> Callable[..., None]:
+        def handle(*arguments: Any) -> None:
+            self._loop.call_soon_threadsafe(self._heard.put_nowait, (name, *arguments))
+
+        return handle
+
+    async def next(self, count: int) -> list[tuple[Any, ...]]:
+        return [await asyncio.wait_for(self._heard.get(), 20) for _ in range(count)]
+
+
+async def all_of(thoonk: Any) -> Notices:
+    """Notices of every kind."""
+    notices = Notices()
+    for name in NAMES:
+        thoonk.register_handler(name, notices.handler(name))
+    return notices
+
+
+@proves("T-02", "T-03", "T-04", "T-70", "T-71")
+async def test_feeds_made_configured_and_deleted_are_told(listening: Any, plain: Thoonk) -> None:
+    notices = await all_of(listening)
+
+    for kind in ("leaf", "queue"):
+        plain.create_feed("it", {"type": kind})
+        plain.set_config("it", {"colour": "red"})
+        plain.delete_feed("it")
+
+        told = [("create", "it"), ("config", "it"), ("delete", "it")]
+        assert await notices.next(3) == told
+
+
+@proves("T-02", "T-06")
+async def test_a_client_can_tell_its_own_doings_from_those_of_others(
+    listening: Any, plain: Thoonk, hr: Client
+) -> None:
+    notices = Notices()
+    listening.register_handler("create", notices.handler("create"), own=False)
+    with hr.listen_feeds(wait=20) as events:
+        await got(listening.leaf("mine"))
+        plain.leaf("theirs")
+
+        heard = [next(events), next(events)]
+
+    assert await notices.next(1) == [("create", "theirs")]
+    assert [(one.feed, one.instance) for one in heard] == [
+        ("mine", listening.instance),
+        ("theirs", plain.instance),
+    ]
+    assert listening.instance != plain.instance == hr.instance
+
+
+@proves("T-12", "T-14", "T-15", "T-16", "T-70")
+async def test_items_published_edited_and_retracted_are_told(listening: Any, plain: Thoonk) -> None:
+    notices = await all_of(listening)
+    news = plain.leaf("news")
+
+    news.publish("item", "a")
+    news.publish("edited", "a")
+    with pytest.raises(ItemDoesNotExist):
+        news.retract("b")
+    news.retract("a")
+
+    assert await notices.next(4) == [
+        ("create", "news"),
+        ("publish", "news", "item", "a"),
+        ("edit", "news", "edited", "a"),
+        ("retract", "news", "a"),
+    ]
+
+
+@proves("T-71")
+async def test_feeds_that_are_there_and_feeds_made_later_are_heard(
+    url: str, hr: Client, plain: Thoonk
+) -> None:
+    old = plain.leaf("old")
+    async with AsyncThoonk(url, hr.core.namespace, listen=True) as listening:
+        notices = await all_of(listening)
+        old.publish("item", "a")
+        plain.leaf("new").publish("item", "b")
+
+        assert await notices.next(3) == [
+            ("publish", "old", '"item"', "a"),
+            ("create", "new"),
+            ("publish", "new", '"item"', "b"),
+        ]
+
+
+@proves("T-72", "T-14")
+@pytest.mark.parametrize("item", ["a\0b", "\0", "", {"title": "\0"}])
+async def test_an_item_that_is_told_may_have_zero_bytes(
+    listening: Any, plain: Thoonk, item: Any
+) -> None:
+    notices = await all_of(listening)
+
+    plain.leaf("news").publish(item, "a")
+
+    assert await notices.next(2) == [("create", "news"), ("publish", "news", item, "a")]
+    for call in (plain.leaf, lambda name: plain.leaf("news").publish("item", name)):
+        await tried(InvalidArgument, call, "a\0b")
+
+
+@proves("T-19")
+async def test_every_listener_hears_everything(listening: Any, plain: Thoonk, hr: Client) -> None:
+    notices, others = await all_of(listening), Notices()
+    with hr.listen_feeds(wait=20) as events:
+        other = Thoonk(hr, listen=True)
+        other.register_handler("publish", others.handler("publish"))
+        plain.leaf("news").publish("item", "a")
+
+        told = ("publish", "news", "item", "a")
+        assert (await notices.next(2))[1] == (await others.next(1))[0] == told
+        assert [next(events).kind for _ in range(2)] == ["made", "published"]
+        other.close()
+
+
+@proves("TL-01", "TL-04")
+async def test_evicted_and_moved_items_are_told(listening: Any, plain: Thoonk) -> None:
+    notices = await all_of(listening)
+    news = plain.leaf("news", {"max_length": 1})
+    news.publish("item", "a")
+    news.publish("item", "b")
+    line = plain.sorted_feed("line")
+    line.publish("x")
+    line.publish("y")
+    line.move_first("2")
+    line.move_last("2")
+
+    assert (await notices.next(9))[1:] == [
+        ("publish", "news", "item", "a"),
+        ("publish", "news", "item", "b"),
+        ("retract", "news", "a"),
+        ("create", "line"),
+        ("publish", "line", "x", "1"),
+        ("publish", "line", "y", "2"),
+        ("position", "line", "2", "begin:"),
+        ("position", "line", "2", "1:"),
+    ]
+
+
+@proves("T-70")
+async def test_what_happens_in_queues_is_not_told(listening: Any, plain: Thoonk) -> None:
+    notices = await all_of(listening)
+    steps = plain.job("steps")
+    steps.put("item")
+    steps.finish(steps.get(1).id)
+    plain.leaf("news")
+
+    assert await notices.next(2) == [("create", "steps"), ("create", "news")]
+
+
+@pytest.fixture
+def way(valkey_url: str) -> Any:
+    with way_to(valkey_url) as found:
+        yield found
+
+
+@proves("T-71")
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_who_was_away_is_told_how_many_changes_were_missed(
+    colour: str, way: Way, valkey_url: str
+) -> None:
+    namespace = f"away-{id(way)}"
+    async with opened(colour, way.url, namespace=namespace) as client:
+        with Thoonk(valkey_url, namespace) as plain:
+            listening = KINDS[colour](client, listen=True)
+            if colour == "awaiting":
+                await listening.open()
+            notices = await all_of(listening)
+            way.close()
+            plain.leaf("news").publish("item", "a")
+            way.open()
+
+            assert await notices.next(1) == [("missed", "", 2)]
+            await got(listening.close())
+
+
+async def test_a_handler_that_fails_keeps_nobody_else_from_hearing(
+    listening: Any, plain: Thoonk, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: Any) -> None:
+        raise ValueError("no such luck")
+
+    listening.register_handler("create", fails)
+    notices = await all_of(listening)
+    with caplog.at_level(logging.ERROR, "headrace.dialects.thoonk"):
+        plain.leaf("a")
+        plain.leaf("b")
+
+        assert await notices.next(2) == [("create", "a"), ("create", "b")]
+
+    assert "a handler failed: feed 'a', event made" in caplog.text
+    assert "no such luck" in caplog.text
+
+
+async def test_a_handler_may_be_awaited(url: str, hr: Client, plain: Thoonk) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    async with AsyncThoonk(url, hr.core.namespace, listen=True) as listening:
+        listening.register_handler("create", heard.put)
+        plain.leaf("news")
+
+        assert await asyncio.wait_for(heard.get(), 20) == "news"
+
+
+@proves("T-73")
+async def test_a_handler_where_nobody_listens_is_refused(thoonk: Any, listening: Any) -> None:
+    await tried(NotListening, thoonk.register_handler, "create", print)
+    await tried(InvalidArgument, listening.register_handler, "birth", print)
+    await tried(InvalidArgument, listening.register_handler, "create", "print")
+
+
+@proves("T-73")
+async def test_what_can_go_wrong_has_the_name_that_thoonk_gave_it(thoonk: Any) -> None:
+    news, mail = await got(thoonk.leaf("news")), await got(thoonk.queue("mail"))
+    steps = await got(thoonk.job("steps"))
+    errors: list[tuple[type[HeadraceError], Callable[..., Any], tuple[Any, ...]]] = [
+        (FeedExists, thoonk.create_feed, ("news",)),
+        (FeedDoesNotExist, thoonk.delete_feed, ("olds",)),
+        (ItemDoesNotExist, news.retract, ("a",)),
+        (Empty, mail.get, (0.01,)),
+        (JobDoesNotExist, steps.finish, ("a",)),
+        (JobNotPending, steps.cancel, ("a",)),
+        (NotAllowed, thoonk.queue, ("news",)),
+        (NotListening, thoonk.register_handler, ("create", print)),
+    ]
+    for error, call, arguments in errors:
+        assert error.__name__ in str(error)
+        assert await tried(error, call, *arguments)

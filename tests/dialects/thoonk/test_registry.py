@@ -1,0 +1,331 @@
+"""Feeds are made, configured, opened and deleted, as thoonk says it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from headrace import Client, InvalidArgument
+from headrace.dialects.thoonk import (
+    AsyncThoonk,
+    FeedDoesNotExist,
+    FeedExists,
+    NotAllowed,
+    Thoonk,
+    registry,
+)
+from tests.colours import got
+from tests.dialects.thoonk.steps import changes, keys, tried
+from tests.dump import dump
+from tests.proof import proves
+
+TYPES = ("leaf", "sorted_feed", "queue", "job")
+
+
+@proves("T-01")
+async def test_a_feed_is_made_once(thoonk: Any, hr: Client) -> None:
+    leaf = await got(thoonk.create_feed("news", {"type": "leaf"}))
+    await got(leaf.publish("item", "a"))
+    await got(thoonk.create_feed("mail", {"type": "queue"}))
+    before = dump(hr)
+
+    await tried(FeedExists, thoonk.create_feed, "news", {"type": "queue"})
+    await tried(FeedExists, thoonk.create_feed, "mail", {"type": "job"})
+
+    assert dump(hr) == before
+    assert await got(thoonk.get_feeds()) == {"news", "mail"}
+    assert await got(thoonk.feed_exists("news"))
+    assert not await got(thoonk.feed_exists("olds"))
+
+
+@proves("T-01", "T-05")
+@pytest.mark.parametrize("kind", TYPES)
+async def test_the_constructors_open_what_is_there(thoonk: Any, hr: Client, kind: str) -> None:
+    made = await got(getattr(thoonk, kind)("it", {"colour": "red"}))
+    before = dump(hr)
+
+    again = await got(getattr(thoonk, kind)("it", {"colour": "blue"}))
+
+    assert type(again) is type(made)
+    assert dump(hr) == before
+    assert await got(thoonk.get_config("it")) == {"type": kind, "colour": "red"}
+
+
+@proves("T-05")
+@pytest.mark.parametrize("kind", TYPES)
+async def test_a_feed_opened_by_its_name_is_what_its_config_says(thoonk: Any, kind: str) -> None:
+    made = await got(thoonk.create_feed("it", {"type": kind}))
+
+    opened = await got(thoonk["it"])
+
+    assert type(opened) is type(made)
+    assert (opened.name, opened.type) == ("it", kind)
+
+
+@proves("T-05")
+async def test_a_feed_is_not_opened_as_another_type(thoonk: Any, hr: Client) -> None:
+    await got(thoonk.queue("mail"))
+    before = dump(hr)
+
+    assert "is of type queue" in await tried(NotAllowed, thoonk.leaf, "mail")
+    await tried(NotAllowed, thoonk.job, "mail")
+    await tried(InvalidArgument, thoonk.job, "jobs", {"type": "queue"})
+
+    assert dump(hr) == before
+
+
+@proves("T-04")
+async def test_a_config_is_replaced_as_a_whole(thoonk: Any, hr: Client) -> None:
+    await got(thoonk.create_feed("news", {"a": 1, "b": 2}))
+    assert await got(thoonk.get_config("news")) == {"type": "leaf", "a": 1, "b": 2}
+
+    await got(thoonk.set_config("news", {"b": 3}))
+    assert await got(thoonk.get_config("news")) == {"type": "leaf", "b": 3}
+
+    await got(thoonk.set_config("news", '{"c": [null, "ü"]}'))
+    assert await got(thoonk.get_config("news")) == {"type": "leaf", "c": [None, "ü"]}
+    assert json.loads(hr.feed("news").settings().about or "") == {"type": "leaf", "c": [None, "ü"]}
+
+
+@proves("T-04", "T-05")
+async def test_a_feed_keeps_its_type(thoonk: Any, hr: Client) -> None:
+    await got(thoonk.queue("mail"))
+    before = dump(hr)
+
+    await tried(NotAllowed, thoonk.set_config, "mail", {"type": "leaf"})
+    assert dump(hr) == before
+
+    await got(thoonk.set_config("mail", {"colour": "red"}))
+    assert await got(thoonk.get_config("mail")) == {"type": "queue", "colour": "red"}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        *("no JSON", "[]", 5, {"type": "list of things"}, {"a": object()}, {"a": "x" * 70_000}),
+        *({"max_length": 0}, {"type": "queue", "max_length": 3}, {"max_length": "3"}),
+    ],
+)
+async def test_a_config_that_makes_no_sense_is_refused(
+    thoonk: Any, hr: Client, config: Any
+) -> None:
+    await got(thoonk.leaf("news"))
+    before = dump(hr)
+
+    await tried(InvalidArgument, thoonk.create_feed, "more", config)
+    await tried((InvalidArgument, NotAllowed), thoonk.set_config, "news", config)  # type: ignore[arg-type]
+
+    assert dump(hr) == before
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 300, 5])
+async def test_a_name_that_cannot_be_one_is_refused(thoonk: Any, hr: Client, name: Any) -> None:
+    before = dump(hr)
+
+    for call in (thoonk.create_feed, thoonk.queue, thoonk.leaf, thoonk.delete_feed):
+        await tried(InvalidArgument, call, name)
+
+    assert dump(hr) == before
+
+
+@proves("T-03", "TD-11")
+@pytest.mark.parametrize("kind", TYPES)
+async def test_nothing_is_left_of_a_deleted_feed(thoonk: Any, hr: Client, kind: str) -> None:
+    feed = await got(thoonk.create_feed("it", {"type": kind}))
+    for number in range(3):
+        await got(feed.publish(f"item {number}"))
+    if kind == "job":
+        for end in (lambda one: feed.finish(one, "result"), feed.stall, feed.cancel):
+            await got(end((await got(feed.get(1))).id))
+
+    await got(thoonk.delete_feed("it"))
+
+    assert keys(hr) <= {"feeds", "queues"}
+    assert await got(thoonk.get_feeds()) == set()
+    assert list(hr.queues()) == []
+    await tried(FeedDoesNotExist, thoonk.delete_feed, "it")
+
+
+@proves("T-03")
+def test_a_delete_is_one_step(hr: Client, plain: Thoonk) -> None:
+    plain.leaf("news").publish("item")
+
+    assert changes(hr, registry.delete_feed(plain, "news")) == 1
+
+
+@proves("TD-12", "T-13")
+@pytest.mark.parametrize("kind", ["leaf", "sorted_feed"])
+def test_a_feed_is_made_with_its_config_in_one_step(hr: Client, plain: Thoonk, kind: str) -> None:
+    assert changes(hr, registry.create(plain, "news", {"type": kind, "a": 1})) == 1
+    assert changes(hr, registry.set_config(plain, "news", {"a": 2})) == 1
+
+
+@proves("TD-12")
+async def test_who_hears_of_a_feed_finds_its_config(listening: Any, plain: Thoonk) -> None:
+    found: asyncio.Queue[Any] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    listening.register_handler(
+        "create",
+        lambda feed: loop.call_soon_threadsafe(found.put_nowait, plain.get_config(feed)),
+    )
+
+    plain.create_feed("jobs", {"type": "job", "colour": "red"})
+
+    assert await asyncio.wait_for(found.get(), 20) == {"type": "job", "colour": "red"}
+
+
+@proves("TD-12", "TD-10")
+@pytest.mark.parametrize("kind", ["queue", "job"])
+async def test_a_queue_whose_maker_died_at_once_is_what_it_was_to_be(
+    thoonk: Any, hr: Client, kind: str
+) -> None:
+    making = registry.create(Thoonk(hr), "it", {"type": kind})
+    wish = next(making)
+    while "it" not in hr.feeds():
+        wish = making.send(hr.core.wire.send(wish.commands))
+
+    feed = await got(thoonk["it"])
+    await got(feed.put("item"))
+
+    settings = hr.queue("it").settings()
+    assert (settings["removes"], settings["on_exists"]) == (kind == "queue", "duplicate")
+    assert await got(feed.length()) == 1
+
+
+async def test_a_queue_that_behaves_otherwise_is_left_alone(thoonk: Any, hr: Client) -> None:
+    hr.queue("mail").configure(lease=5)
+    before = dump(hr)
+
+    for call in (thoonk.queue, lambda name: thoonk.create_feed(name, {"type": "queue"})):
+        assert "behaves otherwise" in await tried(NotAllowed, call, "mail")
+
+    assert dump(hr) == before
+
+
+async def test_what_was_set_of_a_queue_stays_when_it_is_opened(thoonk: Any, hr: Client) -> None:
+    await got(thoonk.job("steps"))
+    hr.queue("steps").configure(result_ttl=60, lease=5)
+
+    await got(thoonk.job("steps"))
+
+    settings = hr.queue("steps").settings()
+    assert (settings["result_ttl"], settings["lease"]) == (60, 5)
+
+
+@proves("T-07")
+@pytest.mark.parametrize("kind", TYPES)
+async def test_every_operation_on_a_feed_that_is_not_there_is_refused(
+    thoonk: Any, hr: Client, kind: str
+) -> None:
+    feed = await got(thoonk.create_feed("it", {"type": kind}))
+    await got(thoonk.delete_feed("it"))
+    before = dump(hr)
+    calls = {
+        "leaf": ["get_ids", "get_all", "length", "publishes"],
+        "sorted_feed": ["get_ids", "get_all", "length"],
+        "queue": ["get", "get_ids", "get_all", "length"],
+        "job": ["get", "get_ids", "get_claimed", "get_running", "get_stalled", "length"],
+    }[kind]
+    by_id = {
+        "leaf": ["retract", "get_item", "has_id"],
+        "sorted_feed": ["retract", "get_item", "move_first", "move_last"],
+        "queue": ["get_item", "has_id", "retract"],
+        "job": ["finish", "cancel", "stall", "retry", "get_result", "get_failure_count", "retract"],
+    }[kind]
+
+    for name in calls:
+        await tried(FeedDoesNotExist, getattr(feed, name))
+    for name in by_id:
+        await tried(FeedDoesNotExist, getattr(feed, name), "a")
+    await tried(FeedDoesNotExist, feed.publish, "item")
+    await tried(FeedDoesNotExist, thoonk.set_config, "it", {})
+    await tried(FeedDoesNotExist, thoonk.get_config, "it")
+    await tried(FeedDoesNotExist, thoonk.__getitem__, "it")
+
+    assert dump(hr) == before
+
+
+@proves("T-07")
+async def test_a_feed_made_anew_as_another_type_is_not_the_old_one(thoonk: Any) -> None:
+    queue = await got(thoonk.queue("it"))
+    await got(thoonk.delete_feed("it"))
+    await got(thoonk.job("it"))
+
+    await tried(FeedDoesNotExist, queue.put, "item")
+    await tried(FeedDoesNotExist, queue.get, 1)
+
+
+@proves("T-08", "TD-01")
+async def test_thoonk_has_no_keys_of_its_own(thoonk: Any, hr: Client) -> None:
+    await got((await got(thoonk.leaf("news"))).publish("item", "a"))
+    await got((await got(thoonk.queue("mail"))).put("item"))
+    steps = await got(thoonk.job("steps"))
+    running, stalled, finished = [await got(steps.put("item")) for _ in range(3)]
+    for _ in range(3):
+        await got(steps.get(1))
+    await got(steps.stall(stalled))
+    await got(steps.finish(finished, "result"))
+
+    roles = {key.partition(":")[0] for key in keys(hr)}
+    assert roles == {
+        *("feeds", "feed", "items", "order", "queues", "settings", "books", "job", "result"),
+        *("waiting", "running", "failed", "failures", "failure_types", "results"),
+    }
+    assert running in await got(steps.get_running())
+
+
+@proves("T-09")
+async def test_clients_of_both_kinds_may_work_on_one_feed_at_once(hr: Client, thoonk: Any) -> None:
+    other = Thoonk(hr)
+    await got(thoonk.queue("mail"))
+    served: list[str] = []
+
+    async def work(one: Any, name: str) -> None:
+        queue = await got(one.queue("mail"))
+        leaf = await got(one.leaf("news"))
+        for number in range(10):
+            await got(queue.put(f"{name} {number}"))
+            await got(leaf.publish(name, f"{number}"))
+        served.extend([await got(queue.get(5)) for _ in range(10)])
+
+    await asyncio.gather(work(thoonk, "one"), asyncio.to_thread(asyncio.run, work(other, "two")))
+
+    assert sorted(served) == sorted(f"{name} {at}" for name in ("one", "two") for at in range(10))
+    assert other.leaf("news").length() == 10
+    assert hr.audit().balanced
+
+
+async def test_feeds_of_headrace_are_feeds_of_thoonk(thoonk: Any, hr: Client) -> None:
+    hr.create_feed("news", max_length=3, about="what is new").publish("item", id="a")
+    hr.create_feed("line", sorted=True)
+
+    assert await got(thoonk.get_config("news")) == {"type": "leaf", "max_length": 3}
+    assert await got((await got(thoonk["news"])).get_all()) == {"a": "item"}
+    assert (await got(thoonk["line"])).type == "sorted_feed"
+
+
+async def test_all_feeds_are_listed_however_many(
+    plain: Thoonk, hr: Client, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(registry, "PAGE", 2)
+    for name in "abcde":
+        hr.create_feed(name)
+
+    assert plain.get_feeds() == set("abcde")
+
+
+def test_it_is_opened_by_a_url_or_on_a_client(url: str, hr: Client) -> None:
+    with Thoonk(url, hr.core.namespace) as opened:
+        opened.queue("mail").put("item")
+    assert Thoonk(hr).queue("mail").length() == 1
+    with pytest.raises(InvalidArgument, match="give a Client or a URL"):
+        Thoonk(5)  # type: ignore[arg-type]
+
+
+async def test_it_is_opened_by_a_url_where_calls_are_awaited(url: str, hr: Client) -> None:
+    async with AsyncThoonk(url, hr.core.namespace) as opened:
+        await (await opened.queue("mail")).put("item")
+    assert hr.queue("mail").counts().waiting == 1

@@ -1,0 +1,109 @@
+"""SortedFeed: items stand where they were put."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace import Client, InvalidArgument
+from headrace.dialects.thoonk import ItemDoesNotExist
+from tests.colours import got
+from tests.dialects.thoonk.steps import tried
+from tests.dump import dump
+from tests.proof import proves
+
+
+async def line_of(thoonk: Any, *items: str) -> Any:
+    line = await got(thoonk.sorted_feed("line"))
+    for item in items:
+        await got(line.append(item))
+    return line
+
+
+@proves("TL-04")
+async def test_items_are_added_anywhere(thoonk: Any) -> None:
+    line = await line_of(thoonk)
+
+    made = [
+        await got(line.publish("second")),
+        await got(line.prepend("first")),
+        await got(line.publish_after("1", "third")),
+        await got(line.publish_before("1", "between")),
+    ]
+
+    assert made == ["1", "2", "3", "4"]
+    assert list((await got(line.get_all())).values()) == ["first", "between", "second", "third"]
+    assert await got(line.get_ids()) == ["2", "4", "1", "3"]
+    assert await got(line.get_item("4")) == "between"
+
+
+@proves("TL-04")
+@pytest.mark.parametrize(
+    ("name", "arguments", "order"),
+    [
+        ("move", (":1", "3"), "312"),
+        ("move", ("1:", "3"), "132"),
+        ("move", ("begin:", "2"), "213"),
+        ("move", (":end", "1"), "231"),
+        ("move_before", ("2", "3"), "132"),
+        ("move_after", ("3", "1"), "231"),
+        ("move_first", ("3",), "312"),
+        ("move_last", ("1",), "231"),
+    ],
+)
+async def test_items_are_moved(
+    thoonk: Any, name: str, arguments: tuple[str, ...], order: str
+) -> None:
+    line = await line_of(thoonk, "a", "b", "c")
+
+    await got(getattr(line, name)(*arguments))
+
+    assert await got(line.get_ids()) == list(order)
+
+
+@proves("TL-04")
+async def test_an_item_is_edited_where_it_stands(thoonk: Any) -> None:
+    line = await line_of(thoonk, "a", "b")
+
+    await got(line.edit("1", "edited"))
+
+    assert await got(line.get_all()) == {"1": "edited", "2": "b"}
+
+
+@proves("TL-04", "T-16")
+async def test_what_is_not_there_is_refused_and_nothing_changes(thoonk: Any, hr: Client) -> None:
+    line = await line_of(thoonk, "a")
+    before = dump(hr)
+
+    for call, arguments in (
+        (line.move_before, ("9", "1")),
+        (line.move_first, ("9",)),
+        (line.edit, ("9", "item")),
+        (line.retract, ("9",)),
+    ):
+        await tried(ItemDoesNotExist, call, *arguments)
+    await tried(InvalidArgument, line.move, "1", "1")
+
+    assert dump(hr) == before
+
+
+@proves("TL-04")
+async def test_nothing_is_published_beside_what_is_not_there(thoonk: Any) -> None:
+    line = await line_of(thoonk, "a")
+
+    await tried(ItemDoesNotExist, line.publish_before, "9", "item")
+    await tried(ItemDoesNotExist, line.publish_after, "9", "item")
+
+    assert await got(line.get_all()) == {"1": "a"}
+    assert await got(line.publishes()) == await got(line.length()) == 1
+
+
+@proves("TL-04", "T-15")
+async def test_an_item_is_retracted(thoonk: Any) -> None:
+    line = await line_of(thoonk, "a", "b")
+
+    await got(line.retract("1"))
+
+    assert await got(line.get_ids()) == ["2"]
+    assert not await got(line.has_id("1"))
