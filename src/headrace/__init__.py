@@ -38,6 +38,7 @@ from headrace.errors import (
     WriteError,
     WriteGivenUp,
     WriteIdTaken,
+    WriteLost,
     WrongState,
 )
 
@@ -221,6 +222,7 @@ __all__ = [
     "WriteError",
     "WriteGivenUp",
     "WriteIdTaken",
+    "WriteLost",
     "Written",
     "WrongState",
     "connect",

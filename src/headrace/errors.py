@@ -24,6 +24,7 @@ HeadraceError
 ├── WriteError              about a write from Spark; nothing of it was published
 │   ├── StagedLost          rows that were staged are not there any more
 │   ├── WriteGivenUp        it waited too long for its decision, or was aborted; .write
+│   ├── WriteLost           rows were lost after the decision; .write, .lost
 │   └── WriteIdTaken        its id is that of a write into another queue; .write, .queue
 ├── NoResult                the job has no result (yet); .state
 ├── Unreadable              data or a result was written by another codec or key; .payload
@@ -38,6 +39,7 @@ HeadraceError
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -272,9 +274,30 @@ class WriteGivenUp(WriteError):
     def __init__(self, write: str) -> None:
         super().__init__(
             f"write {write!r} was given up: it was aborted, or prepared a day before it was to be "
-            "decided; nothing of it was published, write the DataFrame again"
+            "decided, or the server has lost its memory since; nothing of it was published, write "
+            "the DataFrame again"
         )
         self.write = write
+
+
+class WriteLost(WriteError):
+    """The server lost a write, or rows of it, after it was decided."""
+
+    def __init__(self, write: str, rows: int = 0, lost: Mapping[int, int] | None = None) -> None:
+        if lost:
+            lacking = ", ".join(f"shard {shard} lacks {count}" for shard, count in lost.items())
+            about = (
+                f"{lacking} of its {rows} rows: the server lost them after it was decided, the "
+                "others are jobs"
+            )
+        else:
+            about = (
+                "the server knows nothing of it any more, though it was decided: it has lost its "
+                "memory, and which rows are jobs is not known"
+            )
+        super().__init__(f"write {write!r}: {about}. Write what is missing, as another write")
+        self.write = write
+        self.lost = dict(lost or {})
 
 
 class WriteIdTaken(WriteError):

@@ -63,14 +63,30 @@ class Desk:
             )
         )
 
-    def decide(self, bundle: str, write: str = "batch:w", batch: int = BATCH, rows: int = 0) -> Any:
+    def decide(
+        self,
+        bundle: str,
+        write: str = "batch:w",
+        batch: int = BATCH,
+        rows: int = 0,
+        parts: str = "",
+    ) -> Any:
         def read(reply: Any) -> Any:
             if isinstance(reply, bytes):
                 return reply.decode()
             return reply[0], text_map(reply[1])
 
         return self.say(
-            build("decide", read, write=write, batch=batch, bundle=bundle, queue="mail", rows=rows)
+            build(
+                "decide",
+                read,
+                write=write,
+                batch=batch,
+                bundle=bundle,
+                queue="mail",
+                rows=rows,
+                parts=parts,
+            )
         )
 
     def publish(self, bundle: str) -> Any:
@@ -90,18 +106,8 @@ class Desk:
 
     def conclude(self, bundle: str, *tallies: int, write: str = "batch:w") -> Any:
         made, moved, replaced, skipped = tallies or (0, 0, 0, 0)
-        return self.say(
-            build(
-                "conclude",
-                text_map,
-                write=write,
-                bundle=bundle,
-                made=made,
-                moved=moved,
-                replaced=replaced,
-                skipped=skipped,
-            )
-        )
+        rows = [("0", made, moved, replaced, skipped)]
+        return self.say(build("conclude", text_map, rows, write=write, bundle=bundle))
 
     def discard(self, bundle: str, *parcels: str, home: bool = True) -> Any:
         rows = [(parcel,) for parcel in parcels]

@@ -38,6 +38,8 @@ WRITE_FAULTS = [
     Fault("nobody looks after what was decided", "ops/decide", "is_in_hand(bundle)", ""),
     Fault("the end of a write is not told", "lib/ledger", "'state', 'published'", "'state', 'x'"),
     Fault("a write is over before its end", "ops/conclude", "== 'published' then", "~= '' then"),
+    Fault("rows are lost unnoticed", "lib/ledger", "missing > 0", "missing > 1e9"),
+    Fault("what is there is called lost", "lib/ledger", "missing > 0", "missing >= 0"),
     Fault("a write is forgotten too soon", "lib/forget_decided", "is_published(write)", "true"),
     Fault("an entry of the ledger stays", "lib/ledger", "or RECORDS_FOR", "or 1000 * RECORDS_FOR"),
     Fault("what is skipped is not counted", "lib/publish_rows", "or 'skipped'", "or 'made'"),

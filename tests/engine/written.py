@@ -97,6 +97,10 @@ def _kept(hr: Client, clock: Clock) -> None:
     assert desk.conclude("b", 1, 0, 0, 0)["state"] == "decided"
     assert desk.publish("b")[0] == 0
     assert desk.written()[0]["state"] == "published"
+    desk.prepared("short", "e", write="batch:short")
+    desk.decide("short", "batch:short", rows=3, parts="0=3")
+    desk.publish_all("short")
+    assert desk.written("batch:short")[0]["lost"] == "0=2"
     desk.prepared("given up", "d", write="batch:other")
     desk.discard("given up")
     assert desk.publish("given up") == "GIVEN_UP"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
@@ -16,6 +16,7 @@ from pyspark.sql import functions as fn
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace import Client, connect
+from headrace.spark.sink import StreamWriter, Target
 from tests.dump import dump
 
 pytestmark = pytest.mark.timeout(300)
@@ -182,3 +183,11 @@ def test_a_stream_is_written_once_though_its_last_batch_runs_again(
     assert (written.batch, written.made) == (3, 1)
     assert left_over(hr) == []
     assert hr.audit().balanced
+
+
+def test_a_batch_of_no_query_is_refused(spark: SparkSession) -> None:
+    def stage(_: int) -> None:
+        StreamWriter(cast(Target, None)).write(iter(()))
+
+    with pytest.raises(Exception, match="does not say of which streaming query"):
+        spark.sparkContext.parallelize([0], 1).foreach(stage)

@@ -19,8 +19,11 @@ from headrace import (
     StagedLost,
     WriteGivenUp,
     WriteIdTaken,
+    WriteLost,
     connect,
 )
+from headrace.client.talk import drive
+from headrace.client.talks import writing
 from headrace.spark.sink import (
     BatchWriter,
     Staged,
@@ -251,6 +254,42 @@ def test_a_commit_that_fails_after_its_effect_is_done_when_it_runs_again(
 
     assert held(hr) == [0, 1, 2]
     assert not [key for key in dump(hr) if "}:staged" in key]
+
+
+def test_a_server_that_lost_rows_fails_the_write_also_when_it_is_run_again(
+    hr: Client, options: dict[str, str]
+) -> None:
+    writer = batch_writer({**options, "writeId": "w"}, SCHEMA, False)
+    messages = staged(writer, [1, 2], [3])
+    target, parcels = writer.target, [one.parcel for one in messages if isinstance(one, Staged)]
+    bundle = drive(hr.core.wire, writing.decide(hr.core, writer.write_of_all, parcels))
+    assert bundle is not None
+    hr.core.wire.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
+
+    for run in (messages, staged(writer, [1, 2], [3])):
+        with pytest.raises(WriteLost, match="shard 0 lacks 2 of its 3 rows"):
+            target.commit(writer.write_of_all, [one for one in run if isinstance(one, Staged)])
+
+    assert held(hr) == [3]
+    written = hr.written("w")
+    assert written is not None
+    assert written.lost == {0: 2}
+
+
+def test_a_stream_goes_on_after_a_batch_that_lost_rows(hr: Client, options: dict[str, str]) -> None:
+    writer = stream_writer(options, SCHEMA, False)
+    messages = staged(writer, [1, 2], [3])
+    parcels = [one.parcel for one in messages if isinstance(one, Staged)]
+    write = writing.stream_write("q", 0, "mail", "move")
+    assert drive(hr.core.wire, writing.decide(hr.core, write, parcels))
+    hr.core.wire.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
+
+    with pytest.raises(WriteLost):
+        writer.commit(messages, 0)
+    writer.commit(staged(writer, [1, 2], [3]), 0)
+    writer.commit(staged(writer, [4]), 1)
+
+    assert held(hr) == [3, 4]
 
 
 # what is asked for

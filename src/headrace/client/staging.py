@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -31,11 +32,11 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What one attempt has staged: how many rows, and how many chunks on which shard."""
+    """What one attempt has staged: how many rows and how many chunks, on which shard."""
 
     name: str
     order: int
-    rows: int
+    rows: dict[int, int]
     chunks: dict[int, int]
 
 
@@ -61,24 +62,26 @@ class Staging:
 
     core: Core
     name: str
-    rows: int = 0
+    rows: Counter[int] = field(default_factory=Counter)
     chunks: dict[int, int] = field(default_factory=dict)
     _waiting: dict[int, list[Item]] = field(default_factory=dict)
 
     def add(self, items: Sequence[Item]) -> Talk[None]:
         """Takes rows, each to the shard of its id, and stages what fills chunks."""
-        self.rows += len(items)
         if self.core.shards == 1:
+            self.rows[0] += len(items)
             self._waiting.setdefault(0, []).extend(items)
         else:
             for item in items:
-                self._waiting.setdefault(self.core.shard_of(item[0]), []).append(item)
+                shard = self.core.shard_of(item[0])
+                self.rows[shard] += 1
+                self._waiting.setdefault(shard, []).append(item)
         yield from self._stage(last=False)
 
     def end(self, order: int) -> Talk[Parcel]:
         """Stages what is left, and says what there is."""
         yield from self._stage(last=True)
-        return Parcel(self.name, order, self.rows, self.chunks)
+        return Parcel(self.name, order, dict(self.rows), self.chunks)
 
     def _stage(self, *, last: bool) -> Talk[None]:
         for shard, items in self._waiting.items():

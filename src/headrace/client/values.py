@@ -42,7 +42,8 @@ class Written:
     """What became of a write from Spark: its rows were made jobs, or were for jobs that exist.
 
     One that has no published_at is still being published. What was not made, moved or replaced was
-    skipped: the job exists and must not be changed.
+    skipped: the job exists and must not be changed. lost: the shards that lost rows after it was
+    decided, and how many; these have become no jobs.
     """
 
     id: str
@@ -55,6 +56,7 @@ class Written:
     moved: int
     replaced: int
     skipped: int
+    lost: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

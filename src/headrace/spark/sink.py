@@ -27,7 +27,7 @@ from headrace.client.core import Core
 from headrace.client.staging import Parcel, Staging, Write
 from headrace.client.talk import Talk, drive
 from headrace.client.talks import writing
-from headrace.errors import InvalidArgument
+from headrace.errors import HeadraceError, InvalidArgument
 from headrace.spark.options import Sink
 from headrace.spark.rows import Columns, Rows, columns_of
 
@@ -65,10 +65,9 @@ class Target:
                 _say(core, staging.add(rows.items(batch)))
             return _say(core, staging.end(order))
 
-    def staged(self, batches: Iterator[pa.RecordBatch]) -> Staged:
+    def staged(self, batches: Iterator[pa.RecordBatch], query: str = "") -> Staged:
         """The same, in a task."""
         task = cast(TaskContext, TaskContext.get())
-        query = task.getLocalProperty(QUERY) or ""
         return Staged(self.stage(batches, task.partitionId()), self.options.on_exists, query)
 
     def commit(self, write: Write, messages: Sequence[Staged]) -> None:
@@ -98,6 +97,13 @@ def publish(client: Client, write: Write, bundle: str) -> None:
         )
     written = _say(core, writing.conclude(core, write.name, bundle, counted))
     log.info("%s", written)
+    writing.check_whole(written)
+
+
+def finish_open(client: Client) -> None:
+    """Brings to their end writes whose driver died."""
+    for written in _say(client.core, writing.finish_open(client.core)):
+        log.log(logging.ERROR if written.lost else logging.INFO, "was left open: %s", written)
 
 
 def _say(core: Core, talk: Talk[T]) -> T:
@@ -128,7 +134,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self.target = target
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
-        return self.target.staged(iterator)
+        query = _query()
+        return self.target.staged(iterator, query)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         staged = _those_that_are(messages)
@@ -145,6 +152,18 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return writing.stream_write(staged[0].query, batch, queue, staged[0].on_exists)
 
 
+def _query() -> str:
+    """Of which streaming query this task is."""
+    query = cast(TaskContext, TaskContext.get()).getLocalProperty(QUERY)
+    if not query:
+        raise HeadraceError(
+            "Spark does not say of which streaming query this batch is: the local property "
+            f"{QUERY} is empty, so its batches could be taken for those of another. Write them in "
+            "foreachBatch instead, with df.write and a writeId for each"
+        )
+    return query
+
+
 def _those_that_are(messages: Iterable[WriterCommitMessage | None]) -> list[Staged]:
     return [message for message in messages if isinstance(message, Staged)]
 
@@ -154,7 +173,7 @@ def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
     target = _target(options, schema, overwrite=overwrite)
     wanted = target.options
     with wanted.open_sink() as client:
-        _say(client.core, writing.finish_open(client.core))
+        finish_open(client)
         write_id = wanted.write_id or uuid4().hex
         settled = _settled(client, wanted)
     write = writing.batch_write(write_id, wanted.queue, settled.on_exists)
@@ -167,7 +186,7 @@ def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: boo
     if target.options.write_id:
         raise InvalidArgument("option writeId is for df.write: batches of a stream have names")
     with target.options.open_sink() as client:
-        _say(client.core, writing.finish_open(client.core))
+        finish_open(client)
         return StreamWriter(Target(_settled(client, target.options), target.columns))
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client
-from headrace.engine.script import source
 from headrace.testing import Clock
 from tests.dump import dump
 from tests.engine.desk import Desk, names_in
-from tests.engine.twin import opened
 
 
 def test_a_write_is_decided_once(hr: Client, clock: Clock) -> None:
@@ -142,20 +140,3 @@ def test_an_entry_does_not_go_before_its_jobs_are_there(hr: Client, clock: Clock
     clock.tick(86_400)
     hr.queue("other").put(1)
     assert desk.written() == ({}, "")
-
-
-def test_of_more_than_so_many_writes_the_oldest_that_are_published_go(url: str) -> None:
-    ledger = source("lib/ledger").text.replace("10000, 20", "3, 2")
-    hr, clock = opened(url, {"ledger": ledger})
-    with hr:
-        desk = Desk(hr)
-        desk.prepared("s", "x", write="stream:q")
-        desk.decide("s", "stream:q", 0)
-        desk.publish_all("s")
-        desk.decided("open", "open", write="batch:open")
-        for number in range(6):
-            clock.tick(0.1)
-            desk.decided(f"b{number}", f"job{number}", write=f"batch:w{number}")
-            desk.publish_all(f"b{number}")
-
-        assert {write.id for write in hr.writes()} == {"q", "open", "w4", "w5"}

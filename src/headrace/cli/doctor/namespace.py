@@ -150,7 +150,7 @@ def lakes(namespace: Namespace) -> Finding:
 
 
 def writes(namespace: Namespace) -> Finding:
-    """Whether writes from Spark were decided and are not published."""
+    """Whether writes from Spark were decided and are not published, or have lost rows."""
     found = namespace.hr.writes(count=WRITES_LOOKED_AT)
     if not found:
         return not_applicable("nothing was written from Spark lately")
@@ -160,6 +160,12 @@ def writes(namespace: Namespace) -> Finding:
         return warning(
             f"{len(left)} were decided and are not published: {some(left)}",
             "call sweep(), which publishes what is left of them",
+        )
+    short = [one.id for one in found if one.lost]
+    if short:
+        return warning(
+            f"the server has lost rows of {len(short)}: {some(short)}",
+            "client.written(id).lost says how many of which shard; write them again",
         )
     return ok(f"{len(found)} lately, all published")
 

@@ -10,7 +10,7 @@ from headrace.client.talks.auditing import audit_tags, fault
 from headrace.client.talks.faces import ClientFace
 from headrace.client.talks.queues import LISTED, queue_names, text_map
 from headrace.client.talks.writing import finish_open
-from headrace.client.values import Audit
+from headrace.client.values import Audit, Written
 from headrace.engine.call import Call, build
 from headrace.engine.check import whole
 from headrace.engine.events import Event, read_event
@@ -24,9 +24,10 @@ LINKED_A_CALL = 50
 LINKS_A_PAGE = 100
 
 
-def sweep(client: ClientFace) -> Talk[None]:
+def sweep(client: ClientFace) -> Talk[list[Written]]:
     """Housekeeping that any peer may do: what dead workers held goes back, what is due starts to
-    wait, what is too old goes. Workers do the same as they pop; this is for when none does.
+    wait, what is too old goes. Workers do the same as they pop; this is for when none does. Writes
+    from Spark whose driver died are brought to their end, and returned.
     """
     core = client.core
     names = yield from all_queues(core)
@@ -35,7 +36,7 @@ def sweep(client: ClientFace) -> Talk[None]:
             rows = [(name,) for name in names[first : first + QUEUES_A_SWEEP]]
             while not (yield from ask_one(core, shard, build("sweep", int, rows))):
                 pass
-    yield from finish_open(core)
+    return (yield from finish_open(core))
 
 
 def all_queues(core: Core) -> Talk[list[str]]:

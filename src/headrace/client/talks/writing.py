@@ -6,6 +6,7 @@ after it everything will be: whoever comes next goes on with what is open.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -27,7 +28,7 @@ from headrace.client.values import Written
 from headrace.engine.call import Call, build, is_refusal
 from headrace.engine.check import text, whole
 from headrace.engine.moments import moment
-from headrace.errors import StagedLost, WriteGivenUp, WriteIdTaken
+from headrace.errors import StagedLost, WriteGivenUp, WriteIdTaken, WriteLost
 
 PARCELS_A_CALL = 250
 PUBLISHES_AT_ONCE = 4
@@ -71,7 +72,13 @@ def _read(name: str, entry: Entry) -> Written:
         moved=int(entry.get("moved", 0)),
         replaced=int(entry.get("replaced", 0)),
         skipped=int(entry.get("skipped", 0)),
+        lost=_by_shard(entry.get("lost", "")),
     )
+
+
+def _by_shard(stored: str) -> dict[int, int]:
+    pairs = (part.partition("=") for part in stored.split())
+    return {int(shard): int(rows) for shard, _, rows in pairs}
 
 
 def _moment_of(stored: str | None) -> datetime | None:
@@ -86,12 +93,15 @@ def decide(core: Core, write: Write, parcels: Sequence[Parcel]) -> Talk[str | No
     entry, _ = yield from _look(core, write.name, bundle)
     if not _is_decided(entry, write):
         yield from _prepare(core, write, bundle, parcels)
-        entry = yield from _record(core, write, bundle, sum(parcel.rows for parcel in parcels))
+        entry = yield from _record(core, write, bundle, parcels)
     if entry["bundle"] != bundle:
         yield from abandon(core, write, parcels)
     if entry["queue"] != write.queue:
         raise WriteIdTaken(write.name, entry["queue"])
     if int(entry["batch"]) > write.batch or entry["state"] == "published":
+        # A stream that cannot repeat a batch could never go on.
+        if write.batch == NO_BATCH:
+            check_whole(_read(write.name, entry))
         return None
     return entry["bundle"]
 
@@ -143,7 +153,8 @@ def _refused(write: Write, answer: Any) -> WriteGivenUp | StagedLost:
     return WriteGivenUp(write.name) if answer == b"GIVEN_UP" else StagedLost()
 
 
-def _record(core: Core, write: Write, bundle: str, rows: int) -> Talk[Entry]:
+def _record(core: Core, write: Write, bundle: str, parcels: Sequence[Parcel]) -> Talk[Entry]:
+    rows = sum((Counter(parcel.rows) for parcel in parcels), Counter[int]())
     call = build(
         "decide",
         lambda reply: reply,
@@ -151,7 +162,8 @@ def _record(core: Core, write: Write, bundle: str, rows: int) -> Talk[Entry]:
         batch=write.batch,
         bundle=bundle,
         queue=write.queue,
-        rows=rows,
+        rows=rows.total(),
+        parts=" ".join(f"{shard}={count}" for shard, count in sorted(rows.items())),
     )
     answer = yield from ask_one(core, core.shard_of(write.name), call)
     if is_refusal(answer):
@@ -180,35 +192,37 @@ def _progress(reply: Any) -> tuple[bool, Tallies]:
 
 
 def conclude(core: Core, name: str, bundle: str, counted: Sequence[Tallies]) -> Talk[Written]:
-    """Writes into the ledger that every shard has published, and what came of it together."""
-    made, moved, replaced, skipped = (sum(column) for column in zip(*counted, strict=True))
-    call = build(
-        "conclude",
-        text_map,
-        write=name,
-        bundle=bundle,
-        made=made,
-        moved=moved,
-        replaced=replaced,
-        skipped=skipped,
-    )
+    """Writes into the ledger that every shard has published, and what came of it on each."""
+    rows = [(str(shard), *tallies) for shard, tallies in enumerate(counted)]
+    call = build("conclude", text_map, rows, write=name, bundle=bundle)
     home = core.shard_of(name)
     entry = yield from ask_one(core, home, call)
     if core.shards > 1:
         yield from ask(core, [(shard, call) for shard in range(core.shards) if shard != home])
+    if not entry or (entry["bundle"], entry["state"]) == (bundle, "decided"):
+        raise WriteLost(name)
     return _read(name, entry)
 
 
-def finish(core: Core, name: str, bundle: str) -> Talk[None]:
+def check_whole(written: Written) -> None:
+    """Raises if shards have lost rows of a write."""
+    if written.lost:
+        raise WriteLost(written.id, written.rows, written.lost)
+
+
+def finish(core: Core, name: str, bundle: str) -> Talk[Written]:
     """Publishes a bundle that was decided, to its end."""
     counted: list[Tallies] = []
     for shard in range(core.shards):
         counted += [(yield from publish_on(core, name, shard, bundle))]
-    yield from conclude(core, name, bundle, counted)
+    return (yield from conclude(core, name, bundle, counted))
 
 
 def abandon(core: Core, write: Write, parcels: Sequence[Parcel]) -> Talk[bool]:
     """Lets what was staged go, unless it was decided that it shall be published: then False."""
+    if not parcels:
+        # All writes of this name that have no rows are the same: none of them may be given up.
+        return True
     bundle = bundle_of(write, parcels)
     home = core.shard_of(write.name)
     if not (yield from _discard_on(core, home, bundle, parcels, is_home=True)):
@@ -233,27 +247,32 @@ def _discard_on(
     return True
 
 
-def finish_open(core: Core) -> Talk[None]:
+def finish_open(core: Core) -> Talk[list[Written]]:
     """Goes on with every write that was decided and is not seen to by anybody, and lets go what
-    never was decided.
+    never was decided. The writes that it finished.
     """
     call: Call[list[Any]] = build("bundles", list, count=BUNDLES_LISTED)
     listed = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+    # A bundle is listed by each of its shards.
+    finished: dict[str, Written | None] = {}
     for shard, bundles in enumerate(listed):
-        for bundle, name in bundles:
-            yield from _see_to(core, shard, bundle.decode(), name.decode())
+        for bundle, name in ((bundle.decode(), name.decode()) for bundle, name in bundles):
+            if not finished.get(bundle):
+                finished[bundle] = yield from _see_to(core, shard, bundle, name)
+    return [written for written in finished.values() if written]
 
 
-def _see_to(core: Core, shard: int, bundle: str, name: str) -> Talk[None]:
+def _see_to(core: Core, shard: int, bundle: str, name: str) -> Talk[Written | None]:
     home = core.shard_of(name)
     _, state = yield from _look(core, name, bundle)
     if state == "prepared":
         given_up = yield from _discard_on(core, home, bundle, (), is_home=True)
         state = "given_up" if given_up else "decided"
     if state in ("decided", "published"):
-        yield from finish(core, name, bundle)
-    elif shard != home:
+        return (yield from finish(core, name, bundle))
+    if shard != home:
         yield from _discard_on(core, shard, bundle, (), is_home=False)
+    return None
 
 
 def stream_write(query_id: str, batch: int, queue: str, on_exists: str) -> Write:

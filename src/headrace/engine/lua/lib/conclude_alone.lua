@@ -4,5 +4,10 @@
 
 return function(bundle)
   local record = key('bundle', bundle)
-  conclude_write(redis.call('HGET', record, 'write'), bundle, redis.call('HMGET', record, unpack(TALLIES)))
+  local tallies = redis.call('HMGET', record, unpack(TALLIES))
+  local published = 0
+  for _, count in ipairs(tallies) do
+    published = published + count
+  end
+  conclude_write(redis.call('HGET', record, 'write'), bundle, tallies, { ['0'] = published })
 end

@@ -1,9 +1,11 @@
--- forget_decided: the ledger forgets a write whose time is over, unless it is still to be published.
+-- forget_decided: the ledger forgets a write whose time is over, unless it is still to be published, which
+-- it cannot be if its bundle was lost.
 --
--- uses   now places ledger
+-- uses   keys now places ledger
 
 return function(write)
-  if is_published(write) then
+  local bundle = redis.call('HGET', key('write', write), 'bundle')
+  if is_published(write) or not bundle or redis.call('EXISTS', key('bundle', bundle)) == 0 then
     forget_write(write)
   else
     place(AGENDA, 'write:' .. write, now + DAY)

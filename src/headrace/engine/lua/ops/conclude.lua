@@ -1,12 +1,20 @@
--- conclude: every shard has published a write, and this is what came of it together. Said at its home
+-- conclude: every shard has published a write, and this is what came of it on each. Said at its home
 -- first, which writes it into the ledger; then on the others, which forget their part.
 --
--- args   write bundle made:int moved:int replaced:int skipped:int
+-- args   write bundle
+-- each   where made:int moved:int replaced:int skipped:int
 -- uses   keys now places bundles ledger
 -- reply  the entry of the ledger
 
 if redis.call('HGET', key('bundle', bundle), 'state') == 'published' then
-  conclude_write(write, bundle, { made, moved, replaced, skipped })
+  local tallies, published = { 0, 0, 0, 0 }, {}
+  for where, made, moved, replaced, skipped in each() do
+    for i, count in ipairs({ made, moved, replaced, skipped }) do
+      tallies[i] = tallies[i] + count
+      published[where] = (published[where] or 0) + count
+    end
+  end
+  conclude_write(write, bundle, tallies, published)
   settle()
 end
 return redis.call('HGETALL', key('write', write))

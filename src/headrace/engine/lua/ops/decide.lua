@@ -1,8 +1,8 @@
 -- decide: a write shall consist of a bundle that was prepared. It is decided once, at its home: who comes
 -- later is told what was decided. Batches of a stream come one after another, so that an earlier one is
--- done; other writes have batch -1.
+-- done; other writes have batch -1. The parts are the rows of each shard: shard=rows shard=rows.
 --
--- args   write batch:int bundle queue rows:int
+-- args   write batch:int bundle queue rows:int parts
 -- uses   keys now places bundles ledger
 -- reply  {1 if it was decided now else 0, the entry of the ledger}, or why not
 -- error  GIVEN_UP
@@ -17,10 +17,8 @@ end
 redis.call('DEL', entry)
 redis.call('HSET', entry, 'batch', batch, 'bundle', bundle, 'queue', queue, 'rows', rows,
   'state', 'decided', 'decided_at', now)
-redis.call('HSET', key('bundle', bundle), 'state', 'decided')
+redis.call('HSET', key('bundle', bundle), 'state', 'decided', 'parts', parts)
 keep_write(write, batch)
 is_in_hand(bundle)
-settle()
-forget_some_writes()
 settle()
 return { 1, redis.call('HGETALL', entry) }

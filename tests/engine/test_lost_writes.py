@@ -1,0 +1,143 @@
+"""A server that loses rows of a write after its decision is found out, and named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from headrace import Client, WriteLost, Written
+from headrace.client.staging import Parcel, Staging
+from headrace.client.talk import drive
+from headrace.client.talks import writing
+from headrace.testing import Clock, open_with_clock
+from tests.engine.desk import Desk, names_in
+
+DAY = 86_400
+WRITE = writing.batch_write("w", "mail", "move")
+IDS = [f"job{number}" for number in range(12)]
+
+
+@pytest.fixture(params=[1, 3])
+def opened(url: str, request: pytest.FixtureRequest) -> Iterator[tuple[Client, Clock]]:
+    client, clock = open_with_clock(url, shards=request.param)
+    with client:
+        yield client, clock
+
+
+def staged(hr: Client) -> Parcel:
+    staging = Staging(hr.core, "parcel")
+    drive(hr.core.wire, staging.add([(name, b"1") for name in IDS]))
+    return drive(hr.core.wire, staging.end(0))
+
+
+def decided(hr: Client) -> str:
+    bundle = drive(hr.core.wire, writing.decide(hr.core, WRITE, [staged(hr)]))
+    assert bundle is not None
+    return bundle
+
+
+def lose(hr: Client, shard: int, *roles: str) -> None:
+    """The server forgets keys of a shard."""
+    for role in roles:
+        hr.core.wire.send([(shard, ("DEL", hr.core.key(shard, role)))])
+
+
+def finished(hr: Client, bundle: str) -> Written:
+    return drive(hr.core.wire, writing.finish(hr.core, WRITE.name, bundle))
+
+
+def test_rows_that_a_shard_has_lost_are_counted_and_told(opened: tuple[Client, Clock]) -> None:
+    hr, _ = opened
+    home = hr.core.shard_of(WRITE.name)
+    other = (home + 1) % hr.core.shards
+    rows = Counter(hr.core.shard_of(name) for name in IDS)
+    bundle = decided(hr)
+    lose(hr, other, "staged:parcel")
+
+    written = finished(hr, bundle)
+
+    assert written.lost == {other: rows[other]}
+    assert written.made == 12 - rows[other]
+    assert hr.written("w") == written
+    told = f"'w': shard {other} lacks {rows[other]} of its 12 rows"
+    with pytest.raises(WriteLost, match=told) as lost:
+        writing.check_whole(written)
+    assert lost.value.lost == written.lost
+    with pytest.raises(WriteLost, match=told):
+        drive(hr.core.wire, writing.decide(hr.core, WRITE, [staged(hr)]))
+
+
+def test_a_shard_that_forgot_its_part_is_found_by_whoever_goes_on(url: str) -> None:
+    hr, clock = open_with_clock(url, shards=3)
+    with hr:
+        other = (hr.core.shard_of(WRITE.name) + 1) % 3
+        bundle = decided(hr)
+        lose(hr, other, "staged:parcel", f"parcels:{bundle}", f"bundle:{bundle}", "bundles")
+        clock.tick(2)
+
+        [written] = hr.sweep()
+
+        assert list(written.lost) == [other]
+        assert hr.sweep() == []
+
+
+def test_what_is_whole_lacks_nothing_whoever_finishes_it(opened: tuple[Client, Clock]) -> None:
+    hr, clock = opened
+    bundle = decided(hr)
+    clock.tick(2)
+    hr.sweep()
+
+    again = finished(hr, bundle)
+
+    assert (again.lost, again.made) == ({}, 12)
+    writing.check_whole(again)
+
+
+def test_what_another_shard_may_have_forgotten_by_itself_is_not_called_lost(url: str) -> None:
+    hr, clock = open_with_clock(url, shards=3)
+    with hr:
+        bundle = decided(hr)
+        for shard in range(3):
+            drive(hr.core.wire, writing.publish_on(hr.core, WRITE.name, shard, bundle))
+        for _ in range(2):
+            clock.tick(4 * DAY)
+            hr.queue("other").put_many(range(30))
+
+        assert finished(hr, bundle).lost == {}
+        assert len(names_in(hr)) == 12
+
+
+def test_a_server_that_forgot_the_write_is_named(opened: tuple[Client, Clock]) -> None:
+    hr, clock = opened
+    home = hr.core.shard_of(WRITE.name)
+    bundle = decided(hr)
+    lose(hr, home, f"bundle:{bundle}", f"parcels:{bundle}")
+    with pytest.raises(WriteLost, match="knows nothing of it any more"):
+        finished(hr, bundle)
+    lose(hr, home, f"write:{WRITE.name}")
+    with pytest.raises(WriteLost, match="knows nothing of it any more"):
+        finished(hr, bundle)
+    clock.tick(2)
+    assert hr.sweep() == []
+
+
+def test_the_ledger_lets_go_what_can_never_be_published(hr: Client, clock: Clock) -> None:
+    desk = Desk(hr)
+    desk.decided("b", "a")
+    lose(hr, 0, "bundle:b", "parcels:b")
+    clock.tick(7 * DAY)
+    hr.sweep()
+
+    assert desk.written() == ({}, "")
+
+
+def test_a_write_without_rows_that_was_aborted_can_be_written(opened: tuple[Client, Clock]) -> None:
+    hr, _ = opened
+    drive(hr.core.wire, writing.abandon(hr.core, WRITE, []))
+
+    bundle = drive(hr.core.wire, writing.decide(hr.core, WRITE, []))
+
+    assert bundle is not None
+    assert finished(hr, bundle).rows == 0
