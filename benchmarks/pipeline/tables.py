@@ -65,7 +65,7 @@ class Series:
             f"{name}_count": self.count,
             f"{name}_mean": self.mean / 1000,
             f"{name}_variance": self.squares / max(1, self.count - 1) / 1e6,
-            f"{name}_histogram": list(self.bins.items()),
+            f"{name}_histogram": [{"bin": each, "count": n} for each, n in self.bins.items()],
             **{f"{name}_{part}": self._quantile(share) for part, share in SHARES.items()},
         }
 

@@ -52,22 +52,8 @@ _DEEDS = {
     "cancelled": ("cancelled",),
     "expired": ("expired",),
 }
-_NEEDED = (
-    "day",
-    "queue",
-    "worker",
-    "shard",
-    "job_id",
-    "number",
-    "kind",
-    "wait",
-    "run",
-    "tags",
-    "reason",
-    "was",
-    "next_queue",
-    "from_queue",
-)
+_TOLD = ("day", "queue", "kind", "was", "next_queue", "from_queue")
+_NEEDED = (*_TOLD, "worker", "shard", "job_id", "number", "wait", "run", "tags", "reason")
 
 _FEW = 100_000
 
@@ -78,19 +64,19 @@ def daily(events: DataFrame, *, few_tags: bool = False) -> DataFrame:
     Where few jobs have tags, which `has_few_tags` tells, theirs cost little.
     """
     of_jobs = events.where(words.is_kind(*OF_JOBS)).select(*_NEEDED)
-    by_tag = _by_tag(of_jobs, few_tags=few_tags)
-    deeds = _deeds(of_jobs, WORKER, F.col("worker")).unionByName(by_tag)
-    # First by deed and bin, which leaves few rows, then these as often as they count.
-    by_bin = deeds.groupBy("day", "queue", "by", "name", "deed", "bin").agg(
-        F.count("*").alias("times"), *collected("value")
-    )
-    rows = by_bin.select("*", F.explode(_groups()).alias("group")).select(
-        "day",
-        "queue",
-        "group.*",
-        *(_count(name).alias(name) for name in COUNTS),
-        *told("wait", F.col("deed") == "popped"),
-        *told("run", F.col("deed").isin("completed", "moved on")),
+    by_worker = _named(of_jobs, WORKER, F.col("worker"))
+    alike = _alike(by_worker.unionByName(_by_tag(of_jobs, few_tags=few_tags)))
+    rows = (
+        alike.select("*", F.explode(_deeds()).alias("done"))
+        .select("*", F.explode(_groups()).alias("group"))
+        .select(
+            "day",
+            "done.queue",
+            "group.*",
+            *(_count(name).alias(name) for name in COUNTS),
+            *told("wait", _deed() == "popped"),
+            *told("run", _deed().isin("completed", "moved on")),
+        )
     )
     keys = ["day", "queue", "by", "name"]
     columns = (*keys[1:], *COUNTS, *(f"{name}_{part}" for name in SERIES for part in PARTS))
@@ -109,20 +95,6 @@ def merged_days(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
     )
 
 
-def _groups() -> Column:
-    """Where a row counts: with its tag, or in all and with its worker, if there is one."""
-
-    def group(by: str, name: Column) -> Column:
-        return F.struct(F.lit(by).alias("by"), name.cast("string").alias("name"))
-
-    in_all = group(ALL, F.lit(None))
-    return (
-        F.when(F.col("by") == TAG, F.array(group(TAG, F.col("name"))))
-        .when(F.col("name") == "", F.array(in_all))
-        .otherwise(F.array(in_all, group(WORKER, F.col("name"))))
-    )
-
-
 def has_few_tags(events: DataFrame) -> bool:
     """Whether the ids of all jobs with tags can be sent to every task."""
     return events.where(F.col("tags") != NO_TAGS).limit(_FEW + 1).count() <= _FEW
@@ -134,44 +106,77 @@ def _by_tag(of_jobs: DataFrame, *, few_tags: bool) -> DataFrame:
     tagged = F.broadcast(tagged) if few_tags else tagged
     told_tags = with_tags(of_jobs.join(tagged, ["shard", "job_id"], "left_semi"))
     each = told_tags.withColumn("tag", F.explode(tag_list("has_tags")))
-    return _deeds(each, TAG, F.col("tag"))
+    return _named(each, TAG, F.col("tag"))
 
 
-def _deeds(events: DataFrame, by: str, name: Column) -> DataFrame:
-    """What each event means to its queue, and to the one that a job came into or was taken from."""
+def _named(events: DataFrame, by: str, name: Column) -> DataFrame:
+    """What is counted of events, for a worker or a tag."""
     waited = F.when(words.is_kind("popped"), F.col("wait"))
     ran = F.when(words.is_kind("completed"), F.col("run"))
-    value = words.at_least_zero(F.coalesce(waited, ran))
-    # Whose worker held the job is not who brought it into another queue.
-    other = F.lit("") if by == WORKER else name
-    here = _deed(F.col("queue"), _deed_here(), name, value)
-    nothing = F.lit(None).cast("bigint")
-    came = _deed(F.col("next_queue"), F.lit("came"), other, nothing)
-    taken = _deed(F.col("from_queue"), F.lit("was taken"), other, nothing)
+    return events.select(
+        *_TOLD,
+        words.costs_retry().alias("costs_retry"),
+        F.col("run").isNotNull().alias("was_held"),
+        F.lit(by).alias("by"),
+        name.alias("name"),
+        words.at_least_zero(F.coalesce(waited, ran)).alias("value"),
+    )
+
+
+def _alike(events: DataFrame) -> DataFrame:
+    """Events that differ only in their value, and this within a bin, as one row.
+
+    There are few of these: what an event means is asked once for all that are alike.
+    """
+    keys = (*_TOLD, "costs_retry", "was_held", "by", "name", bin_number("value").alias("bin"))
+    return events.groupBy(*keys).agg(F.count("*").alias("times"), *collected("value"))
+
+
+def _deed() -> Column:
+    return F.col("done.deed")
+
+
+def _deeds() -> Column:
+    """What an event means to its queue, and to the one that a job came into or was taken from."""
+
+    def done(queue: Column, deed: Column, *, by_it: bool) -> Column:
+        struct = {"queue": queue, "deed": deed, "by_it": F.lit(by_it)}
+        return F.struct(*(column.alias(name) for name, column in struct.items()))
+
+    here = done(F.col("queue"), _deed_here(), by_it=True)
+    came = done(F.col("next_queue"), F.lit("came"), by_it=False)
+    taken = done(F.col("from_queue"), F.lit("was taken"), by_it=False)
     is_taken = words.comes_again() & ~words.was("complete")
-    deeds = (
+    return (
         F.when(F.col("next_queue").isNotNull(), F.array(here, came))
         .when(is_taken, F.array(here, taken))
         .when(_deed_here().isNotNull(), F.array(here))
     )
-    return events.select("day", F.lit(by).alias("by"), F.inline(deeds)).select(
-        "*", bin_number("value").alias("bin")
-    )
 
 
-def _deed(queue: Column, deed: Column, name: Column, value: Column) -> Column:
-    return F.struct(
-        queue.alias("queue"), deed.alias("deed"), name.alias("name"), value.alias("value")
+def _groups() -> Column:
+    """Where a row counts: with its tag, or in all and with its worker, if there is one."""
+
+    def group(by: str, name: Column) -> Column:
+        return F.struct(F.lit(by).alias("by"), name.cast("string").alias("name"))
+
+    in_all = group(ALL, F.lit(None))
+    # Whose worker held the job is not who brought it into another queue.
+    is_of_worker = F.col("done.by_it") & (F.col("name") != "")
+    return (
+        F.when(F.col("by") == TAG, F.array(group(TAG, F.col("name"))))
+        .when(is_of_worker, F.array(in_all, group(WORKER, F.col("name"))))
+        .otherwise(F.array(in_all))
     )
 
 
 def _deed_here() -> Column:
     """Null is a deed that is not counted."""
-    is_loss = words.costs_retry()
+    is_loss = F.col("costs_retry")
     return (
         F.when(words.is_kind("put"), F.when(~words.was(words.REPLACED), "put"))
         .when(words.is_kind("completed") & F.col("next_queue").isNotNull(), "moved on")
-        .when(words.is_kind("failed") & F.col("run").isNull(), "set aside")
+        .when(words.is_kind("failed") & ~F.col("was_held"), "set aside")
         .when(words.is_kind("failed") & is_loss, "failed by a loss")
         .when(words.is_kind("lost") & is_loss, "lost at a cost")
         .when(words.is_kind(*_DEEDS), F.col("kind"))
@@ -180,4 +185,4 @@ def _deed_here() -> Column:
 
 def _count(name: str) -> Column:
     counting = [deed for deed, counts in _DEEDS.items() if name in counts]
-    return F.when(F.col("deed").isin(*counting), F.col("times")).otherwise(0)
+    return F.when(_deed().isin(*counting), F.col("times")).otherwise(0)
