@@ -441,7 +441,7 @@ def test_a_write_that_nobody_publishes_is_a_warning(
     found = looked(valkey_url, name)["writes"]
     assert (found.verdict, found.advice) == (
         WARNING,
-        "call sweep(), which publishes what is left of them",
+        "run headrace sweep, which publishes what is left of them",
     )
 
 

@@ -1,4 +1,4 @@
-"""The commands that change things: retry, cancel, pause, resume, release, timeout, settings."""
+"""The commands that change things: retry, cancel, pause, release, timeout, sweep, settings."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import headrace
 from headrace import Client, Queue
 from headrace.cli import bulk, cancel, choosing
 from tests.cli.conftest import Type, fail
+from tests.writes import was_long_ago, write_and_die
 
 
 def states(client: Client, *ids: str) -> list[str]:
@@ -412,3 +413,29 @@ def test_an_interrupted_cancel_ends_after_its_step_and_tells_how_far_it_came(
     assert (said.code, said.out) == (130, "")
     assert said.err == "headrace: interrupted, cancelled 250 of 300\n"
     assert mail.length() == 50
+
+
+def test_a_sweep_says_which_writes_it_has_ended(typed: Type, client: Client) -> None:
+    assert typed("sweep", "--json").json == {"finished": []}
+    assert typed("sweep").out == "swept; 0 writes from Spark brought to an end\n"
+    write_and_die(client, [("a", b"1"), ("b", b"2")])
+    was_long_ago(client)
+
+    said = typed("sweep")
+
+    assert (said.code, said.out) == (
+        0,
+        "swept; 1 write from Spark brought to an end\nw: 2 rows into mail\n",
+    )
+    assert states(client, "a", "b") == ["waiting", "waiting"]
+
+
+def test_a_sweep_tells_what_a_write_has_lost(typed: Type, client: Client) -> None:
+    write_and_die(client, [("a", b"1"), ("b", b"2")])
+    was_long_ago(client)
+    client.core.wire.send([(0, ("DEL", client.core.key(0, "staged:parcel")))])
+
+    [told] = typed("sweep", "--json").json["finished"]
+
+    assert (told["id"], told["queue"], told["rows"], told["made"]) == ("w", "mail", 2, 0)
+    assert told["lost"] == {"0": 2}

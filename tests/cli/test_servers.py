@@ -94,7 +94,7 @@ def test_an_unknown_option_of_a_sentinel_url_is_one_line_and_exit_code_2(typed: 
         *("queues", "peek mail", "jobs mail", "job a", "why a", "result a", "failures", "workers"),
         *("schedules", "tags", "stats mail", "events", "audit", "metrics --port 0", "top"),
         *("retry a", "cancel a", "pause mail", "resume mail", "release a", "timeout a"),
-        *("configure mail", "config", "config --unset retries"),
+        *("sweep", "configure mail", "config", "config --unset retries"),
     ],
 )
 def test_who_only_looks_makes_no_namespace(typed: Type, client: Client, words: str) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from headrace import Client, WriteLost, Written
-from headrace.client.staging import Parcel, Staging
 from headrace.client.talk import drive
 from headrace.client.talks import writing
 from headrace.testing import Clock, open_with_clock
 from tests.engine.desk import Desk, names_in
+from tests.writes import write_and_die
 
 DAY = 86_400
 WRITE = writing.batch_write("w", "mail", "move")
@@ -26,16 +26,8 @@ def opened(url: str, request: pytest.FixtureRequest) -> Iterator[tuple[Client, C
         yield client, clock
 
 
-def staged(hr: Client) -> Parcel:
-    staging = Staging(hr.core, "parcel")
-    drive(hr.core.wire, staging.add([(name, b"1") for name in IDS]))
-    return drive(hr.core.wire, staging.end(0))
-
-
 def decided(hr: Client) -> str:
-    bundle = drive(hr.core.wire, writing.decide(hr.core, WRITE, [staged(hr)]))
-    assert bundle is not None
-    return bundle
+    return write_and_die(hr, [(name, b"1") for name in IDS])
 
 
 def lose(hr: Client, shard: int, *roles: str) -> None:
@@ -66,7 +58,7 @@ def test_rows_that_a_shard_has_lost_are_counted_and_told(opened: tuple[Client, C
         writing.check_whole(written)
     assert lost.value.lost == written.lost
     with pytest.raises(WriteLost, match=told):
-        drive(hr.core.wire, writing.decide(hr.core, WRITE, [staged(hr)]))
+        decided(hr)
 
 
 def test_a_shard_that_forgot_its_part_is_found_by_whoever_goes_on(url: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.servers import until
 from tests.worker.judge import assert_done_once
 from tests.worker.site import Site, site_on
+from tests.writes import was_long_ago, write_and_die
 
 CLOCKWORK = """
 import os
@@ -49,6 +50,22 @@ def test_queues_are_served_by_their_weights(valkey_url: str, tmp_path: Path, sha
         # As long as both have work, a is served three times as often.
         first = Counter(served_in_turn(site, ids)[:600])
         assert 0.55 < first["a"] / 600 < 0.92
+
+
+def test_a_worker_ends_the_writes_of_dead_drivers(valkey_url: str, tmp_path: Path) -> None:
+    with site_on(valkey_url, tmp_path, shards=3) as site:
+        rows = [(f"job{n}", b'{"task": "quick", "args": {}}') for n in range(12)]
+        write_and_die(site.hr, rows, queue="default")
+        was_long_ago(site.hr)
+        work = site.work("-q", "default")
+
+        said = "a write from Spark was left open write=w rows=12"
+        until(lambda: said in work.log(), "the write is over", 30)
+
+        site.wait_for("complete", *(name for name, _ in rows))
+        written = site.hr.written("w")
+        assert written is not None
+        assert (written.made, written.lost, written.published_at is None) == (12, {}, False)
 
 
 def test_a_paused_queue_is_left_alone_and_the_others_are_not(site: Site) -> None:

@@ -24,6 +24,7 @@ from headrace.cli import (
     server,
     settings,
     stats,
+    sweep,
     work,
     workers,
 )
@@ -62,6 +63,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         queues.resume: "headrace resume mail",
         workers.release: "headrace release ada --back",
         workers.timeout: "headrace timeout ada grace",
+        sweep.sweep: "headrace sweep",
         settings.configure: "headrace configure mail concurrency=10 lease=5m",
         settings.config: "headrace config retries=3",
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import signal
 import time
@@ -16,6 +17,7 @@ import msgspec
 from headrace.app.app import App
 from headrace.client.client import AsyncClient
 from headrace.client.talk import drive_async, load
+from headrace.client.talks.writing import finish_open
 from headrace.engine.check import text
 from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
 from headrace.worker.begun import Begun
@@ -36,6 +38,8 @@ SCRIPTS = ("pop", "complete", "fail", "release", "holds", "heartbeat")
 
 LOOK_EVERY = 1.0
 TELL_OF_CRONS = 30.0
+# Writes from Spark that nobody sees to are looked for at the beginning, then so often.
+LOOK_FOR_WRITES = 60.0
 # How long nobody is told that the server does not answer.
 PATIENCE = 1.0
 # How long the server has to hear what was given back, and what was cancelled to end.
@@ -173,6 +177,26 @@ async def put_crons(app: App, client: AsyncClient) -> None:
         await drive_async(client.core.wire, app.tasks[name].schedule(client.core, **rule))
 
 
+async def finish_writes(client: AsyncClient) -> None:
+    """Brings to their end writes from Spark whose driver died; one shard does so by itself."""
+    if client.core.shards == 1:
+        return
+    try:
+        finished = await drive_async(client.core.wire, finish_open(client.core))
+    except HeadraceError as error:
+        say(logging.WARNING, "a write from Spark cannot be brought to its end", why=error)
+        return
+    for write in finished:
+        level = logging.ERROR if write.lost else logging.INFO
+        say(
+            level,
+            "a write from Spark was left open",
+            write=write.id,
+            rows=write.rows,
+            lost=write.lost,
+        )
+
+
 class Life:
     """When a worker process ends: on a signal, with its supervisor, or to be replaced."""
 
@@ -239,8 +263,12 @@ class Life:
     async def watch(self) -> None:
         """Looks now and then whether the process has done or grown enough."""
         told_of_crons = time.monotonic()
+        looked_for_writes = -math.inf
         while not self._stopping:
             await asyncio.sleep(LOOK_EVERY)
+            if time.monotonic() > looked_for_writes + LOOK_FOR_WRITES:
+                looked_for_writes = time.monotonic()
+                await finish_writes(self._client)
             if time.monotonic() > told_of_crons + TELL_OF_CRONS:
                 # A server that has lost its data must hear of them again.
                 told_of_crons = time.monotonic()

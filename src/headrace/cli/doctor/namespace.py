@@ -17,7 +17,7 @@ OVERDUE = 60.0
 LATELY = 3600.0
 LOG_TOO_LONG = 1.1
 LOG_SLACK = 1000
-START_A_WORKER = "start a worker that pops them, or call sweep() now and then"
+START_A_WORKER = "start a worker that pops them, or run headrace sweep now and then"
 
 
 def books(namespace: Namespace) -> Finding:
@@ -159,7 +159,7 @@ def writes(namespace: Namespace) -> Finding:
     if left:
         return warning(
             f"{len(left)} were decided and are not published: {some(left)}",
-            "call sweep(), which publishes what is left of them",
+            "run headrace sweep, which publishes what is left of them",
         )
     short = [one.id for one in found if one.lost]
     if short:
@@ -174,7 +174,7 @@ def log_length(longest: int, cap: int) -> Finding:
     """What a length of the log means."""
     what = f"{longest:,} of {cap:,} events" + " in the longest shard"
     if longest > LOG_TOO_LONG * cap + LOG_SLACK:
-        return warning(what, "call sweep(): nothing has trimmed the log for a while")
+        return warning(what, "run headrace sweep: nothing has trimmed the log for a while")
     return ok(what)
 
 

@@ -30,13 +30,14 @@ def sweep(client: ClientFace) -> Talk[list[Written]]:
     from Spark whose driver died are brought to their end, and returned.
     """
     core = client.core
+    finished = yield from finish_open(core)
     names = yield from all_queues(core)
     for shard in range(core.shards):
         for first in range(0, max(1, len(names)), QUEUES_A_SWEEP):
             rows = [(name,) for name in names[first : first + QUEUES_A_SWEEP]]
             while not (yield from ask_one(core, shard, build("sweep", int, rows))):
                 pass
-    return (yield from finish_open(core))
+    return finished
 
 
 def all_queues(core: Core) -> Talk[list[str]]:
