@@ -19,7 +19,14 @@ def call_of(op: str, each: Sequence[Any], nonce: str, args: dict[str, Any]) -> C
     if op == "complete":
         each = [(job_id, token, given(result, data)) for job_id, token, result, data in each]
     header = source(f"ops/{op}")
-    known = {"nonce": nonce, "cascade": False, "parents": None, "expected": None, **args}
+    known = {
+        "nonce": nonce,
+        "cascade": False,
+        "parents": None,
+        "expected": None,
+        "state": "",
+        **args,
+    }
     fixed = {name.name: encoded(name.kind, known[name.name]) for name in header.args}
     rows = [
         tuple(encoded(name.kind, value) for name, value in zip(header.each, row, strict=True))

@@ -150,6 +150,7 @@ BULK = [
         "failed_at and failed_at ~= extra(job, 'failure')[3]",
         "false",
     ),
+    Fault("what is not failed is taken along", "ops/requeue", "job.state ~= state", "false"),
     Fault(
         "what failed anew is cancelled",
         "ops/cancel",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace import Bulk, Client
+from headrace import Bulk, Client, WrongState
 from headrace.engine.call import build, pack
 from headrace.testing import Clock
 from tests.engine.twin import opened
@@ -20,6 +20,7 @@ def bulk_is_exact(url: str, swaps: dict[str, str]) -> None:
         _expects_what_failed(hr, clock)
         assert hr.cancel_failed("io") == Bulk(3, 2, 1)
         _expects_a_state(hr)
+        _retries_only_what_failed(hr)
 
 
 def _fail(hr: Client, clock: Clock) -> None:
@@ -53,3 +54,10 @@ def _expects_a_state(hr: Client) -> None:
     cancel = build("cancel", list, rows, cascade=0, expected=pack(["", "blocked", "waiting"]))
     [answers] = hr.core.wire.send([(0, hr.core.words(0, cancel))])
     assert answers == [b"HAS_DEPENDENTS", b"HAS_DEPENDENTS", b"WRONG_STATE failed"]
+
+
+def _retries_only_what_failed(hr: Client) -> None:
+    """What has left its failure is not taken to another queue."""
+    failed, waiting = hr.retry("e", "x", queue="elsewhere")
+    assert (failed, str(waiting)) == ("waiting", str(WrongState("x", "waiting")))
+    assert hr.queue("elsewhere").length() == 1

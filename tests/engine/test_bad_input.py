@@ -103,6 +103,7 @@ NAMES: list[Row] = [
     ("Client.retry_failed queue", lambda w, bad: w.hr.retry_failed(queue=bad), bad.NOT_A_NAME[1:]),
     ("Client.cancel_failed", lambda w, bad: w.hr.cancel_failed(bad), bad.NOT_A_NAME[1:]),
     ("Client.cancel_failed tag", lambda w, bad: w.hr.cancel_failed(tag=bad), bad.NOT_A_NAME[1:]),
+    ("Client.retry queue", lambda w, bad: w.hr.retry("set aside", queue=bad), bad.NOT_A_NAME[1:]),
     ("Client.retry type", lambda w, bad: w.hr.retry(failure=bad), bad.NOT_A_NAME),
     ("Client.schedule", lambda w, bad: w.hr.schedule(bad), bad.NOT_A_NAME),
     ("Client.schedules", lambda w, bad: w.hr.schedules(bad), bad.NOT_A_NAME[1:]),

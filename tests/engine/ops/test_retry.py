@@ -81,6 +81,27 @@ def test_the_oldest_of_a_type_are_retried_up_to_a_count(
 
 
 @proves("QL-02")
+def test_failed_jobs_can_be_retried_in_another_queue_and_only_failed_ones(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    for name in ("old", "new", "kept"):
+        fail(queue, name)
+        clock.tick(1)
+    queue.put(1, id="waits")
+
+    assert hr.retry(failure="broken", count=2, queue="other") == ["waiting", "waiting"]
+    kept, waits, nobody = hr.retry("kept", "waits", "nobody", queue="other", delay=10)
+
+    assert (kept, str(waits)) == ("scheduled", str(WrongState("waits", "waiting")))
+    assert isinstance(nobody, JobNotFound)
+    job = found(hr, "old")
+    assert (job.queue, job.failure, job.remaining) == ("other", None, 2)
+    assert drain(hr.queue("other")) == ["old", "new"]
+    assert (hr.failures(), drain(queue)) == ({}, ["waits"])
+    assert hr.audit().balanced
+
+
+@proves("QL-02")
 def test_a_type_is_retried_25_at_a_time_by_default(hr: Client, queue: Queue) -> None:
     fail(queue, *(f"{number}" for number in range(27)))
 

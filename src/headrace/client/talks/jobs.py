@@ -116,10 +116,12 @@ def requeue(
     core = client.core
     rows = checked_rows(core, [job_id])
     name = "" if queue is None else text("queue", queue, core.limits.name)
-    make = _state_calls(
-        "requeue", queue=name, delay=milliseconds("delay", delay), nonce=new_nonce()
-    )
-    return sole((yield from in_batches(core, rows, make)))
+    return sole((yield from in_batches(core, rows, _requeue_calls(name, delay))))
+
+
+def _requeue_calls(queue: str, delay: Span, state: str = "") -> Any:
+    delay_ms = milliseconds("delay", delay)
+    return _state_calls("requeue", queue=queue, delay=delay_ms, nonce=new_nonce(), state=state)
 
 
 def prioritise(client: ClientFace, job_id: str, priority: float) -> Talk[str]:
@@ -135,22 +137,26 @@ def retry(
     failure: str | None = None,
     count: int = 25,
     delay: Span = 0,
+    queue: str | None = None,
 ) -> Talk[list[Answer]]:
     """Tries failed jobs again: these, or up to count of the oldest that failed with a type.
 
-    For each its new state, or the error that says why not.
+    With a queue they are put there as if new, otherwise they stay where they are. For each its new
+    state, or the error that says why not.
     """
     core = client.core
     if bool(ids) == (failure is not None):
         raise InvalidArgument("give either ids or failure=, one of them")
+    into = None if queue is None else text("queue", queue, core.limits.name)
     if failure is not None:
         whole("count", count, 1, PAGE)
         text("failure", failure, core.limits.name)
         found = yield from _failed_page(client, failure, 0, count, oldest_first=True)
         ids = tuple(one.id for one in found.jobs)
-    make = _state_calls(
-        "retry", delay=milliseconds("delay", delay), nonce=new_nonce(), expected=b""
-    )
+    delay_ms = milliseconds("delay", delay)
+    make = _state_calls("retry", delay=delay_ms, nonce=new_nonce(), expected=b"")
+    if into is not None:
+        make = _requeue_calls(into, delay, "failed")
     return (yield from in_batches(core, checked_rows(core, ids), make))
 
 

@@ -9,7 +9,15 @@ from headrace.dialects.qless.dialect import Dialect
 from headrace.dialects.qless.jobs import AsyncJobs, Jobs
 from headrace.dialects.qless.part import AsyncPart, Part
 from headrace.dialects.qless.queues import AsyncQueues, Queues
-from headrace.dialects.qless.talks import finding, options, scripts, steering, watching
+from headrace.dialects.qless.talks import (
+    finding,
+    options,
+    recurring,
+    scripts,
+    steering,
+    throttling,
+    watching,
+)
 
 
 @named
@@ -54,6 +62,24 @@ class AsyncWorkers(AsyncPart):
 
 
 @named
+class Throttles(Part):
+    """Limits that jobs share, for code that blocks."""
+
+    delete = blocking(throttling.delete_throttle)
+    get = blocking(throttling.get_throttle)
+    set = blocking(throttling.set_throttle)
+
+
+@named
+class AsyncThrottles(AsyncPart):
+    """Limits that jobs share, for code that awaits."""
+
+    delete = awaiting(throttling.delete_throttle)
+    get = awaiting(throttling.get_throttle)
+    set = awaiting(throttling.set_throttle)
+
+
+@named
 class Qless(Opened):
     """A namespace in the words of qless, for code that blocks.
 
@@ -78,6 +104,7 @@ class Qless(Opened):
         self.config = Config(self)
         self.jobs = Jobs(self)
         self.queues = Queues(self)
+        self.throttles = Throttles(self)
         self.workers = Workers(self)
 
     cancel = blocking(steering.cancel)
@@ -88,16 +115,22 @@ class Qless(Opened):
     get = blocking(scripts.get)
     get_config = blocking(options.get_config)
     heartbeat = blocking(scripts.heartbeat)
+    pause = blocking(steering.pause)
     peek = blocking(scripts.peek)
     pop = blocking(scripts.pop)
     priority = blocking(steering.change_priority)
     put = blocking(scripts.put)
+    requeue = blocking(steering.requeue)
+    retry = blocking(scripts.retry)
     set_config = blocking(options.set_config)
     stats = blocking(scripts.stats)
     tag = blocking(steering.tag)
     tags = blocking(finding.tags)
     timeout = blocking(steering.timeout)
     track = blocking(steering.track)
+    unfail = blocking(steering.unfail)
+    unpause = blocking(steering.unpause)
+    unrecur = blocking(recurring.unrecur)
     untag = blocking(steering.untag)
     untrack = blocking(steering.untrack)
 
@@ -131,6 +164,7 @@ class AsyncQless(AsyncOpened):
         self.config = AsyncConfig(self)
         self.jobs = AsyncJobs(self)
         self.queues = AsyncQueues(self)
+        self.throttles = AsyncThrottles(self)
         self.workers = AsyncWorkers(self)
 
     cancel = awaiting(steering.cancel)
@@ -141,16 +175,22 @@ class AsyncQless(AsyncOpened):
     get = awaiting(scripts.get)
     get_config = awaiting(options.get_config)
     heartbeat = awaiting(scripts.heartbeat)
+    pause = awaiting(steering.pause)
     peek = awaiting(scripts.peek)
     pop = awaiting(scripts.pop)
     priority = awaiting(steering.change_priority)
     put = awaiting(scripts.put)
+    requeue = awaiting(steering.requeue)
+    retry = awaiting(scripts.retry)
     set_config = awaiting(options.set_config)
     stats = awaiting(scripts.stats)
     tag = awaiting(steering.tag)
     tags = awaiting(finding.tags)
     timeout = awaiting(steering.timeout)
     track = awaiting(steering.track)
+    unfail = awaiting(steering.unfail)
+    unpause = awaiting(steering.unpause)
+    unrecur = awaiting(recurring.unrecur)
     untag = awaiting(steering.untag)
     untrack = awaiting(steering.untrack)
 

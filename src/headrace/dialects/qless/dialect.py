@@ -22,6 +22,7 @@ class NotHeld(NamedTuple):
     core: Core
     id: str
     token: str = NOBODYS
+    queue: str = ""
 
 
 class Dialect:

@@ -7,7 +7,7 @@ from typing import Any
 from headrace.client.bind import awaiting, blocking, named
 from headrace.dialects import opening
 from headrace.dialects.qless.part import AsyncPart, Part
-from headrace.dialects.qless.talks import finding, holding, steering
+from headrace.dialects.qless.talks import finding, holding, recurring, steering
 from headrace.dialects.qless.values import JobFacts
 
 
@@ -54,6 +54,26 @@ class AsyncJob(JobFacts):
 
 
 @named
+class RecurringJob(recurring.RecurringFacts):
+    """A recurring job, for code that blocks."""
+
+    cancel = blocking(recurring.cancel)
+    tag = blocking(recurring.tag)
+    untag = blocking(recurring.untag)
+    update = blocking(recurring.update)
+
+
+@named
+class AsyncRecurringJob(recurring.RecurringFacts):
+    """A recurring job, for code that awaits."""
+
+    cancel = awaiting(recurring.cancel)
+    tag = awaiting(recurring.tag)
+    untag = awaiting(recurring.untag)
+    update = awaiting(recurring.update)
+
+
+@named
 class Jobs(Part):
     """Jobs by id, by failure and by tag, for code that blocks."""
 
@@ -70,6 +90,10 @@ class Jobs(Part):
     def failed(self, type: str | None = None, start: int = 0, limit: int = 25) -> dict[str, Any]:
         """How many jobs each type has; of one type the total, and a page of its jobs."""
         return self._driven(finding.failed(self, Job, type, start, limit))
+
+    def recurring(self, id: str) -> RecurringJob | None:
+        """The recurring job of this id, or None."""
+        return self._driven(recurring.recurring(self, RecurringJob, id))
 
     def tracked(self) -> dict[str, Any]:
         """The tracked jobs, and as expired the ids of those that are gone."""
@@ -96,6 +120,10 @@ class AsyncJobs(AsyncPart):
         """How many jobs each type has; of one type the total, and a page of its jobs."""
         talk = finding.failed(self, AsyncJob, type, start, limit)
         return await self._driven(talk)
+
+    async def recurring(self, id: str) -> AsyncRecurringJob | None:
+        """The recurring job of this id, or None."""
+        return await self._driven(recurring.recurring(self, AsyncRecurringJob, id))
 
     async def tracked(self) -> dict[str, Any]:
         """The tracked jobs, and as expired the ids of those that are gone."""

@@ -9,7 +9,7 @@ from headrace.client.talks import queues as queue_talks
 from headrace.dialects.opening import awaiting
 from headrace.dialects.qless.jobs import AsyncJob, Job
 from headrace.dialects.qless.part import AsyncPart, AsyncWhole, Part, Whole
-from headrace.dialects.qless.talks import serving, watching
+from headrace.dialects.qless.talks import recurring, serving, watching
 
 
 @named
@@ -22,6 +22,7 @@ class Queue(Part):
     length = blocking(queue_talks.length)
     pause = blocking(queue_talks.pause)
     put = blocking(serving.put)
+    recur = blocking(recurring.recur)
     stats = blocking(watching.stats)
     unpause = blocking(queue_talks.resume)
 
@@ -76,6 +77,7 @@ class AsyncQueue(AsyncPart):
     length = awaiting(queue_talks.length)
     pause = awaiting(queue_talks.pause)
     put = awaiting(serving.put)
+    recur = awaiting(recurring.recur)
     stats = awaiting(watching.stats)
     unpause = awaiting(queue_talks.resume)
 

@@ -26,9 +26,6 @@ class JobFace(Face, Protocol):
     @property
     def lease(self) -> LeaseFacts | None: ...
 
-    @property
-    def queue(self) -> str | None: ...
-
 
 def held(face: Face, job_id: str, worker: str | None = None) -> LeaseFacts | NotHeld:
     """What shows that this client holds a job, for that worker if one is named."""
@@ -129,10 +126,16 @@ def retry(
     Returns how many are left, None where there is no limit, -1 if there was none left and the job
     is failed now under the group. False if it is not yours any more.
     """
-    lease = proof(job)
-    failure = f"failed-retries-{job.queue}" if group is None else group
+    return (yield from retried(job, proof(job), delay, group, message))
+
+
+def retried(
+    face: Face, lease: LeaseFacts | NotHeld, delay: Span, group: str | None, message: str
+) -> Talk[int | Refused | None]:
+    """Gives a job back."""
+    failure = f"failed-retries-{lease.queue}" if group is None else group
     asking = ending.fail(lease, failure, message, retry_in=delay)
-    state = _ended(job, lease, (yield from unless_refused(job.dialect, asking)))
+    state = _ended(face, lease, (yield from unless_refused(face.dialect, asking)))
     if state is False or isinstance(lease, NotHeld):
         return False
     remaining = lease.job.remaining

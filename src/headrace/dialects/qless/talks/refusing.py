@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 from headrace.client.talk import Talk
 from headrace.dialects.qless.dialect import Dialect
 from headrace.dialects.qless.errors import LostLockException, QlessException
-from headrace.errors import JobNotFound, LeaseLost, WrongState
+from headrace.errors import JobNotFound, LeaseLost, ScheduleNotFound, WrongState
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ def unless_refused(dialect: Dialect, talk: Talk[T]) -> Talk[T | Literal[False]]:
     except LeaseLost as error:
         if dialect.raises:
             raise LostLockException(str(error)) from error
-    except (JobNotFound, WrongState) as error:
+    except (JobNotFound, ScheduleNotFound, WrongState) as error:
         if dialect.raises:
             raise QlessException(str(error)) from error
     return False

@@ -15,7 +15,7 @@ from headrace.client.talk import Talk
 from headrace.client.talks import jobs as job_talks
 from headrace.client.talks import queues as queue_talks
 from headrace.client.talks.depending import NamedQueue
-from headrace.dialects.qless.dialect import Face
+from headrace.dialects.qless.dialect import Face, NotHeld
 from headrace.dialects.qless.talks import holding, serving
 from headrace.dialects.qless.values import Document, JobFacts, day_of, parsed, span, statistics
 from headrace.engine.check import Span, number
@@ -93,6 +93,25 @@ def fail(client: Face, id: str, type: str, message: str, now: float) -> Talk[Any
     """Sets a job aside under a type, and returns its id, or False."""
     number("now", now)
     return (yield from holding.failed(client, holding.held(client, id), type, message, UNSET))
+
+
+def retry(
+    client: Face,
+    id: str,
+    queue: str,
+    worker: str,
+    delay: Span = 0,
+    group: str | None = None,
+    message: str = "",
+) -> Talk[Any]:
+    """Gives a job of a queue back, to be tried again after a delay; how many retries are left.
+
+    -1 if there was none left and it is failed now under the group, False if it is not the worker's.
+    """
+    lease = holding.held(client, id, worker)
+    if NamedQueue(client.core, queue).name != lease.queue:
+        lease = NotHeld(client.core, id)
+    return (yield from holding.retried(client, lease, delay, group, message))
 
 
 def stats(client: Face, queue: str, date: str | date | float | None = None) -> Talk[Document]:

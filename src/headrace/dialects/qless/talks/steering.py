@@ -5,6 +5,8 @@ from __future__ import annotations
 from headrace.client.talk import Talk
 from headrace.client.talks import depending, tagging, tracking
 from headrace.client.talks import jobs as job_talks
+from headrace.client.talks import queues as queue_talks
+from headrace.client.talks.depending import NamedQueue
 from headrace.dialects.qless.dialect import Face
 from headrace.dialects.qless.talks.holding import JobFace, Refused
 from headrace.dialects.qless.talks.refusing import unless_refused
@@ -54,11 +56,34 @@ def prioritise(job: JobFace, priority: float) -> Talk[float | Refused]:
     return (yield from change_priority(job, job.id, priority))
 
 
+def requeue(client: Face, queue: str, id: str, delay: Span = 0) -> Talk[str | Refused]:
+    """Puts a job that exists into a queue as if new; its id, or False if there is none."""
+    talk = job_talks.requeue(client, id, queue, delay=delay)
+    state = yield from unless_refused(client.dialect, talk)
+    return False if state is False else id
+
+
 def move(job: JobFace, queue: str, delay: Span = 0) -> Talk[str | Refused]:
     """Puts the job into a queue as if new, whoever holds it; its id, or False if it is gone."""
-    talk = job_talks.requeue(job, job.id, queue, delay=delay)
-    state = yield from unless_refused(job.dialect, talk)
-    return False if state is False else job.id
+    return (yield from requeue(job, queue, job.id, delay))
+
+
+def unfail(client: Face, queue: str, group: str, count: int = 25) -> Talk[int]:
+    """Puts up to count of the oldest jobs that failed with a type into a queue; how many it did."""
+    answers = yield from job_talks.retry(client, failure=group, count=count, queue=queue)
+    return sum(not isinstance(answer, HeadraceError) for answer in answers)
+
+
+def pause(client: Face, *queues: str) -> Talk[None]:
+    """From now on nothing is popped from these queues; everything else goes on."""
+    for queue in [NamedQueue(client.core, name) for name in queues]:
+        yield from queue_talks.pause(queue)
+
+
+def unpause(client: Face, *queues: str) -> Talk[None]:
+    """These queues give out jobs again."""
+    for queue in [NamedQueue(client.core, name) for name in queues]:
+        yield from queue_talks.resume(queue)
 
 
 # tracking and tags

@@ -1,11 +1,12 @@
 -- requeue: existing jobs are put into a queue (their own if empty) as if new, their data and
--- options kept; whoever holds one has lost it. The nonce tells a repeated call from a second one.
+-- options kept; whoever holds one has lost it. Where a state is given, only jobs in it are. The nonce
+-- tells a repeated call from a second one.
 --
--- args   queue delay:int nonce
+-- args   queue delay:int nonce state
 -- each   id
 -- uses   settings jobs emit join depart claims commit
 -- reply  for each, its new state or why not
--- error  NOT_FOUND UNIQUE_TAKEN
+-- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
 
 local function put_again(job, into)
   local from, was = job.queue, job.state
@@ -30,6 +31,8 @@ for id in each() do
     answers[#answers + 1] = 'NOT_FOUND'
   elseif again and extra(job, 'by') == nonce then
     answers[#answers + 1] = job.state
+  elseif state ~= '' and job.state ~= state then
+    answers[#answers + 1] = 'WRONG_STATE ' .. job.state
   else
     local into = queue ~= '' and queue or job.queue
     answers[#answers + 1] = claim_refusal(into, extra(job, 'unique'), id) or put_again(job, into)

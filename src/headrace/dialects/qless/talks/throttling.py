@@ -1,0 +1,35 @@
+"""Throttles: limits with a name that jobs share."""
+
+from __future__ import annotations
+
+from headrace.client.talk import Talk
+from headrace.client.talks import throttles
+from headrace.dialects.qless.dialect import Face
+from headrace.dialects.qless.values import Document
+from headrace.engine.check import PAGE, Span
+
+
+def set_throttle(face: Face, name: str, maximum: int, expiration: Span | None = None) -> Talk[None]:
+    """Lets at most so many jobs that name this throttle run at once, for a time if one is given."""
+    limit = None if maximum == 0 else maximum
+    yield from throttles.set_throttle(face, name, concurrency=limit, ttl=expiration)
+
+
+def get_throttle(face: Face, name: str) -> Talk[Document]:
+    """The maximum, the seconds left, the ids of the jobs that run and the queues it holds up.
+
+    A maximum of 0 is no limit.
+    """
+    known = yield from throttles.throttle(face, name, count=PAGE)
+    return {
+        "id": known.name,
+        "maximum": known.concurrency or 0,
+        "ttl": known.expires_in,
+        "locks": known.holders,
+        "pending": known.held_up,
+    }
+
+
+def delete_throttle(face: Face, name: str) -> Talk[bool]:
+    """Ends a throttle; whether there was one."""
+    return (yield from throttles.delete_throttle(face, name))

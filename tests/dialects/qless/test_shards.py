@@ -1,0 +1,95 @@
+"""The dialect on several shards, and after any sequence of words."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from headrace.dialects.qless import Qless
+from headrace.testing import START, open_with_clock
+from tests.proof import proves
+
+NOW = START.timestamp()
+
+
+@proves("Q-01", "QD-16")
+def test_everything_is_said_with_several_shards_too(url: str) -> None:
+    client, clock = open_with_clock(url, shards=3)
+    with client:
+        qless = Qless(client, "w1")
+        queue = qless.queues["testing"]
+        ids = [queue.put(number, tags=["t"]) for number in range(9)]
+        clock.tick(1)
+        popped = queue.pop(9)
+        assert sorted(job.id for job in popped) == sorted(ids)
+        assert sorted(qless.workers["w1"]["jobs"]) == sorted(ids)
+        for job in popped[:3]:
+            assert job.complete() == "complete"
+        for job in popped[3:6]:
+            assert job.fail("kind", "why") == job.id
+        assert popped[6].retry() == 4
+
+        assert qless.failed() == {"kind": 3}
+        assert qless.failed("kind")["total"] == 3
+        assert qless.unfail("other", "kind") == 3
+        assert qless.jobs.tagged("t")["total"] == 9
+        assert queue.counts()["running"] == len(queue.jobs("running")) == 2
+        assert queue.stats()["wait"]["mean"] == 1
+        assert client.audit().balanced
+
+
+@proves("QD-09")
+def test_equal_priorities_keep_their_order_however_large_they_are(url: str) -> None:
+    client, _ = open_with_clock(url)
+    with client:
+        queue = Qless(client).queues["testing"]
+        names = [f"{number:02}" for number in range(20)]
+        random.Random(1).shuffle(names)
+        for name in names:
+            queue.put(1, 10**9, id=name)
+
+        assert [job.id for job in queue.pop(20)] == names
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_after_any_sequence_of_words_the_books_balance(url: str, seed: int) -> None:
+    chance = random.Random(seed)
+    client, clock = open_with_clock(url)
+    with client:
+        qless = Qless(client, "w1")
+        queues = [qless.queues[name] for name in ("a", "b")]
+
+        def name() -> str:
+            return str(chance.randrange(8))
+
+        def end() -> None:
+            for job in chance.choice(queues).pop(2):
+                chance.choice(
+                    [
+                        job.complete,
+                        lambda job=job: job.complete("b", chance.choice([0, 5])),
+                        lambda job=job: job.fail("kind", "why"),
+                        job.retry,
+                        job.timeout,
+                        job.heartbeat,
+                    ]
+                )()
+
+        words: list[Callable[[], object]] = [
+            lambda: chance.choice(queues).put(1, chance.randrange(3), id=name()),
+            lambda: chance.choice(queues).put(1, delay=5, id=name()),
+            end,
+            end,
+            lambda: qless.cancel(name()),
+            lambda: qless.fail(name(), "kind", "why", NOW),
+            lambda: qless.unfail("a", "kind"),
+            lambda: qless.requeue("b", name()),
+            lambda: qless.timeout(name()),
+            lambda: clock.tick(chance.choice([1, 61])),
+        ]
+        for _ in range(150):
+            chance.choice(words)()
+
+        assert client.audit().problems == []
