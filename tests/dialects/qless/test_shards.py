@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -66,16 +67,15 @@ def test_after_any_sequence_of_words_the_books_balance(url: str, seed: int) -> N
 
         def end() -> None:
             for job in chance.choice(queues).pop(2):
-                chance.choice(
-                    [
-                        job.complete,
-                        lambda job=job: job.complete("b", chance.choice([0, 5])),
-                        lambda job=job: job.fail("kind", "why"),
-                        job.retry,
-                        job.timeout,
-                        job.heartbeat,
-                    ]
-                )()
+                ways: list[Callable[[], object]] = [
+                    job.complete,
+                    partial(job.complete, "b", chance.choice([0, 5])),
+                    partial(job.fail, "kind", "why"),
+                    job.retry,
+                    job.timeout,
+                    job.heartbeat,
+                ]
+                chance.choice(ways)()
 
         words: list[Callable[[], object]] = [
             lambda: chance.choice(queues).put(1, chance.randrange(3), id=name()),
