@@ -1,13 +1,14 @@
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
-from headrace.lake.batches import begin, end, folder_of, sweep
+from headrace.lake.batches import begin, delete_replaced, end, folder_of, sweep
 from headrace.lake.files import MAKING, LocalFiles
-from headrace.lake.lake import Lake
-from headrace.lake.manifest import Span
+from headrace.lake.lake import BatchDropped, Lake
+from headrace.lake.manifest import DataFile, Span
 
 
 @pytest.fixture
@@ -35,7 +36,9 @@ def test_what_a_dead_batch_left_is_removed(lake: Lake) -> None:
     batch = begun_with_files(lake)
     lake.files.create(f"{MAKING}/half", b"")
     assert sweep(lake, older_than=0) == [batch]
-    assert paths(lake) == {"lake.json"}
+    assert paths(lake) == {"lake.json", "manifests"}
+    assert sweep(lake, older_than=0) == []
+    assert lake.snapshot().number == 1
 
 
 def test_what_may_live_is_left_alone(lake: Lake) -> None:
@@ -53,6 +56,56 @@ def test_what_is_committed_stays_also_if_its_note_is_left(lake: Lake) -> None:
     assert sweep(lake, older_than=0) == []
     assert lake.files.list("begun") == []
     assert len(lake.files.list("events")) == 2
+
+
+def test_who_slept_until_its_files_were_removed_commits_nothing(lake: Lake) -> None:
+    asleep = begun_with_files(lake)
+    sweep(Lake.open(lake.files), older_than=0)
+    with pytest.raises(BatchDropped, match="run it again"):
+        commit(lake, asleep)
+    assert lake.snapshot().offsets == {0: "0-0"}
+
+
+class LateFiles(LocalFiles):
+    """Files of one who sweeps; before its first manifest is there, another commits a batch."""
+
+    batch: str | None = None
+
+    def create(self, path: str, content: bytes) -> bool:
+        if path.startswith("manifests/") and self.batch is not None:
+            batch, self.batch = self.batch, None
+            commit(Lake.open(LocalFiles(str(self))), batch)
+        return super().create(path, content)
+
+
+def test_who_wakes_up_while_another_sweeps_keeps_its_files(lake: Lake) -> None:
+    batch, dead = begun_with_files(lake), begun_with_files(lake)
+    files = LateFiles(str(lake.files))
+    files.batch = batch
+    assert sweep(Lake.open(files), older_than=0) == [dead]
+    assert [found.path.split("/")[1] for found in lake.files.list("events")] == [f"batch={batch}"]
+    assert lake.snapshot().dropped == (dead,)
+
+
+def test_one_who_died_while_sweeping_is_followed_by_the_next(lake: Lake) -> None:
+    dead = begun_with_files(lake)
+    lake.commit(lake.snapshot(), "sweep", dropped=[dead])
+    assert sweep(lake, older_than=0) == [dead]
+    assert paths(lake) == {"lake.json", "manifests"}
+    assert lake.snapshot().number == 1
+
+
+def test_what_was_replaced_stays_for_the_grace_that_was_given(lake: Lake) -> None:
+    old = DataFile(path="events/old", day=date(2026, 11, 1), queue="mail", rows=1, bytes=1)
+    lake.files.create(old.path, b"x")
+    lake.commit(lake.snapshot(), "first", added=[old])
+    batch = begin(lake, lake.snapshot(), grace=3600)
+    lake.commit(lake.snapshot(), batch, removed=[old.path])
+    assert sweep(lake, older_than=0) == []
+    assert delete_replaced(lake, 7200) == []
+    assert lake.files.list("events") != []
+    assert delete_replaced(lake, 0) == [old.path]
+    assert paths(lake) == {"lake.json", "manifests"}
 
 
 def test_no_two_batches_are_the_same(lake: Lake) -> None:

@@ -65,6 +65,55 @@ with held(LocalFiles({str(files)!r}), "sync"):
     dead.wait()
 
 
+@pytest.fixture(params=["proc", "ps"])
+def told_by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How processes are known: by /proc as on Linux, or by ps as elsewhere."""
+    if request.param == "ps":
+        monkeypatch.setattr(lock, "PROC", Path("/nowhere"))
+
+
+@pytest.mark.usefixtures("told_by")
+def test_a_process_is_known_by_when_it_began_however_that_is_told(files: LocalFiles) -> None:
+    with held(files, "sync"):
+        mine = holder(files)
+        with pytest.raises(LakeBusy, match="another sync"), held(files, "sync"):
+            pass
+    other = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
+    for pid in (1, other.pid):
+        files.create(PATH, packed(msgspec.structs.replace(mine, pid=pid)))
+        with held(files, "sync"):
+            assert holder(files).pid == os.getpid()
+    other.wait()
+
+
+def test_where_processes_are_not_known_one_lives_while_it_says_so(
+    files: LocalFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "PROC", Path("/nowhere"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    with held(files, "sync"):
+        assert holder(files).began == ""
+        with pytest.raises(LakeBusy, match="another sync"), held(files, "sync"):
+            pass
+        monkeypatch.setattr(lock, "EXPIRES", 0.0)
+        with held(files, "sync"):
+            pass
+
+
+def test_who_slept_until_another_took_over_stops(
+    files: LocalFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    another = packed(Holder(host="elsewhere", pid=1, began="", told=time.time()))
+    with held(files, "sync") as mine:
+        files.delete(PATH)
+        files.create(PATH, another)
+        monkeypatch.setattr(lock, "EXPIRES", 0.0)
+        with pytest.raises(LakeBusy, match=r"has taken the lake in .* over"):
+            mine.renew()
+    assert files.read(PATH) == another
+
+
 def test_another_process_with_the_same_number_is_not_the_holder(files: LocalFiles) -> None:
     with held(files, "sync"):
         mine = holder(files)

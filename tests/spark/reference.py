@@ -162,7 +162,7 @@ def _life(life: list[Event]) -> Row:
             row |= {"failure": event.failure, "message": event.message}
         state = _state(event)
         if state:
-            over = state in ("complete", "cancelled", "expired")
+            over = state in ("complete", "cancelled", "expired", "failed")
             row |= {"state": state, "ended_at": naive(event.at) if over else None}
     deliveries = attempts(life)
     waits = [event.wait or 0 for event in life if event.kind == "popped"]

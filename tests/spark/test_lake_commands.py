@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from headrace import Client
-from headrace.cli.lake import starting
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from tests.cli.conftest import Type, client, typed  # noqa: F401 - fixtures
@@ -60,10 +59,3 @@ def test_a_span_that_is_none_is_refused(typed: Type, tmp_path: Path, span: str) 
         said = typed("lake", *words, "--lake", str(tmp_path))
         assert said.code == 2
         assert "is not a span" in said.err
-
-
-def test_what_spark_says_is_cut_to_what_matters() -> None:
-    ours = "headrace.errors.ServerUnavailable: no answer"
-    assert starting._gist(f"An error\nTraceback\n  File x\n{ours}\n at java.lang") == ours
-    assert starting._gist("\nfirst\nsecond") == "first"
-    assert starting._gist("") == ""

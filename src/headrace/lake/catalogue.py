@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from headrace.lake.files import Files
+from headrace.lake.files import Files, still_folders
 from headrace.lake.lake import LakeMoved
 from headrace.lake.manifest import Value, packed, unpacked
 
@@ -183,22 +183,14 @@ def sweep(files: Files, grace: float = GRACE) -> list[str]:
             named |= {built.build for built in catalogue.days}
         else:
             files.delete(found.path)
-    swept = sorted(_old_builds(files, latest, named))
+    swept = [
+        folder
+        for folder in sorted(still_folders(files, TABLES, latest))
+        if folder.partition("/build=")[2] not in {"", *named}
+    ]
     for folder in swept:
         files.delete(folder)
     return swept
-
-
-def _old_builds(files: Files, latest: float, named: set[str]) -> set[str]:
-    written: dict[str, float] = {}
-    for found in files.list(TABLES):
-        table, _, build = found.path.partition("/build=")
-        if build:
-            name = build.partition("/")[0]
-            if name not in named:
-                folder = f"{table}/build={name}"
-                written[folder] = max(found.written, written.get(folder, 0))
-    return {folder for folder, at in written.items() if at <= latest}
 
 
 def _is_of(built: Built, events: int) -> bool:

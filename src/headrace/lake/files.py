@@ -117,6 +117,17 @@ class LocalFiles:
             target.unlink(missing_ok=True)
 
 
+def still_folders(files: Files, folder: str, latest: float) -> set[str]:
+    """The folders two levels below this one in which nothing was written after a time."""
+    written: dict[str, float] = {}
+    for found in files.list(folder):
+        parts = found.path.split("/")
+        if len(parts) > folder.count("/") + 3:
+            below = "/".join(parts[: folder.count("/") + 3])
+            written[below] = max(found.written, written.get(below, 0.0))
+    return {below for below, at in written.items() if at <= latest}
+
+
 def aside() -> str:
     """A path that nobody else takes, for a file that is being written."""
     return f"{MAKING}/{secrets.token_hex(8)}"

@@ -45,6 +45,10 @@ class LakeMoved(HeadraceError):
     """Somebody else committed first: nothing was committed; begin again from the new snapshot."""
 
 
+class BatchDropped(HeadraceError):
+    """A batch took so long that it was taken for dead: its files are gone."""
+
+
 class Lake:
     """A lake at a place. Any number of processes may read it, and any may commit."""
 
@@ -102,9 +106,10 @@ class Lake:
         spans: Iterable[Span] = (),
         added: Iterable[DataFile] = (),
         removed: Iterable[str] = (),
+        dropped: Iterable[str] = (),
     ) -> Snapshot:
         """Makes files count, or no longer count, all at once; raises LakeMoved if base is not the
-        newest snapshot.
+        newest snapshot, and BatchDropped if the batch was taken for dead.
         """
         manifest = Manifest(
             number=base.number + 1,
@@ -113,6 +118,7 @@ class Lake:
             spans=tuple(spans),
             added=tuple(added),
             removed=tuple(removed),
+            dropped=tuple(dropped),
         )
         _check(base, manifest)
         if not self.files.create(manifest_path(manifest.number), packed(manifest)):
@@ -165,6 +171,11 @@ def _number(path: str) -> int:
 
 
 def _check(base: Snapshot, manifest: Manifest) -> None:
+    if manifest.batch in base.dropped:
+        raise BatchDropped(
+            f"the batch {manifest.batch} took so long that it was taken for dead, and its files "
+            "were removed: nothing was committed; run it again"
+        )
     for span in manifest.spans:
         begins = base.offsets.get(span.shard, START)
         if span.after != begins:

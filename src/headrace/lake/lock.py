@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,12 @@ from headrace.lake.manifest import LakeUnreadable, Value, packed, unpacked
 FOLDER = "locks"
 EXPIRES = 600.0
 """After so many seconds without a word a holder on another machine is taken for dead."""
+
+PROC = Path("/proc")
+"""Where Linux tells of processes; on other machines ps does."""
+
+GONE = "ZX"
+"""The states of a process that is dead and not yet buried."""
 
 
 class LakeBusy(HeadraceError):
@@ -42,21 +49,32 @@ class Lock:
         self._holder = holder
 
     def renew(self) -> None:
-        """Shows that the holder lives; to be called more often than a lock expires."""
+        """Shows that the holder lives; to be called more often than a lock expires.
+
+        Raises LakeBusy if it was silent for so long that another has taken the lock.
+        """
         now = time.time()
         if now - self._holder.told > EXPIRES / 10:
+            self.release()
             self._holder = msgspec.structs.replace(self._holder, told=now)
+            if not self._files.create(self._path, packed(self._holder)):
+                raise LakeBusy(
+                    f"another process has taken the lake in {self._files} over, as this one said "
+                    "nothing for long: it may have slept; run it again"
+                )
+
+    def release(self) -> None:
+        """Gives the lock back, unless it is another's by now."""
+        if _holder(self._files, self._path) == self._holder:
             self._files.delete(self._path)
-            self._files.create(self._path, packed(self._holder))
 
 
 @contextmanager
 def held(files: Files, what: str) -> Iterator[Lock]:
     """Holds the lock for a kind of work; raises LakeBusy if another process holds it."""
     path = f"{FOLDER}/{what}.json"
-    mine = Holder(
-        host=socket.gethostname(), pid=os.getpid(), began=_began(os.getpid()), told=time.time()
-    )
+    began = _began(os.getpid()) or ""
+    mine = Holder(host=socket.gethostname(), pid=os.getpid(), began=began, told=time.time())
     while not files.create(path, packed(mine)):
         other = _holder(files, path)
         if other is not None and _lives(other):
@@ -65,10 +83,11 @@ def held(files: Files, what: str) -> Iterator[Lock]:
                 f"{other.host}"
             )
         files.delete(path)
+    lock = Lock(files, path, mine)
     try:
-        yield Lock(files, path, mine)
+        yield lock
     finally:
-        files.delete(path)
+        lock.release()
 
 
 def _holder(files: Files, path: str) -> Holder | None:
@@ -79,16 +98,31 @@ def _holder(files: Files, path: str) -> Holder | None:
 
 
 def _lives(holder: Holder) -> bool:
-    if holder.host == socket.gethostname():
-        return holder.began != "" and _began(holder.pid) == holder.began
-    return time.time() - holder.told < EXPIRES
+    began = _began(holder.pid) if holder.host == socket.gethostname() else None
+    if began is None or not holder.began:
+        return time.time() - holder.told < EXPIRES
+    return began == holder.began
 
 
-def _began(pid: int) -> str:
-    """When a process began, in ticks since the machine did; empty if it is no more."""
+def _began(pid: int) -> str | None:
+    """When a process of this machine began; empty if it is no more, None if that is not known."""
+    if not PROC.is_dir():
+        return _told_by_ps(pid)
     try:
         # The name of the command, in parentheses, may itself have spaces.
-        about = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        about = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ""
-    return "" if about[0] in "ZX" else about[19]
+    return "" if about[0] in GONE else about[19]
+
+
+def _told_by_ps(pid: int) -> str | None:
+    # Not one -o for both: what follows the first = would be a heading.
+    command = ("ps", "-o", "stat=", "-o", "lstart=", "-p", str(pid))
+    always_so = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.environ.get("PATH", os.defpath)}
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, env=always_so, check=False)
+    except OSError:
+        return None
+    about = told.stdout.split()
+    return "" if not about or about[0][0] in GONE else " ".join(about[1:])

@@ -56,7 +56,10 @@ class DataFile(Value, frozen=True):
 
 
 class Manifest(Value, frozen=True):
-    """One commit. A file counts from the manifest that adds it to the one that removes it."""
+    """One commit. A file counts from the manifest that adds it to the one that removes it.
+
+    dropped: batches that were taken for dead and can no longer be committed.
+    """
 
     number: int
     batch: str
@@ -64,6 +67,7 @@ class Manifest(Value, frozen=True):
     spans: tuple[Span, ...] = ()
     added: tuple[DataFile, ...] = ()
     removed: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 class Snapshot(Value, frozen=True):
@@ -73,6 +77,7 @@ class Snapshot(Value, frozen=True):
     offsets: dict[int, str] = {}
     missing: int = 0
     files: tuple[DataFile, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -125,4 +130,5 @@ def after(snapshot: Snapshot, manifest: Manifest) -> Snapshot:
         offsets=snapshot.offsets | {span.shard: span.to for span in manifest.spans},
         missing=snapshot.missing + sum(span.missing for span in manifest.spans),
         files=kept + manifest.added,
+        dropped=snapshot.dropped + manifest.dropped,
     )

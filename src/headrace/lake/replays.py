@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import time
 
+from headrace.lake.batches import LEFTOVER
+from headrace.lake.files import still_folders
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import Value, packed, unpacked
 
@@ -73,3 +76,13 @@ def plans(lake: Lake) -> list[tuple[Plan, Outcome | None]]:
             outcome = unpacked(Outcome, ended, found[ended]) if ended in found else None
             rows.append((unpacked(Plan, path, text), outcome))
     return sorted(rows, key=lambda row: row[0].at)
+
+
+def sweep(lake: Lake, older_than: float = LEFTOVER) -> list[str]:
+    """Removes rows that no plan names, as who laid them down died, and returns where they were."""
+    latest = time.time() - older_than
+    still = still_folders(lake.files, REPLAYS, latest)
+    swept = sorted(still - {folder_of(plan.id, plan.write) for plan, _ in plans(lake)})
+    for folder in swept:
+        lake.files.delete(folder)
+    return swept

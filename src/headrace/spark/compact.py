@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from headrace.lake.batches import begin, delete_replaced, folder_of
+from headrace.lake.batches import GRACE, begin, delete_replaced, folder_of
 from headrace.lake.lake import Lake, LakeMoved
 from headrace.lake.lock import held
 from headrace.lake.manifest import DataFile, Snapshot
@@ -40,15 +40,18 @@ class Compacted:
     files_after: int
 
 
-def compact(spark: SparkSession, lake: Lake) -> Iterator[Compacted]:
-    """Rewrites what is worth it, part by part; a part is done when it is asked for."""
+def compact(spark: SparkSession, lake: Lake, *, grace: float = GRACE) -> Iterator[Compacted]:
+    """Rewrites what is worth it, part by part; a part is done when it is asked for.
+
+    What is replaced stays for so many seconds.
+    """
     with held(lake.files, "compact") as lock:
         own = own_session(spark)
         snapshot = lake.snapshot()
         for groups in parts_of(groups_of(snapshot)):
             lock.renew()
             replaced = [file for group in groups for file in group]
-            added = _rewrite(own, lake, snapshot, replaced)
+            added = _rewrite(own, lake, snapshot, replaced, grace)
             yield Compacted(groups=len(groups), files_before=len(replaced), files_after=len(added))
 
 
@@ -78,10 +81,10 @@ def parts_of(groups: Sequence[Group]) -> Iterator[list[Group]]:
 
 
 def _rewrite(
-    spark: SparkSession, lake: Lake, base: Snapshot, replaced: Sequence[DataFile]
+    spark: SparkSession, lake: Lake, base: Snapshot, replaced: Sequence[DataFile], grace: float
 ) -> list[DataFile]:
     paths = [file.path for file in replaced]
-    batch = begin(lake, base)
+    batch = begin(lake, base, grace=grace)
     events = read_stored(spark, lake, paths).drop("batch")
     pieces = max(1, sum(file.bytes for file in replaced) // LARGE)
     # All of a day and queue is written by one task; a large one by several, each a range of it.

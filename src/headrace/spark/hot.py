@@ -19,6 +19,7 @@ from headrace.lake.lake import Lake
 from headrace.lake.manifest import Snapshot
 from headrace.lake.opening import check_whose
 from headrace.spark import plan
+from headrace.spark.gist import is_of
 from headrace.spark.options import Server
 from headrace.spark.rollup import carried_by, events_by_day, stored_table
 from headrace.spark.stored import lake_events, no_events
@@ -114,7 +115,7 @@ def _taken(
             rows = beyond.groupBy("day").count().collect()
         except PySparkException as error:
             beyond.unpersist()
-            if not left or EventsTrimmed.__name__ not in str(error):
+            if not left or not is_of(error, EventsTrimmed):
                 raise
             continue
         return snapshot, beyond, Counter({row["day"]: row["count"] for row in rows})

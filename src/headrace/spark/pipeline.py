@@ -21,6 +21,7 @@ from headrace.client.talk import drive
 from headrace.client.talks.lakes import mark_lake
 from headrace.client.talks.log_reading import LogEnds, log_ends
 from headrace.engine.check import whole
+from headrace.lake import replays
 from headrace.lake.batches import begin, end, folder_of, sweep
 from headrace.lake.files import Files
 from headrace.lake.lake import Lake, LakeMoved
@@ -92,6 +93,7 @@ def _run(spark: SparkSession, server: Server, files: Files, batch: int) -> Itera
     with server.open() as client, held(files, "sync") as lock:
         lake = open_lake(files, client)
         sweep(lake)
+        replays.sweep(lake)
         yield _Run(own_session(spark), server, client, lake, lock, batch)
 
 

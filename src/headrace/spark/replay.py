@@ -24,6 +24,7 @@ from headrace.lake.replays import (
     write_outcome,
     write_plan,
 )
+from headrace.spark.gist import gist
 from headrace.spark.options import Server
 
 # The ledger of the server remembers a write for a week; what is older might be done twice.
@@ -57,12 +58,7 @@ def chosen(jobs: DataFrame, where: str) -> DataFrame:
     try:
         return named.where(where)
     except (AnalysisException, ParseException) as error:
-        raise InvalidArgument(f"where: {_reason(error)}") from None
-
-
-def _reason(error: AnalysisException) -> str:
-    text = str(error.getMessage() if hasattr(error, "getMessage") else error)
-    return text.strip().split("\n")[0]
+        raise InvalidArgument(f"where: {gist(error)}") from None
 
 
 def counted(jobs: DataFrame) -> list[Count]:
@@ -76,7 +72,9 @@ def counted(jobs: DataFrame) -> list[Count]:
     return [Count(*row) for row in rows]
 
 
-def unfinished(lake: Lake, where: str, into: str, *, again: bool = False) -> Plan | None:
+def unfinished(
+    lake: Lake, where: str, into: str, *, again: bool = False, rate: float | None = None
+) -> Plan | None:
     """The same replay, if it was begun and not brought to its end; raises if it was, unless it
     shall be done again.
     """
@@ -90,6 +88,7 @@ def unfinished(lake: Lake, where: str, into: str, *, again: bool = False) -> Pla
                     f"to its end; whether its {plan.rows} jobs were made is no longer known. Look "
                     f"for them in {into!r}, then remove replays/{plan.id} from the lake"
                 )
+            _check_rate(plan, rate)
             return plan
     if same and not again:
         plan, outcome = same[-1]
@@ -98,6 +97,15 @@ def unfinished(lake: Lake, where: str, into: str, *, again: bool = False) -> Pla
             f"{plan.rows} of them; --again replays them once more"
         )
     return None
+
+
+def _check_rate(plan: Plan, rate: float | None) -> None:
+    if rate not in (None, plan.rate):
+        begun = "without a rate" if plan.rate is None else f"with a rate of {plan.rate:g}"
+        raise InvalidArgument(
+            f"this replay was begun {begun}, and some of its jobs may be made already: it goes on "
+            "only as it was begun; leave --rate out"
+        )
 
 
 def lay_down(
@@ -143,7 +151,13 @@ def carry_out(
 ) -> Written:
     """Makes the jobs of a plan, unless that was done; interrupted, it can be called again."""
     check_whose(lake, client)
-    rows = _rows(spark, lake, folder_of(plan.id, plan.write))
+    folder = folder_of(plan.id, plan.write)
+    if not lake.files.list(folder):
+        raise HeadraceError(
+            f"what was chosen for the replay {plan.id} is gone, as it took more than a day to "
+            f"choose it: nothing was made; remove replays/{plan.id} from the lake and run it again"
+        )
+    rows = _rows(spark, lake, folder)
     rows.write.format("headrace").options(
         url=server.url,
         namespace=server.namespace,

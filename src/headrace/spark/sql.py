@@ -6,8 +6,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import InvalidArgument
-
-_NOTES = ("\n== SQL", "\n\nJVM stacktrace", "\n\nPlease see the", "SQLSTATE")
+from headrace.spark.gist import gist
 
 
 class QueryRefused(InvalidArgument):
@@ -31,11 +30,3 @@ def asked(spark: SparkSession, question: str) -> DataFrame:
         ) from None
     except AnalysisException as error:
         raise QueryRefused(gist(error)) from None
-
-
-def gist(error: PySparkException) -> str:
-    """What Spark says, without where in Spark it was said."""
-    message = str(error)
-    for note in _NOTES:
-        message = message.partition(note)[0]
-    return " ".join(message.split())

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from headrace.cli.lake.place import DEFAULT, At, files_at
+from headrace.cli.lake.place import DEFAULT, At, Grace, files_at
 from headrace.cli.lake.starting import spark_session, stopped_by_signals
 from headrace.cli.options import seconds
 from headrace.cli.show import AsJson, show
@@ -16,10 +12,7 @@ from headrace.cli.words import counted
 def compact(
     *,
     lake: At = DEFAULT,
-    grace: Annotated[
-        str,
-        typer.Option(metavar="SPAN", help="How long replaced files stay for who reads them."),
-    ] = "1h",
+    grace: Grace = "1h",
     as_json: AsJson = False,
 ) -> None:
     """Rewrite small files of a day and queue as few large ones; readers notice nothing."""
@@ -32,7 +25,7 @@ def compact(
 
         found = Lake.open(files_at(lake, spark))
         groups = before = after = 0
-        for done in rewrite(spark, found):
+        for done in rewrite(spark, found, grace=stay):
             groups += done.groups
             before += done.files_before
             after += done.files_after

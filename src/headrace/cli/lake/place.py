@@ -17,6 +17,10 @@ DEFAULT = str(HERE / "lake")
 _ABOUT = "The lake: a directory, or a path that Spark knows (hdfs://, s3a://)."
 
 At = Annotated[str, typer.Option("--lake", metavar="DIR", help=_ABOUT)]
+Grace = Annotated[
+    str,
+    typer.Option("--grace", metavar="SPAN", help="How long what is replaced stays for readers."),
+]
 To = Annotated[str, typer.Option("--to", "--lake", metavar="DIR", help=_ABOUT)]
 
 

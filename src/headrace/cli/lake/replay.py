@@ -61,7 +61,7 @@ def replay(
 
         there = Lake.open(files_at(lake, spark))
         server = Server(url=url or "", namespace=namespace).settled()
-        plan = replaying.unfinished(there, where, into, again=again)
+        plan = replaying.unfinished(there, where, into, again=again, rate=rate)
         if plan is not None:
             typer.echo(f"{_begun(plan)}{'; it goes on' if wish.make else ''}", err=True)
         else:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from headrace.cli.lake.place import DEFAULT, At, files_at
+from headrace.cli.lake.place import DEFAULT, At, Grace, files_at
 from headrace.cli.lake.starting import spark_session, stopped_by_signals
 from headrace.cli.options import seconds
 from headrace.cli.show import AsJson, show
@@ -16,10 +12,7 @@ from headrace.cli.words import counted, span
 def rollup(
     *,
     lake: At = DEFAULT,
-    grace: Annotated[
-        str,
-        typer.Option(metavar="SPAN", help="How long replaced tables stay for who reads them."),
-    ] = "1h",
+    grace: Grace = "1h",
     as_json: AsJson = False,
 ) -> None:
     """Build the tables of days whose events have changed; a new day costs the work of a day."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from headrace.lake.files import Files
 
-_LONGEST = 500
-
 
 class SparkFailed(HeadraceError):
     """Spark could not do what it was asked for."""
@@ -42,6 +40,7 @@ def spark_session(*, announced: bool = True) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     from headrace.spark import session  # noqa: PLC0415
+    from headrace.spark.gist import gist  # noqa: PLC0415
 
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -58,7 +57,7 @@ def spark_session(*, announced: bool = True) -> Iterator[SparkSession]:
         finally:
             spark.stop()
     except (PySparkException, Py4JError) as error:
-        raise SparkFailed(f"Spark failed: {_gist(str(error))} (its log: {log})") from error
+        raise SparkFailed(f"Spark failed: {gist(error)} (its log: {log})") from error
     log.unlink(missing_ok=True)
 
 
@@ -88,13 +87,6 @@ def _noise_goes_to(log: Path) -> Iterator[None]:
             os.dup2(copy, number)
             os.close(copy)
         os.close(noise)
-
-
-def _gist(message: str) -> str:
-    """The line that says what went wrong: of an error in Python the last of its traceback."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    ours = [line for line in lines if line.startswith("headrace.")]
-    return (ours or lines or [""])[0][:_LONGEST]
 
 
 @contextmanager

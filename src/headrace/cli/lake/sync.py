@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,9 +19,14 @@ from headrace.cli.opening import opened
 from headrace.cli.options import Namespace, Url, seconds
 from headrace.cli.show import AsJson, as_line
 from headrace.cli.words import counted, size, span
+from headrace.errors import HeadraceError, ServerUnavailable
 
 if TYPE_CHECKING:
     from headrace.spark.pipeline import Batch
+
+# How long a server that is away is left alone: at first, and after many tries.
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
 
 
 def sync(
@@ -49,9 +56,16 @@ def sync(
         server = Server(url=url or "", namespace=namespace)
         files = files_at(to, spark)
         if follow:
-            made = pipeline.follow(
-                spark, server, files, stopping=stopping, interval=pause, batch=batch
+            following = partial(
+                pipeline.follow,
+                spark,
+                server,
+                files,
+                stopping=stopping,
+                interval=pause,
+                batch=batch,
             )
+            made = lasting(following, stopping)
         else:
             made = pipeline.sync(spark, server, files, batch=batch)
         total = Total(str(files))
@@ -71,6 +85,27 @@ def _check(to: str, url: str | None, namespace: str) -> None:
             from headrace.lake.opening import open_lake  # noqa: PLC0415 - msgspec is not cheap
 
             open_lake(files_at(to), client)
+
+
+def lasting(following: Callable[[], Iterator[Batch]], stopping: threading.Event) -> Iterator[Batch]:
+    """What is brought, also after the server was away for a while."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - of an extra
+
+    from headrace.spark.gist import gist, is_of  # noqa: PLC0415
+
+    pause = FIRST_PAUSE
+    while not stopping.is_set():
+        try:
+            for done in following():
+                pause = FIRST_PAUSE
+                yield done
+        except (HeadraceError, PySparkException) as error:
+            if not is_of(error, ServerUnavailable):
+                raise
+            if not stopping.is_set():
+                typer.echo(f"headrace: {gist(error)}; trying again in {span(pause)}", err=True)
+            stopping.wait(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
 
 @dataclass(slots=True)

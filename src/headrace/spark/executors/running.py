@@ -15,6 +15,7 @@ from headrace.errors import HeadraceError
 from headrace.spark.executors.assignment import Assignment
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.task import run_task
+from headrace.spark.gist import gist, whole_message
 from headrace.worker.kept import KeptSession
 
 log = logging.getLogger("headrace.spark")
@@ -26,7 +27,6 @@ TTL = 60.0
 DEATHS = ("Python worker exited unexpectedly", "ExecutorLostFailure")
 LIVED = 10.0
 MOST_DEATHS_IN_A_ROW = 5
-LONGEST_SHOWN = 2000
 
 
 class RunFailed(HeadraceError):
@@ -107,12 +107,13 @@ class Running:
             try:
                 tally = sum(self._collect(), Tally(deaths=deaths))
             except Exception as error:
-                message = _message(error)
                 deaths += 1
                 in_a_row = 1 if time.monotonic() > begun + LIVED else in_a_row + 1
-                died = any(words in message for words in DEATHS)
+                died = any(words in whole_message(error) for words in DEATHS)
                 if not died or in_a_row > MOST_DEATHS_IN_A_ROW:
-                    raise RunFailed(f"the Spark job of the run has failed: {message}") from error
+                    raise RunFailed(
+                        f"the Spark job of the run has failed: {gist(error)}"
+                    ) from error
                 if self._stopping.is_set():
                     return Tally(deaths=deaths)
                 log.warning("a task on queue %s died; tasks begin anew", self._assignment.queue)
@@ -122,9 +123,3 @@ class Running:
     def _collect(self) -> list[Tally]:
         slots = self._spark.parallelize(range(self._tasks), self._tasks)
         return slots.mapPartitions(partial(run_task, self._assignment)).collect()
-
-
-def _message(error: Exception) -> str:
-    java = getattr(error, "java_exception", None)
-    message = str(java.getMessage() if java is not None else error)
-    return message if len(message) <= LONGEST_SHOWN else f"{message[:LONGEST_SHOWN]}..."

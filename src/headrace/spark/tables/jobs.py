@@ -9,7 +9,8 @@ from headrace.spark.tables import words
 from headrace.spark.tables.chapters import chapters
 from headrace.spark.tables.histories import by_job, tag_list
 
-OVER = ("complete", "cancelled", "expired")
+AT_REST = ("complete", "cancelled", "expired", "failed")
+"""The states in which a job has ended; one that is put or tried again has not."""
 
 
 def jobs(events: DataFrame) -> DataFrame:
@@ -47,7 +48,7 @@ def _merged() -> list[Column]:
 def _columns() -> list[Column]:
     path = F.transform("arrivals", lambda arrival: arrival["queue"])
     queues = F.when(F.size("arrivals") > 0, path).otherwise(F.array("first_queue"))
-    is_over = F.col("state.state").isin(*OVER)
+    has_ended = F.col("state.state").isin(*AT_REST)
     # A payload that is put again as it is may be left out of the log: only its size is told.
     is_stale = (F.col("left_out.number") > F.col("data.number")) & (
         F.col("left_out.left_out") != F.octet_length("data.data")
@@ -59,7 +60,7 @@ def _columns() -> list[Column]:
         queues.alias("queues"),
         F.col("state.state").alias("state"),
         F.col("put_at"),
-        F.when(is_over, F.col("state.at")).alias("ended_at"),
+        F.when(has_ended, F.col("state.at")).alias("ended_at"),
         F.col("seen_at"),
         F.col("attempts"),
         (F.col("waited") / 1000).alias("waited"),

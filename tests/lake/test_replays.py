@@ -1,0 +1,52 @@
+"""Replays as they are written down: what no plan names goes, what one names stays."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import InvalidArgument
+from headrace.lake.files import LocalFiles
+from headrace.lake.lake import Lake
+from headrace.lake.replays import Plan, folder_of, plan_id, plans, sweep, write_plan
+from headrace.spark.replay import unfinished
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake.create(LocalFiles(tmp_path), "shop", [7])
+
+
+def plan(write: str, rate: float | None = None) -> Plan:
+    replay, now = plan_id("true", "again", 0), dt.datetime.now(dt.UTC)
+    return Plan(id=replay, write=write, at=now, where="true", into="again", rows=1, rate=rate)
+
+
+def lay_rows(lake: Lake, replay: str, write: str) -> str:
+    folder = folder_of(replay, write)
+    lake.files.create(f"{folder}/part-0.parquet", b"x")
+    return folder
+
+
+def test_rows_that_no_plan_names_go_in_time(lake: Lake) -> None:
+    mine = plan("mine")
+    named = lay_rows(lake, mine.id, mine.write)
+    left = [lay_rows(lake, mine.id, "died"), lay_rows(lake, "other", "died")]
+    write_plan(lake, mine)
+    assert sweep(lake) == []
+    assert sweep(lake, older_than=0) == sorted(left)
+    assert [found.path for found in lake.files.list(named)] == [f"{named}/part-0.parquet"]
+    assert [found for found, _ in plans(lake)] == [mine]
+
+
+@pytest.mark.parametrize(("begun", "asked"), [(None, 5.0), (2.0, 5.0)])
+def test_a_replay_goes_on_only_at_the_rate_with_which_it_was_begun(
+    lake: Lake, begun: float | None, asked: float
+) -> None:
+    mine = write_plan(lake, plan("mine", begun))
+    with pytest.raises(InvalidArgument, match="leave --rate out"):
+        unfinished(lake, "true", "again", rate=asked)
+    assert unfinished(lake, "true", "again") == mine
+    assert unfinished(lake, "true", "again", rate=begun) == mine

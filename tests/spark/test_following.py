@@ -1,0 +1,53 @@
+"""`lake sync --follow` while the server goes and comes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from pyspark.errors import PySparkException
+
+from headrace.cli.lake import sync
+from headrace.errors import LakeRefused, ServerUnavailable
+from headrace.spark.pipeline import Batch
+
+
+def a_batch(number: int) -> Batch:
+    return Batch(number=number, events=1, missing=0, files=1, bytes=1, seconds=0.1, behind=0)
+
+
+AWAY = "PythonException: Traceback\nheadrace.errors.ServerUnavailable: nobody answers"
+
+
+@pytest.mark.parametrize(
+    "away", [ServerUnavailable("nobody answers", maybe_done=False), PySparkException(AWAY)]
+)
+def test_following_goes_on_when_the_server_is_back(
+    away: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sync, "FIRST_PAUSE", 0.001)
+    stopping = threading.Event()
+    turns: list[list[Batch | Exception]] = [[a_batch(1), away], [away], [a_batch(2)]]
+
+    def following() -> Iterator[Batch]:
+        for turn in turns.pop(0):
+            if isinstance(turn, Exception):
+                raise turn
+            yield turn
+        if not turns:
+            stopping.set()
+
+    assert [batch.number for batch in sync.lasting(following, stopping)] == [1, 2]
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert all("nobody answers; trying again in" in line for line in said)
+
+
+def test_what_is_wrong_otherwise_ends_following() -> None:
+    def following() -> Iterator[Batch]:
+        raise LakeRefused("a lake", "it has the events of another server")
+        yield
+
+    with pytest.raises(LakeRefused):
+        list(sync.lasting(following, threading.Event()))
