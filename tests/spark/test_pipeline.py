@@ -111,6 +111,7 @@ def test_whenever_a_sync_dies_nothing_is_lost_and_nothing_doubled(
         "create locks",
         "list begun",
         "list .making",
+        "list replays",
         "create begun",
         "flush events",
         "create manifests",

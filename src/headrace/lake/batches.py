@@ -44,16 +44,19 @@ def folder_of(batch: str) -> str:
 
 
 def sweep(lake: Lake, older_than: float = LEFTOVER) -> list[str]:
-    """Removes what dead batches have left, and returns their names. Also what was replaced."""
-    now = time.time()
-    notes = [found for found in lake.files.list(BEGUN) if found.written <= now - older_than]
-    dead = _dropped(lake, [_batch(found.path) for found in notes])
+    """Removes what dead batches have left, and returns their names. Also what was replaced, but
+    not before the grace that was given when it was.
+    """
+    latest = time.time() - older_than
+    notes = lake.files.list(BEGUN)
+    dead = _dropped(lake, [_batch(found.path) for found in notes if found.written <= latest])
     for batch in dead:
         lake.files.delete(folder_of(batch))
         end(lake, batch)
-    delete_replaced(lake, older_than, at_least=True)
+    for batch in {_batch(found.path) for found in notes} - set(dead):
+        _delete_replaced(lake, batch, max(older_than, _read_note(lake, batch).grace))
     for found in lake.files.list(MAKING):
-        if found.written <= now - older_than:
+        if found.written <= latest:
             lake.files.delete(found.path)
     return dead
 
@@ -71,26 +74,23 @@ def _dropped(lake: Lake, batches: Sequence[str]) -> list[str]:
             return dead
 
 
-def delete_replaced(lake: Lake, grace: float, *, at_least: bool = False) -> list[str]:
-    """Deletes files that were replaced so many seconds ago, and returns their paths; at_least: not
-    before the grace that was given when they were.
+def delete_replaced(lake: Lake, grace: float) -> list[str]:
+    """Deletes files that were replaced so many seconds ago, and returns their paths.
 
     Whoever read an older snapshot has had that long to be done with it.
     """
-    deleted: list[str] = []
-    now = dt.datetime.now(dt.UTC)
-    for found in lake.files.list(BEGUN):
-        batch = _batch(found.path)
-        manifest = _committed(lake, batch)
-        if manifest is None:
-            continue
-        stays = max(grace, _read_note(lake, batch).grace) if at_least else grace
-        if manifest.at <= now - dt.timedelta(seconds=stays):
-            for path in manifest.removed:
-                lake.files.delete(path)
-            deleted += manifest.removed
-            end(lake, batch)
-    return deleted
+    batches = [_batch(found.path) for found in lake.files.list(BEGUN)]
+    return [path for batch in batches for path in _delete_replaced(lake, batch, grace)]
+
+
+def _delete_replaced(lake: Lake, batch: str, grace: float) -> Sequence[str]:
+    manifest = _committed(lake, batch)
+    if manifest is None or manifest.at > dt.datetime.now(dt.UTC) - dt.timedelta(seconds=grace):
+        return ()
+    for path in manifest.removed:
+        lake.files.delete(path)
+    end(lake, batch)
+    return manifest.removed
 
 
 def _read_note(lake: Lake, batch: str) -> Note:

@@ -82,7 +82,8 @@ def sweep(lake: Lake, older_than: float = LEFTOVER) -> list[str]:
     """Removes rows that no plan names, as who laid them down died, and returns where they were."""
     latest = time.time() - older_than
     still = still_folders(lake.files, REPLAYS, latest)
-    swept = sorted(still - {folder_of(plan.id, plan.write) for plan, _ in plans(lake)})
+    named = {folder_of(plan.id, plan.write) for plan, _ in plans(lake)} if still else set()
+    swept = sorted(still - named)
     for folder in swept:
         lake.files.delete(folder)
     return swept
