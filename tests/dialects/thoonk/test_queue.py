@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from headrace import Client, InvalidArgument
-from headrace.dialects.thoonk import Empty, Thoonk, jobs
+from headrace import Client, HeadraceError, InvalidArgument
+from headrace.client.talk import Talk
+from headrace.dialects.thoonk import Empty, FeedDoesNotExist, Thoonk, jobs
 from tests.colours import got
 from tests.dialects.thoonk.steps import begun, changes, keys, tried
 from tests.dump import dump
@@ -101,6 +102,54 @@ async def test_each_item_goes_to_one_consumer(thoonk: Any) -> None:
         await got(mail.put(number))
 
     assert sorted(await asyncio.gather(*getting)) == [0, 1, 2, 3]
+
+
+@proves("T-07")
+@pytest.mark.parametrize("made", ["before", "meanwhile"])
+def test_nothing_is_put_into_a_feed_that_is_deleted_in_that_moment(
+    hr: Client, plain: Thoonk, made: str
+) -> None:
+    mail = plain.queue("mail")
+    putting = jobs.put(mail, "item")
+    wish = next(putting)
+    answer = hr.core.wire.send(wish.commands)
+    if made == "before":
+        plain.delete_feed("mail")
+    wish = putting.send(answer)
+    answer = hr.core.wire.send(wish.commands)
+    if made == "meanwhile":
+        plain.delete_feed("mail")
+
+    error = FeedDoesNotExist if made == "before" else None
+    assert carried_out(hr, putting, answer) is error
+    assert hr.queue("mail").counts().length == 0
+    assert hr.audit().balanced
+
+
+def carried_out(hr: Client, talk: Talk[Any], answer: Any) -> type[Exception] | None:
+    """Carries out what is left of a talk, and says by which error it ended."""
+    try:
+        while True:
+            answer = hr.core.wire.send(talk.send(answer).commands)
+    except StopIteration:
+        return None
+    except HeadraceError as error:
+        return type(error)
+
+
+@proves("T-07", "T-33")
+async def test_who_waits_is_told_that_the_feed_was_deleted(
+    thoonk: Any, hr: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "LOOK_EVERY", 0.01)
+    mail = await got(thoonk.queue("mail"))
+    getting = begun(mail.get)
+    await asyncio.to_thread(until_listened_to, hr, "queue:mail")
+
+    await got(thoonk.delete_feed("mail"))
+
+    with pytest.raises(FeedDoesNotExist):
+        await asyncio.wait_for(getting, 20)
 
 
 @proves("T-59", "T-74")

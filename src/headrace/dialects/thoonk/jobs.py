@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -13,16 +15,18 @@ from headrace.client.core import Core
 from headrace.client.talk import Talk, ask_one
 from headrace.client.talks import ending, jobs, popping, putting, queues
 from headrace.client.values import Job
-from headrace.dialects.thoonk.errors import Empty, JobDoesNotExist, JobNotPending
+from headrace.dialects.thoonk.errors import Empty, FeedDoesNotExist, JobDoesNotExist, JobNotPending
 from headrace.dialects.thoonk.registry import Facts, present
 from headrace.engine.call import Call, build
-from headrace.engine.check import Span, text
+from headrace.engine.check import Span, milliseconds, text
 from headrace.engine.record import Record, decode_record
 from headrace.errors import JobError, JobNotFound, LeaseLost, NoResult, WrongState
 
 # The type of failure by which Headrace knows stalled jobs.
 STALLED = "stalled"
 HIGH = -1
+# How often who waits looks whether the feed is still there, in seconds.
+LOOK_EVERY = 5.0
 # Each may have an item of a megabyte.
 PAGE = 200
 
@@ -41,7 +45,14 @@ class Claimed(NamedTuple):
 def put(feed: Facts, item: Any, priority: float | None = None) -> Talk[str]:
     """Puts an item at the back, under a new id, which is returned; priority=HIGH before others."""
     yield from present(feed)
-    return (yield from putting.put(feed, item, priority=priority))
+    job_id = yield from putting.put(feed, item, priority=priority)
+    try:
+        yield from present(feed)
+    except FeedDoesNotExist:
+        # Deleted in this very moment: what came after that goes, what came before has gone with it.
+        if (yield from jobs.cancel(feed, job_id)):
+            raise
+    return job_id
 
 
 def get(feed: Facts, timeout: Span | None = 0) -> Talk[Any]:
@@ -53,11 +64,16 @@ def get(feed: Facts, timeout: Span | None = 0) -> Talk[Any]:
 
 
 def _next(feed: Facts, timeout: Span | None) -> Talk[popping.Popped]:
-    yield from present(feed)
+    seconds = milliseconds("timeout", timeout or 0) / 1000 or math.inf
+    until = time.monotonic() + seconds
     worker = f"{socket.gethostname()}-{os.getpid()}"
-    for popped in (yield from popping.pop(feed, worker, wait=timeout or None)):
-        return popped
-    raise Empty(f"nothing came to feed {feed.name!r} within {timeout} seconds")
+    while True:
+        yield from present(feed)
+        left = max(0, until - time.monotonic())
+        for popped in (yield from popping.pop(feed, worker, wait=min(left, LOOK_EVERY))):
+            return popped
+        if left <= LOOK_EVERY:
+            raise Empty(f"nothing came to feed {feed.name!r} within {seconds:g} seconds")
 
 
 def waiting_ids(feed: Facts) -> Talk[list[str]]:

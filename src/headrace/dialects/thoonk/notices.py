@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from headrace.client.core import Core
 from headrace.client.feed_values import FeedEvent
 from headrace.client.listening import AsyncListening, Listening
 from headrace.dialects.thoonk.errors import NotListening
@@ -19,6 +20,8 @@ from headrace.errors import InvalidArgument, ServerUnavailable
 log = logging.getLogger("headrace.dialects.thoonk")
 FAILED = "a handler failed: feed %r, event %s"
 AWAY = "the server is away; listening goes on when it is back"
+# Before a server that was away is tried again, in seconds.
+PAUSE = 1.0
 
 # What a handler is called with, by the kind of event; the names are those of thoonk.
 NOTICES: dict[str, tuple[str, Callable[[FeedEvent], tuple[Any, ...]]]] = {
@@ -70,24 +73,27 @@ def _call(
 class Listener:
     """Calls handlers in a thread of its own, until it is closed."""
 
-    def __init__(self, listening: Listening[FeedEvent], handlers: Handlers, instance: str) -> None:
+    def __init__(self, listening: Listening[FeedEvent], handlers: Handlers, core: Core) -> None:
         self._listening = listening
-        self._instance = instance
+        self._core = core
         self._handlers = handlers
-        self._closed = False
+        self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="headrace thoonk", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._closed:
+        while not self._closed.is_set():
             try:
                 for event in self._listening:
                     self._tell(event)
             except ServerUnavailable:
                 log.warning(AWAY, exc_info=True)
+                self._closed.wait(PAUSE)
+            else:
+                return
 
     def _tell(self, event: FeedEvent) -> None:
-        for call in self._handlers.calls(event, self._instance):
+        for call in self._handlers.calls(event, self._core.instance):
             try:
                 call()
             except Exception:
@@ -95,20 +101,20 @@ class Listener:
 
     def close(self) -> None:
         """Ends it: no handler is called any more."""
-        self._closed = True
+        self._closed.set()
         self._listening.close()
         if self._thread is not threading.current_thread():
-            self._thread.join()
+            self._thread.join(self._core.timeout)
 
 
 class AsyncListener:
     """Calls handlers in a task of its own, and awaits them where that is needed."""
 
     def __init__(
-        self, listening: AsyncListening[FeedEvent], handlers: Handlers, instance: str
+        self, listening: AsyncListening[FeedEvent], handlers: Handlers, core: Core
     ) -> None:
         self._listening = listening
-        self._instance = instance
+        self._core = core
         self._handlers = handlers
         self._task = asyncio.create_task(self._run(), name="headrace thoonk")
 
@@ -119,11 +125,12 @@ class AsyncListener:
                     await self._tell(event)
             except ServerUnavailable:
                 log.warning(AWAY, exc_info=True)
+                await asyncio.sleep(PAUSE)
             else:
                 return
 
     async def _tell(self, event: FeedEvent) -> None:
-        for call in self._handlers.calls(event, self._instance):
+        for call in self._handlers.calls(event, self._core.instance):
             try:
                 answer = call()
                 if inspect.isawaitable(answer):

@@ -44,7 +44,7 @@ class Thoonk(Opened):
         super().__init__(client, namespace)
         self._handlers = Handlers(listens=listen)
         self._listener = (
-            Listener(self.client.listen_feeds(), self._handlers, self.instance) if listen else None
+            Listener(self.client.listen_feeds(), self._handlers, self.core) if listen else None
         )
 
     delete_feed = blocking(registry.delete_feed)
@@ -134,7 +134,7 @@ class AsyncThoonk(AsyncOpened):
         async with self._opening:
             if self._listens and self._listener is None:
                 listening = await self.client.listen_feeds()
-                self._listener = AsyncListener(listening, self._handlers, self.instance)
+                self._listener = AsyncListener(listening, self._handlers, self.core)
 
     @property
     def instance(self) -> str:
