@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 import headrace
 from headrace.spark import Next, Row, RunFailed, work
+from tests.restartable import meanwhile
 from tests.servers import until
 from tests.spark.workplace import Workplace, workplace
 
@@ -130,6 +131,23 @@ def test_a_run_goes_on_until_it_is_stopped(place: Workplace) -> None:
 def test_nothing_is_done_on_an_empty_queue(place: Workplace) -> None:
     place.put("calm", 1, delay=3600)
     assert place.work("calm", print, tasks=1).batches == 0
+
+
+def test_a_run_on_a_paused_queue_says_why_it_waits(
+    place: Workplace, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.put("held", 1)
+    place.client.queue("held").pause()
+
+    def resume() -> None:
+        until(lambda: "queue held is paused" in caplog.text, "it says so")
+        place.client.queue("held").resume()
+
+    with meanwhile(resume):
+        tally = place.work("held", lambda _: None, tasks=1)
+
+    assert tally.completed == 1
+    assert caplog.text.count("headrace resume held") == 1
 
 
 class TestWrongUse:

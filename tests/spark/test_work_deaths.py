@@ -80,6 +80,7 @@ def test_a_killed_task_loses_nothing_and_does_nothing_twice(place: Workplace, ga
         tally = place.work("fragile", waits_at(gate), batch=50)
 
     assert tally.deaths >= 1
+    assert (tally.completed, tally.failed) == (COUNT, 0)
     check_each_once(place, ids)
 
 
@@ -116,6 +117,7 @@ def test_a_row_that_kills_its_process_runs_alone_until_it_has_no_retries(
     tally = place.work("deadly", function, tasks=1)
 
     assert tally.deaths == 3
+    assert (tally.completed, tally.failed) == (19, 1)
     counts = place.client.queue("deadly").counts()
     assert (counts.complete, counts.failed) == (19, 1)
     assert place.job("deadly-7").state == "failed"

@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 
 from pyspark import InheritableThread, SparkContext
 
 from headrace.client.client import Client
+from headrace.client.talk import drive
 from headrace.client.values import Counts
 from headrace.errors import HeadraceError
 from headrace.spark.executors.assignment import Assignment
+from headrace.spark.executors.logged import ends_of, newest
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.task import run_task
 from headrace.spark.gist import gist, whole_message
@@ -44,6 +47,7 @@ class Running:
         self._assignment = assignment
         self._tasks = tasks
         self._tally = Tally()
+        self._begun_at = drive(client.core.wire, newest(client.core))
         self._error: BaseException | None = None
         self._stopping = threading.Event()
         self._over = threading.Event()
@@ -91,7 +95,7 @@ class Running:
             self._spark.setJobGroup(
                 self._assignment.session, f"headrace: work on {self._assignment.queue}"
             )
-            self._tally = self._until_over()
+            self._tally = self._with_the_dead(self._until_over())
         except Exception as error:  # noqa: BLE001 - it is raised to whoever waits
             self._error = error
         finally:
@@ -99,6 +103,16 @@ class Running:
             self.stop()
             self._client.close()
             self._over.set()
+
+    def _with_the_dead(self, tally: Tally) -> Tally:
+        """What the tasks said, and what those that died could not say."""
+        if not tally.deaths:
+            return tally
+        core = self._client.core
+        ends = drive(core.wire, ends_of(core, f"{self._assignment.session}-", self._begun_at))
+        return replace(
+            tally, completed=ends["completed"], failed=ends["failed"], retried=ends["retried"]
+        )
 
     def _until_over(self) -> Tally:
         deaths = in_a_row = 0

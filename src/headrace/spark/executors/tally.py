@@ -8,12 +8,17 @@ from typing import Self
 
 @dataclass(slots=True)
 class Tally:
-    """How many jobs became what. What a task did that was killed is in the books of the queue."""
+    """How many jobs became what.
+
+    Where tasks have died, completed, failed and retried are counted from the log, so that those of
+    the dead are among them, as far as it was not trimmed meanwhile; released, refused, batches and
+    tasks are then of those that came to their end, of the last round.
+    """
 
     completed: int = 0
     """Went well, also those that moved on."""
     failed: int = 0
-    """Set aside."""
+    """Set aside, also because tasks died with them."""
     retried: int = 0
     """Failed, and will be tried again."""
     released: int = 0

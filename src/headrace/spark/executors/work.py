@@ -207,12 +207,23 @@ def _finished(running: Running, queue: str) -> Tally:
 
 
 def _told(running: Running, queue: str) -> Tally:
+    told_of_pause = False
+    patience = 0.0
     while True:
         try:
-            tally = running.wait(TELL_EVERY)
+            tally = running.wait(patience)
         except TimeoutError:
+            patience = TELL_EVERY
             counts = running.counts()
             log.info("queue %s: %d wait, %d run", queue, counts.waiting, counts.running)
+            if counts.paused and not told_of_pause:
+                told_of_pause = True
+                log.warning(
+                    "queue %s is paused: the run waits until it is resumed (headrace resume %s, or "
+                    "queue.resume()), or ends with Ctrl-C",
+                    queue,
+                    queue,
+                )
         else:
             log.info("queue %s: %s", queue, tally)
             return tally
