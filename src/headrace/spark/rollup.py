@@ -28,6 +28,7 @@ from headrace.spark.tables import words
 from headrace.spark.tables.carry import KEPT
 from headrace.spark.tables.daily import has_few_tags
 from headrace.spark.tables.every import STORED, Told
+from headrace.spark.tables.workers import workers
 
 # The columns of each table, which are the same in every session.
 _SCHEMAS: dict[str, StructType] = {}
@@ -82,7 +83,9 @@ def _build(
     carried = carried_by(spark, lake, before)
     build = catalogue.new_build()
     told = Told(events, carried, days, has_few_tags(events))
-    there = {name: _write(lake, name, build, told.table(name)) for name in STORED}
+    there = {
+        name: _write(lake, name, build, _table(spark, lake, build, told, name)) for name in STORED
+    }
     digests = _digests(spark, lake, build, there["carry"])
     events_of, numbers_of = events_by_day(snapshot), _numbers(lake, build)
     # What each day leaves is what the next one begins with.
@@ -99,6 +102,18 @@ def _build(
         )
         for at, day in enumerate(days)
     ]
+
+
+def _table(spark: SparkSession, lake: Lake, build: str, told: Told, name: str) -> DataFrame:
+    if name != "workers":
+        return told.table(name)
+    # The attempts are written by now, which costs more than to read them.
+    return workers(_written(spark, lake, "attempts", build))
+
+
+def _written(spark: SparkSession, lake: Lake, name: str, build: str) -> DataFrame:
+    reader = spark.read.schema(_schema_of(spark, name)).option("__globPaths__", "false")
+    return reader.parquet(f"{lake.files.root}/{catalogue.folder_of(name, build)}")
 
 
 def _write(lake: Lake, name: str, build: str, table: DataFrame) -> set[dt.date]:
@@ -133,10 +148,10 @@ def _digests(spark: SparkSession, lake: Lake, build: str, days: set[dt.date]) ->
     """What each day leaves for later ones, in short: events are known by shard and number."""
     if not days:
         return {}
-    folder = catalogue.folder_of("carry", build)
-    left = spark.read.parquet(f"{lake.files.root}/{folder}")
-    found = left.groupBy("day").agg(
-        F.count("*").alias("n"), F.bit_xor(F.xxhash64("shard", "number")).alias("digest")
+    found = (
+        _written(spark, lake, "carry", build)
+        .groupBy("day")
+        .agg(F.count("*").alias("n"), F.bit_xor(F.xxhash64("shard", "number")).alias("digest"))
     )
     return {row["day"]: f"{row['n']}-{row['digest'] & (2**64 - 1):016x}" for row in found.collect()}
 
