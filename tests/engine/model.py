@@ -102,6 +102,8 @@ class Model(Work):
                 continue
             self.depart(job)
             job.queue = queue or job.queue
+            # The event says how large the payload is: that tells an empty one.
+            job.news = None if job.data else ""
             self.join(job, job.queue, self.happen("put", job), delay)
             answers.append(job.state)
         return answers

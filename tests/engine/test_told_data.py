@@ -8,6 +8,7 @@ import pytest
 
 from headrace import Client
 from headrace.client.lease import Lease
+from headrace.engine.events import read_event
 from headrace.testing import open_with_clock
 
 DEEDS: dict[str, Callable[[Lease, bytes], object]] = {
@@ -66,3 +67,20 @@ def test_who_changes_no_data_tells_none(raw: Client, kind: str) -> None:
         [(None, None)],
         [(None, None)] * 2,
     )
+
+
+def test_an_entry_of_a_kind_that_is_not_known_may_tell_no_data() -> None:
+    words = [b"kind", b"of tomorrow", b"id", b"x", b"queue", b"mail", b"attempt", b"0"]
+    words += [b"worker", b"", b"priority", b"0"]
+
+    assert read_event(0, b"5-1", words).data is None
+
+
+def test_a_requeue_says_the_size_which_tells_an_empty_payload(raw: Client) -> None:
+    for data, told in ((b"old", (None, 3)), (b"", (b"", 0))):
+        raw.queue("mail").put(data, id="x")
+        raw.requeue("x")
+
+        event = [*raw.events()][-1]
+        assert (event.kind, event.data, event.left_out) == ("put", *told)
+        raw.cancel("x")

@@ -139,7 +139,7 @@ def read_told(shard: int, message: bytes) -> Event:
 def _payload(kind: str, fields: dict[bytes, bytes]) -> bytes | None:
     if b"left_out" in fields:
         return b"" if _whole(fields, b"left_out") == 0 else None
-    data = fields[b"data"]
+    data = fields.get(b"data", b"")
     return data if data or kind in WITH_DATA else None
 
 
