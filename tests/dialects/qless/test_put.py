@@ -185,6 +185,7 @@ async def test_data_comes_back_as_it_was_put(qless: Any, blob: str) -> None:
         ("testing", "j", "1", NOW, 0, "[]", "later"),
         ("testing", "j", "1", NOW, 0, "[]", -1),
         ("testing", "", "1", NOW),
+        ("testing", None, "1", NOW),
         ("", "j", "1", NOW),
     ],
 )

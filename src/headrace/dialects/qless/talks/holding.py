@@ -103,7 +103,7 @@ def fail(job: JobFace, type: str, message: str, *, data: Any = UNSET) -> Talk[st
 
     A job that this client did not pop is failed as by an operator, in any state but complete.
     """
-    return (yield from failed(job, job.lease or held(job, job.id), type, message, data))
+    return (yield from failed(job, proof(job), type, message, data))
 
 
 def failed(

@@ -18,7 +18,7 @@ from headrace.client.talks.depending import NamedQueue
 from headrace.dialects.qless.dialect import Face, NotHeld
 from headrace.dialects.qless.talks import holding, serving
 from headrace.dialects.qless.values import Document, JobFacts, day_of, parsed, span, statistics
-from headrace.engine.check import Span, number
+from headrace.engine.check import Span, number, text
 from headrace.errors import InvalidArgument
 
 
@@ -34,6 +34,7 @@ def put(
 ) -> Talk[str]:
     """Makes a job in a queue, or moves the one of this id there; returns the id."""
     number("now", now)
+    text("id", id, client.core.limits.name)
     where = NamedQueue(client.core, queue)
     given = None if tags is None else parsed("tags", tags)
     if not isinstance(given, list | None):
