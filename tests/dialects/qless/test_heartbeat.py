@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.dialects.qless import LostLockException, QlessException
+from headrace.dialects.qless import LostLockException, QlessException, dialect
 from headrace.testing import START, Clock
 from tests.colours import got
 from tests.dump import dump
@@ -173,3 +173,28 @@ async def test_a_heartbeat_that_is_not_as_the_document_says_changes_nothing(
 async def test_a_worker_without_a_name_opens_nothing(opening: Any) -> None:
     with pytest.raises(InvalidArgument):
         opening("")
+
+
+@proves("QD-18")
+async def test_what_a_client_holds_it_also_holds_when_it_looks_the_job_up(qless: Any) -> None:
+    await running(qless)
+
+    found = await got(qless.jobs["j"])
+
+    assert await got(found.heartbeat({"new": 1})) == NOW + 60
+    assert await got(found.complete()) == "complete"
+    assert await got(found.complete()) is False
+
+
+@proves("QD-18")
+async def test_a_client_remembers_only_so_many_deliveries_but_each_job_knows_its_own(
+    qless: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialect, "MOST_HELD", 2)
+    for name in "abc":
+        await got(qless.queues["testing"].put(1, id=name))
+    first, *_ = await got(qless.queues["testing"].pop(3))
+
+    assert await got(qless.complete("a")) is False
+    assert await got(qless.complete("b")) == "complete"
+    assert await got(first.complete()) == "complete"
