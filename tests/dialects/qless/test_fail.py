@@ -83,6 +83,21 @@ async def test_a_job_that_nobody_popped_here_is_failed_as_by_an_operator(
     assert await got(job.complete()) is False
 
 
+@proves("Q-79")
+async def test_a_failure_may_replace_the_data_if_it_is_the_holders(
+    qless: Any, other: Any, hr: Client
+) -> None:
+    job = await running(qless)
+    before = dump(hr)
+    with pytest.raises(InvalidArgument, match="only who holds a job"):
+        await got((await got(other.jobs["j"])).fail("kind", "why", data=2))
+    assert dump(hr) == before
+
+    await got(job.fail("kind", "why", data=2))
+
+    assert (await got(qless.jobs["j"])).data == 2
+
+
 @proves("Q-79", "QD-18")
 async def test_who_lost_a_job_does_not_fail_it_for_the_new_holder(
     qless: Any, other: Any, clock: Clock

@@ -13,6 +13,7 @@ from headrace.dialects.qless.dialect import Face, NotHeld
 from headrace.dialects.qless.talks.refusing import unless_refused
 from headrace.dialects.qless.values import STATES, seconds
 from headrace.engine.check import Span, text
+from headrace.errors import InvalidArgument
 
 Refused = Literal[False]
 
@@ -111,6 +112,8 @@ def failed(
 ) -> Talk[str | Refused]:
     """Sets a job aside."""
     if isinstance(lease, NotHeld):
+        if data is not UNSET:
+            raise InvalidArgument("only who holds a job may replace its data")
         asking = ending.fail_by_id(face, lease.id, type, message)
     else:
         asking = ending.fail(lease, type, message, data=data)
