@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ from headrace.spark import session
 from headrace.spark.equality import compare
 from headrace.spark.hot import look, make_views
 from headrace.spark.options import Server
-from headrace.spark.rollup import rollup
 from tests import servers
 
 RESULTS = Path(__file__).parent.parent / "results"
@@ -67,8 +67,7 @@ def warm_up(run: Run) -> None:
     """Everything once, with little."""
     server = run.make("warm", 30_000)
     lakes.sync_rate(run.spark, server, run.scratch / "warm")
-    for _ in rollup(run.spark, Lake.open(LocalFiles(run.scratch / "warm"))):
-        pass
+    lakes.roll_up(run.spark, Lake.open(LocalFiles(run.scratch / "warm")))
     jobs.put_by_spark(run.spark, run.server.url, 1000)
     jobs.work_by_spark(run.spark, run.server.url, 1000)
 
@@ -109,21 +108,24 @@ def micro_batches(run: Run, rounds: int) -> None:
 
 
 def rollups(run: Run, rounds: int) -> None:
-    """The tables of all days beside a loop over the same files."""
-    pairs = []
+    """The table daily, then all tables, of all days, beside loops over the same files."""
+    daily_pairs, pairs = [], []
     for at in range(rounds):
         root = run.scratch / f"lake-{at}"
         lake = Lake.open(LocalFiles(root))
-        rows = lake.snapshot().rows
-        began = time.perf_counter()
-        by_hand = tables.by_loop(lake.snapshot(), root, run.scratch / f"tables-{at}")
-        loop = rows / (time.perf_counter() - began)
-        began = time.perf_counter()
-        for _ in rollup(run.spark, lake):
-            pass
-        pairs.append((rows / (time.perf_counter() - began), loop))
-    run.note("rollup", **_beside(pairs))
-    _ask(run, lake, by_hand)
+        snapshot = lake.snapshot()
+        acts = (
+            partial(lakes.write_daily, run.spark, lake, run.scratch / f"daily-{at}"),
+            partial(tables.daily_by_loop, snapshot, root),
+            partial(lakes.roll_up, run.spark, lake),
+            partial(tables.by_loop, snapshot, root, run.scratch / f"tables-{at}"),
+        )
+        rates = [snapshot.rows / jobs.seconds_of(act) for act in acts]
+        daily_pairs.append((rates[0], rates[1]))
+        pairs.append((rates[2], rates[3]))
+    run.note("rollup", **_beside(daily_pairs))
+    run.note("all tables", **_beside(pairs))
+    _ask(run, lake, tables.daily_by_loop(snapshot, root))
 
 
 def _ask(run: Run, lake: Lake, by_hand: tables.Tables) -> None:

@@ -33,7 +33,7 @@ def put_by_loop(url: str, rows: int, shards: int = 1) -> float:
     """Rows a second by put_many, from this process."""
     with headrace.connect(url, namespace=_fresh(), shards=shards) as client:
         data = [{"customer": i % 1000, "cents": i * 7919 % 20_000} for i in range(rows)]
-        return rows / _seconds(lambda: client.queue("jobs").put_many(data))
+        return rows / seconds_of(lambda: client.queue("jobs").put_many(data))
 
 
 def put_by_spark(spark: SparkSession, url: str, rows: int, shards: int = 1) -> float:
@@ -42,7 +42,7 @@ def put_by_spark(spark: SparkSession, url: str, rows: int, shards: int = 1) -> f
     frame = rows_of(spark, rows)
     with headrace.connect(url, namespace=namespace, shards=shards) as client:
         writer = frame.write.format("headrace").options(url=url, namespace=namespace, queue="jobs")
-        seconds = _seconds(writer.mode("append").save)
+        seconds = seconds_of(writer.mode("append").save)
         _expect(client.queue("jobs").counts().waiting, rows)
     return rows / seconds
 
@@ -56,7 +56,7 @@ def work_by_spark(spark: SparkSession, url: str, rows: int) -> float:
         nonlocal tally
         tally = work(spark, QUEUE, score, frame="pandas", batch=2000, url=url, namespace=namespace)
 
-    seconds = _seconds(run)
+    seconds = seconds_of(run)
     _expect(tally.completed, rows)
     return rows / seconds
 
@@ -80,7 +80,7 @@ def work_by_row(url: str, rows: int) -> float:
             queue = client.queue(QUEUE)
             _wait(lambda: queue.counts().complete > 0)
             first = queue.counts().complete
-            seconds = _seconds(lambda: _wait(lambda: queue.counts().complete >= rows))
+            seconds = seconds_of(lambda: _wait(lambda: queue.counts().complete >= rows))
         finally:
             worker.terminate()
     return (rows - first) / seconds
@@ -100,7 +100,8 @@ def _fresh() -> str:
     return f"bench-{uuid4().hex[:8]}"
 
 
-def _seconds(act: Callable[[], Any]) -> float:
+def seconds_of(act: Callable[[], Any]) -> float:
+    """How long it takes."""
     began = time.perf_counter()
     act()
     return time.perf_counter() - began

@@ -10,8 +10,12 @@ from pyspark.sql import SparkSession
 
 from benchmarks.pipeline.loops import log_to_parquet
 from headrace.lake.files import LocalFiles
+from headrace.lake.lake import Lake
 from headrace.spark.options import Server
 from headrace.spark.pipeline import sync
+from headrace.spark.rollup import rollup
+from headrace.spark.stored import lake_events
+from headrace.spark.tables.daily import daily
 
 
 def sync_rate(spark: SparkSession, server: Server, lake: Path) -> tuple[int, float]:
@@ -27,6 +31,17 @@ def loop_rate(server: Server, folder: Path) -> tuple[int, float]:
     began = time.perf_counter()
     events = log_to_parquet(server.url, f"hr:{{{server.namespace}:0}}:events", folder)
     return events, events / (time.perf_counter() - began)
+
+
+def write_daily(spark: SparkSession, lake: Lake, folder: Path) -> None:
+    """The table daily of a whole lake, as Parquet."""
+    daily(lake_events(spark, lake, lake.snapshot()), few_tags=True).write.parquet(str(folder))
+
+
+def roll_up(spark: SparkSession, lake: Lake) -> None:
+    """All tables of all days."""
+    for _ in rollup(spark, lake):
+        pass
 
 
 def driver_memory(spark: SparkSession) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -36,6 +36,7 @@ COLUMNS = (
 )
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 NEVER = (datetime.min.replace(tzinfo=UTC), 0, "")
+NO_TAGS: list[str] = []
 ENDS = {"completed", "failed", "retried", "lost", "released"}
 
 Row = dict[str, Any]
@@ -157,17 +158,49 @@ class Tables:
         return sum(day.wait.count for day in days)
 
 
+def daily_by_loop(snapshot: Snapshot, lake: Path) -> Tables:
+    """The table daily alone: by queue and day, in all, by worker and by tag."""
+    tables = Tables()
+    columns = ("at", "kind", "job_id", "queue", "worker", "wait", "run", "tags")
+    tags_of: dict[str, list[str]] = {}
+    for batch in _batches([lake / file.path for file in snapshot.files], columns):
+        values = [column.to_pylist() for column in batch.columns]
+        for at, kind, job_id, queue, worker, wait, run, tags in zip(*values, strict=True):
+            if tags:
+                tags_of[job_id] = json.loads(tags)
+            places = _places(tables, at.date(), queue, worker, tags_of.get(job_id, NO_TAGS))
+            _count(places, kind, wait, run)
+    for day in tables.daily.values():
+        day.wait.row("wait")
+        day.run.row("run")
+    return tables
+
+
+def _count(places: list[Day], kind: str, wait: int, run: int) -> None:
+    """Counts an event where it counts."""
+    for place in places:
+        place.counts[kind] += 1
+    if kind == "popped":
+        name = bin_name(wait)
+        for place in places:
+            place.wait.add(wait, name)
+    elif kind == "completed":
+        name = bin_name(run)
+        for place in places:
+            place.run.add(run, name)
+
+
 def by_loop(snapshot: Snapshot, lake: Path, folder: Path) -> Tables:
     """Reads all events once, in their order, and writes the tables."""
     tables = Tables()
-    for batch in _batches([lake / file.path for file in snapshot.files]):
+    for batch in _batches([lake / file.path for file in snapshot.files], COLUMNS):
         _add(tables, batch)
     _write(tables, folder)
     return tables
 
 
-def _batches(files: list[Path]) -> Iterator[pa.RecordBatch]:
-    names = ["queue_name" if name == "queue" else name for name in COLUMNS]
+def _batches(files: list[Path], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    names = ["queue_name" if name == "queue" else name for name in columns]
     for file in _in_order(files):
         for batch in pq.ParquetFile(file).iter_batches(columns=names):
             yield batch.select(names)
@@ -208,21 +241,12 @@ def _add_event(
         tables.lives[job_id] = life
     else:
         life = tables.lives[job_id]
-    places = _places(tables, day, queue, worker, life.tags)
-    for place in places:
-        place.counts[kind] += 1
+    _count(_places(tables, day, queue, worker, life.tags), kind, wait, run)
     life.seen_at = at
     if kind == "popped":
-        name = bin_name(wait)
-        for place in places:
-            place.wait.add(wait, name)
         life.state, life.attempts, life.popped = "running", attempt, (at, wait, worker)
         life.waited += wait
     elif kind in ENDS:
-        if kind == "completed":
-            name = bin_name(run)
-            for place in places:
-                place.run.add(run, name)
         _end(tables, day, at, kind, job_id, queue, life, run, failure, message)
 
 
