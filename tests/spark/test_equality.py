@@ -12,10 +12,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import Client
+from headrace.cli.audit import _tell
+from headrace.client.talks.tallying import Tally
+from headrace.engine.statistics import Series
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.spark.coverage import coverage_of
-from headrace.spark.equality import compare
+from headrace.spark.coverage import Coverage, coverage_of
+from headrace.spark.equality import _compared, _Lake, _Server, compare
 from headrace.spark.options import Server
 from headrace.testing import START, open_with_clock
 from tests.spark.histories import Chance, all_events, lake_of
@@ -144,3 +147,36 @@ def test_events_that_are_there_twice_are_a_difference() -> None:
     found = coverage_of([span(MON, 1, 10, lost=-1)])
 
     assert found.holes == ["shard 0: 1 events are there more than once"]
+
+
+NO_TIMES = Series(0, 0.0, 0.0, {})
+NO_BOOKS = {"put": 0, "cancelled": 0, "expired": 0, "complete": 0, "moved": 0}
+
+
+def told_by_server(*, stats: bool) -> _Server:
+    """A server with one queue, of whose last day it has no figures."""
+    nothing = Tally(0, 0, None, NO_BOOKS, NO_TIMES, NO_TIMES, 0, 0)
+    settings = {"mail": {"stats": stats, "stats_age": 86_400, "histogram_age": 86_400}}
+    return _Server(MON, settings, {"mail": {MON: [nothing]}}, {(0, "mail"): 0})
+
+
+def test_statistics_that_are_switched_off_are_told_as_not_compared() -> None:
+    found = _compared(_Lake({}, {}, Coverage()), told_by_server(stats=False))
+    assert found.left_out == [
+        "queue 'mail': its statistics are switched off",
+        "the days: of none lake and server both have statistics",
+    ]
+    # The books are compared even so.
+    assert (found.days, found.values, found.equal) == (0, 4, True)
+
+
+def test_where_nothing_is_compared_nobody_says_that_it_is_equal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = _compared(_Lake({}, {}, Coverage(is_whole=False)), told_by_server(stats=True))
+    assert (found.days, found.values) == (0, 0)
+    _tell(found)
+    said = capsys.readouterr().out
+    assert "not compared: the days: of none lake and server both have statistics" in said
+    assert "there was nothing to compare with the lake" in said
+    assert "says what the server says" not in said

@@ -6,21 +6,24 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headrace import Client, Put
 from headrace.engine.events import Event
 from headrace.lake import catalogue
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
+from headrace.spark import hot
 from headrace.spark.hot import VIEWS, look
 from headrace.spark.options import Server
 from headrace.spark.rollup import rollup
 from headrace.testing import open_with_clock
 from tests.spark.comparing import KEYS, expect_table
 from tests.spark.histories import Chance, all_events, lake_of
+from tests.spark.lakes import Died, DyingFiles
 
 # The first time Spark does anything takes long, on a busy machine very long.
 pytestmark = pytest.mark.timeout(900)
@@ -78,6 +81,15 @@ class Rolled:
         lake_of(files, story, self.upto, owner)
 
 
+class DyingAtCommit(DyingFiles):
+    """Files of a rollup that dies when all is written, and does not count yet."""
+
+    def create(self, path: str, content: bytes) -> bool:
+        if path.startswith(catalogue.CATALOGUE):
+            self._left = 1
+        return super().create(path, content)
+
+
 @pytest.fixture(scope="module")
 def rolled(
     spark: SparkSession,
@@ -105,7 +117,12 @@ def test_a_table_unites_what_was_built_what_the_lake_has_and_what_the_server_has
 def test_later_a_day_costs_the_work_of_a_day(
     spark: SparkSession, rolled: Rolled, story: list[Event]
 ) -> None:
-    before = {built.day: built.build for built in catalogue.newest(rolled.lake.files).days}
+    kept = catalogue.newest(rolled.lake.files)
+    before = {built.day: built.build for built in kept.days}
+    with pytest.raises(Died):
+        list(rollup(spark, Lake.open(DyingAtCommit(str(rolled.lake.files)))))
+    assert catalogue.newest(rolled.lake.files) == kept
+    rolled.lake.files.delete("locks")
 
     runs = [run.days for run in rollup(spark, rolled.lake)]
 
@@ -142,6 +159,30 @@ def test_every_event_is_there_once_wherever_the_lake_ends(
     )
 
 
+def test_a_look_begins_anew_if_what_it_asks_for_was_taken_and_trimmed(
+    spark: SparkSession, valkey_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, _ = open_with_clock(valkey_url)
+    beyond = hot._beyond
+    with client:
+        client.queue("mail").put_many(range(6))
+        story = all_events(client)
+        lake = lake_of(LocalFiles(tmp_path), story, {0: 2}, client)
+
+        def and_a_sync(*args: Any) -> DataFrame:
+            monkeypatch.setattr(hot, "_beyond", beyond)
+            found = beyond(*args)
+            lake_of(LocalFiles(tmp_path), story, {0: 4}, client)
+            trim = ("XTRIM", client.core.key(0, "events"), "MINID", "=", story[4].entry_id)
+            assert client.core.wire.send([(0, trim)]) == [4]
+            return found
+
+        monkeypatch.setattr(hot, "_beyond", and_a_sync)
+        with look(spark, lake, Server(url=valkey_url, namespace=client.core.namespace)) as now:
+            assert now.snapshot.number == 2
+            assert sorted(row["number"] for row in now.events.collect()) == list(range(1, 7))
+
+
 def test_a_lake_of_nothing_has_tables_of_nothing(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake.create(LocalFiles(tmp_path), "told", [1])
 
@@ -173,10 +214,12 @@ def test_days_over_which_the_clock_was_set_back_are_as_if_built_at_once(
         third[0].fail("Broken")
         story = all_events(client)
         files = LocalFiles(tmp_path)
+        runs: list[tuple[date, ...]] = []
         for upto in (*seen, len(story)):
             lake = lake_of(files, story, {0: upto}, client)
-            runs = [run.days for run in rollup(spark, lake)]
-    assert runs == [(date(2026, 1, 5), date(2026, 1, 6))]
+            runs += [run.days for run in rollup(spark, lake)]
+    # At first both, then as a late event came, then as the later one went on.
+    assert runs == [(date(2026, 1, 5), date(2026, 1, 6))] * 3
     with look(spark, lake) as now:
         assert now.later == []
         for name in ("attempts", "jobs", "daily"):

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from headrace.engine.events import Event
 from headrace.spark import tables
+from headrace.spark.tables.series import SERIES
 from headrace.testing import open_with_clock
-from tests.spark.comparing import expect_table
+from tests.spark.comparing import expect_row, expect_table
 from tests.spark.histories import Chance, all_events, frame_of
 
 TABLES = {
@@ -55,3 +57,17 @@ def test_the_history_has_all_that_can_happen(story: list[Event]) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_is_that_of_the_reference(name: str, events: DataFrame, story: list[Event]) -> None:
     expect_table(name, TABLES[name](events), story)
+
+
+def test_days_are_merged_as_if_they_were_one(events: DataFrame) -> None:
+    keys = ["queue", "by", "name"]
+    days = tables.merged_days(tables.daily(events), keys)
+    one = tables.daily(events.withColumn("day", F.lit("2026-01-01").cast("date")))
+    sketches = [f"{name}_sketch" for name in SERIES]
+    found, expected = (
+        {tuple(row[key] for key in keys): row.asDict() for row in table.drop(*sketches).collect()}
+        for table in (days, one.drop("day"))
+    )
+    assert found.keys() == expected.keys()
+    for key, row in expected.items():
+        expect_row("merged", key, found[key], row)

@@ -72,7 +72,9 @@ def _compare(lake: str, url: str | None, namespace: str) -> Comparison:
 def _tell(compared: Comparison) -> None:
     for words in compared.left_out:
         typer.echo(f"not compared: {printable(words)}")
-    if compared.equal:
+    if not compared.values:
+        typer.echo("there was nothing to compare with the lake")
+    elif compared.equal:
         typer.echo(
             f"{counted(compared.values, 'figure')} of {counted(compared.queues, 'queue')} and "
             f"{counted(compared.days, 'day')} compared: the lake says what the server says"

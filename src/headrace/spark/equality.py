@@ -181,6 +181,8 @@ def _compared(of_lake: _Lake, of_server: _Server) -> Comparison:
         if since is None and of_lake.coverage.is_whole:
             _compare_books(found, queue, of_lake, of_server)
     found.days = len(compared)
+    if not compared:
+        found.left_out.append("the days: of none lake and server both have statistics")
     _tell_left_out(found, of_lake, of_server)
     return found
 
