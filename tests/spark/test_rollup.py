@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from random import Random
@@ -14,9 +14,12 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace import Client, Put
 from headrace.engine.events import Event
 from headrace.lake import catalogue
+from headrace.lake.catalogue import Built, Catalogue
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
+from headrace.lake.manifest import DataFile
 from headrace.spark import hot
+from headrace.spark import rollup as rolling
 from headrace.spark.hot import VIEWS, look
 from headrace.spark.options import Server
 from headrace.spark.rollup import rollup
@@ -81,13 +84,12 @@ class Rolled:
         lake_of(files, story, self.upto, owner)
 
 
-class DyingAtCommit(DyingFiles):
-    """Files of a rollup that dies when all is written, and does not count yet."""
+class DyingInBuild(DyingFiles):
+    """Files of a rollup that dies when it has written a table."""
 
-    def create(self, path: str, content: bytes) -> bool:
-        if path.startswith(catalogue.CATALOGUE):
-            self._left = 1
-        return super().create(path, content)
+    def flush(self, paths: Iterable[str]) -> None:
+        self._left = 1
+        super().flush(paths)
 
 
 @pytest.fixture(scope="module")
@@ -120,13 +122,20 @@ def test_later_a_day_costs_the_work_of_a_day(
     kept = catalogue.newest(rolled.lake.files)
     before = {built.day: built.build for built in kept.days}
     with pytest.raises(Died):
-        list(rollup(spark, Lake.open(DyingAtCommit(str(rolled.lake.files)))))
+        list(rollup(spark, Lake.open(DyingInBuild(str(rolled.lake.files)))))
     assert catalogue.newest(rolled.lake.files) == kept
     rolled.lake.files.delete("locks")
 
     runs = [run.days for run in rollup(spark, rolled.lake)]
 
     late, new = rolled.days[-3:-1]
+    [built] = [each for each in catalogue.newest(rolled.lake.files).days if each.day == new]
+    of_day = [event for event in story if event.at.date() == new]
+    assert built.numbers == {
+        shard: (min(of_shard), max(of_shard))
+        for shard in (0, 1)
+        if (of_shard := [event.number for event in of_day if event.shard == shard])
+    }
     assert runs == [(late, new)]
     after = {built.day: built.build for built in catalogue.newest(rolled.lake.files).days}
     assert {day for day in after if after[day] != before.get(day)} == {late, new}
@@ -192,6 +201,28 @@ def test_a_lake_of_nothing_has_tables_of_nothing(spark: SparkSession, tmp_path: 
         assert now.table("jobs").isEmpty()
 
 
+def test_a_run_grows_while_days_are_found_that_belong_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mon, tue = date(2026, 1, 5), date(2026, 1, 6)
+    numbers = {mon: (1, 9), tue: (5, 8)}
+    lake = Lake.create(LocalFiles(tmp_path), "told", [1])
+    added = [DataFile(path=str(day), day=day, queue="mail", rows=1, bytes=1) for day in numbers]
+    lake.commit(lake.snapshot(), "told", added=added)
+    tried: list[list[date]] = []
+
+    def build(*args: Any) -> list[Built]:
+        tried.append(args[-1])
+        known: dict[str, Any] = {"events": 1, "before": "", "after": "", "build": "b", "tables": ()}
+        return [Built(day=day, numbers={0: numbers[day]}, **known) for day in args[-1]]
+
+    catalogue.commit(lake.files, Catalogue(), build([tue]))
+    monkeypatch.setattr(rolling, "_build", build)
+    assert [run.days for run in rollup(None, lake)] == [(mon, tue)]  # type: ignore[arg-type]
+    assert tried == [[tue], [mon], [mon, tue]]
+
+
+@pytest.mark.long
 def test_days_over_which_the_clock_was_set_back_are_as_if_built_at_once(
     spark: SparkSession, valkey_url: str, tmp_path: Path
 ) -> None:
