@@ -17,12 +17,13 @@ app = headrace.App(
 
 def score(frame: pd.DataFrame) -> pd.DataFrame:
     """How unusual an amount is for its customer, between 0 and 1."""
-    scaled = np.log1p(frame["cents"].clip(lower=0)) / np.log1p(20_000)
-    weight = 1 + (frame["customer"] % 7) / 10
+    scaled = np.log1p(frame["data.cents"].clip(lower=0)) / np.log1p(20_000)
+    weight = 1 + (frame["data.customer"] % 7) / 10
     return pd.DataFrame({"score": (scaled * weight).clip(0, 1).round(4)})
 
 
 @app.task(queue=QUEUE)
 def score_one(customer: int, cents: int) -> float:
     """The same function, called with one row."""
-    return float(score(pd.DataFrame({"customer": [customer], "cents": [cents]}))["score"].iloc[0])
+    frame = pd.DataFrame({"data.customer": [customer], "data.cents": [cents]})
+    return float(score(frame)["score"].iloc[0])
