@@ -127,9 +127,14 @@ def awaiting(
     return method
 
 
-def made(queue: QueueFace, profile: str) -> Talk[None]:
-    """Gives a queue its profile, unless somebody has chosen how it is to behave already."""
+def chosen(queue: QueueFace) -> Talk[bool]:
+    """Whether somebody has chosen how a queue is to behave."""
     call: Call[list[bytes]] = build("queue_settings", lambda reply: reply[0], queue=queue.name)
     own = yield from ask_one(queue.core, 0, call)
-    if UNCHOSEN.issuperset(own[::2]):
+    return not UNCHOSEN.issuperset(own[::2])
+
+
+def made(queue: QueueFace, profile: str) -> Talk[None]:
+    """Gives a queue its profile, unless somebody has chosen how it is to behave already."""
+    if not (yield from chosen(queue)):
         yield from configure(queue, profile)
