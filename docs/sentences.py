@@ -46,7 +46,7 @@ STATES = {
 }
 
 KINDS = {
-    "put": "it was made (`reason` is ingress if by a push from outside); or it was put again or "
+    "put": "it was made (`reason` is ingress if by a push from outside, imported if by an import); or it was put again or "
     "requeued, then `was` and `from_queue` say more",
     "due": "its delay is over, it waits",
     "blocked": "it was given dependencies, and waits for them",

@@ -26,6 +26,7 @@ HeadraceError
 │   ├── WriteGivenUp        it waited too long for its decision, or was aborted; .write
 │   ├── WriteLost           rows were lost after the decision; .write, .lost
 │   └── WriteIdTaken        its id is that of a write into another queue; .write, .queue
+├── ImportRefused           what is to be imported is not there, is something else, or has changed
 ├── NoResult                the job has no result (yet); .state
 ├── Unreadable              data or a result was written by another codec or key; .payload
 ├── NamespaceNotFound       no such namespace, and who only reads makes none; .namespace
@@ -310,6 +311,10 @@ class WriteIdTaken(WriteError):
         )
         self.write = write
         self.queue = queue
+
+
+class ImportRefused(HeadraceError):
+    """What is to be imported is not there, is of another kind, or has changed while it was read."""
 
 
 class NoResult(HeadraceError):

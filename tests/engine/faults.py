@@ -348,7 +348,43 @@ LAKES = [
     Fault("a seek ends too late", "ops/seek_events", "reached >= wanted", "reached > wanted"),
 ]
 
+ADOPTED = [
+    Fault("what came comes again", "ops/adopt", "before[at] or taken[badge]", "taken[badge]"),
+    Fault("an id is taken over", "ops/adopt", "not job and id", "id"),
+    Fault("what came is not remembered", "lib/adopted", "if #adopted_now > 0 then", "if nil then"),
+    Fault(
+        "what came is never forgotten",
+        "lib/duties",
+        "key('adopted', import)",
+        "key('days', import)",
+    ),
+    Fault("a line has no order", "lib/adopt_job", "job.seq = put_event", "job.seq = 0 * put_event"),
+    Fault("all was put now", "lib/adopt_job", "about.put_at or now", "now"),
+    Fault("all failed now", "lib/adopt_job", "known_at > 0 and known_at or now", "now"),
+    Fault("all ended now", "lib/adopt_job", "about.ended or now", "now"),
+    Fault("the past of a job is forgotten", "lib/adopt_job", "#entries > 0 and entries", "false"),
+    Fault("cancels are not counted", "lib/adopt_job", "about.releases)", "nil)"),
+    Fault("nobody put it", "lib/adopt_job", "  book(queue, 'put', 1)\n", ""),
+    Fault("an item comes again", "ops/adopt_items", "not before[at] and ", ""),
+    Fault("a number is given twice", "ops/adopt_items", "      count_past(id)\n", ""),
+    Fault("a bound is passed", "ops/adopt_items", "and not is_sorted then", "and nil then"),
+    Fault(
+        "a day is added twice", "ops/adopt_stats", "== 1 then\n  return 0", "== 2 then\n  return 0"
+    ),
+    Fault(
+        "a mean is that of the last",
+        "ops/adopt_stats",
+        "mean + apart * more.count / total",
+        "more.mean",
+    ),
+    Fault("squares are only added", "ops/adopt_stats", "apart * apart * n", "0 * n"),
+    Fault(
+        "a day is never forgotten", "lib/stats", "limits.stats_age, 'stats:'", "10 ^ 14, 'stats:'"
+    ),
+]
+
 FAULTS = [
+    *ADOPTED,
     *ORDER,
     *TIME,
     *LEASES,

@@ -14,6 +14,7 @@ from headrace.engine.script import operations
 from headrace.engine.states import STATES
 from headrace.testing import Clock
 from tests.dump import dump
+from tests.engine.adopting import bring, job
 from tests.engine.breakage import one_in_every_state
 from tests.engine.desk import Desk
 from tests.engine.lua_files import FILES, code
@@ -23,6 +24,8 @@ KEYS = (TESTS.parent.parent / "docs" / "keys.md").read_text()
 
 # Operations whose tests are in a file of another name.
 TESTED_IN = {
+    "adopt_items": "ops/test_adopt.py",
+    "adopt_stats": "ops/test_adopt.py",
     "audit": "test_audit.py",
     "audit_jobs": "test_audit.py",
     "audit_links": "test_audit.py",
@@ -149,6 +152,7 @@ def live(hr: Client, clock: Clock) -> None:
     drive(hr.core.wire, mark_lake(hr, "lake", {0: "0-0"}))
     hands.put_many([0] * 300, depends_on=["running"])
     hr.finish("running")
+    bring(hr, job("from elsewhere"))
     desk = Desk(hr)
     desk.decided("bundle", "staged")
     desk.prepared("of a stream", "more", write="stream:q")

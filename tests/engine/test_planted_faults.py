@@ -9,6 +9,7 @@ from redis.exceptions import ResponseError
 
 from headrace import HeadraceError
 from tests.effort import sampled
+from tests.engine.adopting import what_comes_from_elsewhere
 from tests.engine.breakage import BREAKAGES, unnoticed
 from tests.engine.coming import what_comes_is_told
 from tests.engine.error_texts import errors_are_kept
@@ -41,6 +42,7 @@ CHECKS = [
     trimming_by_proof,
     marks_are_of_the_log,
     log_tells_what_is_counted,
+    what_comes_from_elsewhere,
 ]
 
 

@@ -15,6 +15,7 @@ from headrace.cli import (
     cancel,
     events,
     failures,
+    importing,
     job,
     jobs,
     metrics,
@@ -66,6 +67,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         sweep.sweep: "headrace sweep",
         settings.configure: "headrace configure mail concurrency=10 lease=5m",
         settings.config: "headrace config retries=3",
+        importing.import_: "headrace import worqr redis://old:6379/0 -n shop",
     },
     "Run": {
         work.work: "headrace work shop.tasks:app -q mail,default --processes 2",
@@ -80,7 +82,8 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
 
 for panel, commands in PANELS.items():
     for command, example in commands.items():
-        app.command(rich_help_panel=panel, epilog=f"Example: {example}")(command)
+        name = command.__name__.rstrip("_")
+        app.command(name, rich_help_panel=panel, epilog=f"Example: {example}")(command)
 app.add_typer(lake, name="lake", rich_help_panel="History")
 
 

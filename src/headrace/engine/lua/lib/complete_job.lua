@@ -1,9 +1,7 @@
 -- complete_job: a running job ends well.
 --
--- uses   now settings jobs emit told_data move books observe notices finishers retain results over
+-- uses   now jobs emit told_data move observe notices keep_complete over
 -- later  move_on
-
-local completed_in = {}
 
 local function complete_job(job, given, next_queue, delay, parents)
   local queue, run = job.queue, now - job.since
@@ -23,25 +21,6 @@ local function complete_job(job, given, next_queue, delay, parents)
   over(job, 'completed')
   job.ended = now
   tell_ended(job.id)
-  local limits = settings(queue)
-  local kept = limits.keep_count > 0 and limits.keep_age > 0
-  if kept then
-    enter(job, 'complete', now)
-    completed_in[queue] = true
-  else
-    job.state = 'complete'
-    book(queue, 'complete', 1)
-    book(queue, 'pruned', 1)
-    if result then touch(job) else forget(job) end
-  end
-  if result then
-    keep_result(job, result, not kept)
-  end
+  keep_complete(job, result)
   return 'complete'
-end
-
-finishers[#finishers + 1] = function()
-  for queue in pairs(completed_in) do
-    retain(queue)
-  end
 end

@@ -88,6 +88,10 @@ function duties.staged(parcel)
   redis.call('UNLINK', key('staged', parcel))
 end
 
+function duties.adopted(import)
+  redis.call('UNLINK', key('adopted', import))
+end
+
 -- later  tend_bundle forget_decided
 
 function duties.bundle(bundle)

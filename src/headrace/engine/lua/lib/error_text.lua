@@ -15,10 +15,10 @@ local function shortened(message)
   return string.sub(message, 1, size)
 end
 
-local function keep_error(job, message, traceback)
+local function keep_error(job, message, traceback, at)
   local notes = key('notes', job.id)
   if traceback or #message > SHORT_MESSAGE then
-    redis.call('HSET', notes, 'error', cmsgpack.pack({ now, message, traceback or '' }))
+    redis.call('HSET', notes, 'error', cmsgpack.pack({ at or now, message, traceback or '' }))
   else
     redis.call('HDEL', notes, 'error')
   end

@@ -1,14 +1,14 @@
 -- failure_list: failed jobs are listed by type; a type without jobs disappears.
 --
--- uses   keys now jobs places move finishers
+-- uses   keys jobs places move finishers
 
 local failure_counts = {}
 
 local function list_failure(job, by)
-  local kind = extra(job, 'failure')[1]
+  local kind, _, at = unpack(extra(job, 'failure'))
   failure_counts[kind] = (failure_counts[kind] or 0) + by
   if by > 0 then
-    place(key('failures', kind), job.id, now)
+    place(key('failures', kind), job.id, at)
   else
     lift(key('failures', kind), job.id)
   end

@@ -20,14 +20,15 @@ local function bin(ms)
   return 'd' .. math.min(LAST_DAY_BIN, math.floor(seconds / 86400))
 end
 
--- A day is on the agenda from its first value on, to be forgotten in time.
-local function day_of_stats(queue)
-  local today = math.floor(now / DAY)
-  local name = today .. ':' .. queue
+-- A day (today, unless another is given) is on the agenda from its first value on, to be forgotten in
+-- time.
+local function day_of_stats(queue, given)
+  local day = given or math.floor(now / DAY)
+  local name = string.format('%.0f', day) .. ':' .. queue
   if redis.call('EXISTS', key('stats', name)) == 0 then
     local limits = settings(queue)
-    local day_ends = (today + 1) * DAY
-    redis.call('ZADD', key('days', queue), today, today)
+    local day_ends = (day + 1) * DAY
+    redis.call('ZADD', key('days', queue), day, day)
     redis.call('ZADD', AGENDA, day_ends + limits.stats_age, 'stats:' .. name,
       day_ends + limits.histogram_age, 'histogram:' .. name)
   end

@@ -4,7 +4,7 @@
 --
 -- args   feed at_place reference nonce
 -- each   id item
--- uses   keys feed feed_change feed_order feed_commit
+-- uses   keys feed feed_change feed_order feed_counter feed_commit
 -- reply  1 or why not
 -- error  FEED_NOT_FOUND ITEM_NOT_FOUND
 
@@ -16,15 +16,6 @@ if again and feed_by == nonce then
   return 1
 elseif reference ~= '' and not redis.call('ZSCORE', order, reference) then
   return 'ITEM_NOT_FOUND ' .. reference
-end
-
--- Ids of the counter are new: one that is given must not come again.
-local counter = tonumber(redis.call('HGET', feed_key, 'counter') or 0)
-local function count_past(id)
-  if #id <= 15 and string.match(id, '^[1-9]%d*$') and tonumber(id) > counter then
-    counter = tonumber(id)
-    redis.call('HSET', feed_key, 'counter', id)
-  end
 end
 
 local go, beside = at_place, reference

@@ -1,0 +1,40 @@
+-- adopt_stats: what another queue has counted of a day is added to the statistics of that day, once for an
+-- import. The day bears the name of the import: the log has no events for these figures.
+--
+-- args   import_name queue day:int figures:packed
+-- uses   keys now open_queue stats
+-- reply  1, or 0 if it was done before
+
+local FIELD = 'imported:'
+
+local summary = key('stats', string.format('%.0f', day) .. ':' .. queue)
+if redis.call('HEXISTS', summary, FIELD .. import_name) == 1 then
+  return 0
+end
+
+local function add_series(where, name, series, more)
+  local stored = redis.call('HMGET', where, series .. ':count', series .. ':mean', series .. ':vk')
+  local n, mean, vk = tonumber(stored[1] or 0), tonumber(stored[2] or 0), tonumber(stored[3] or 0)
+  local total, apart = n + more.count, more.mean - mean
+  redis.call('HSET', where, series .. ':count', total,
+    series .. ':mean', string.format('%.17g', mean + apart * more.count / total),
+    series .. ':vk', string.format('%.17g', vk + more.vk + apart * apart * n * more.count / total))
+  for bin_name, times in pairs(more.bins) do
+    redis.call('HINCRBY', key('histogram', name), series .. ':' .. bin_name, times)
+  end
+end
+
+open_queue(queue)
+local name = day_of_stats(queue, day)
+redis.call('HSET', summary, FIELD .. import_name, now)
+for _, series in ipairs({ 'wait', 'run' }) do
+  if figures[series].count > 0 then
+    add_series(summary, name, series, figures[series])
+  end
+end
+for _, what in ipairs({ 'failures', 'retries' }) do
+  if figures[what] > 0 then
+    redis.call('HINCRBY', summary, what, figures[what])
+  end
+end
+return 1

@@ -1,0 +1,118 @@
+"""What is compared of a thing at its source and here: all that came, and nothing that did not."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from headrace.client.talks.adopting import Adopted
+from headrace.client.values import Job
+from headrace.engine.statistics import Series
+from headrace.importing.found import FoundDay, FoundItem, FoundJob, Thing
+
+SHORT_MESSAGE = 1024
+
+
+def facts_of(thing: Thing) -> Any:
+    """The facts of a thing at its source."""
+    if isinstance(thing, FoundJob):
+        return facts_of_job(thing.job, len(thing.job.history))
+    if isinstance(thing, FoundItem):
+        return [thing.id, thing.item]
+    return facts_of_day(thing)
+
+
+def facts_of_job(job: Adopted, kept: int) -> dict[str, Any]:
+    """The facts of a job that keeps so many past stages; what it does not say is left out."""
+    known = {
+        "mark": job.mark,
+        "queue": job.queue,
+        "state": job.state,
+        "data": job.data,
+        "priority": float(job.priority),
+        "tags": sorted(job.tags),
+        "attempt": job.attempt,
+        "releases": job.releases or 0,
+        "put_at": job.put_at,
+        "due": job.since if job.state == "scheduled" else None,
+        "popped": job.since if job.state == "complete" else None,
+        "ended": job.ended,
+        "failure": list(job.failure) if job.failure else None,
+        "history": _past(job, kept),
+        "has_result": job.result is not None,
+        "depends_on": sorted(job.depends_on),
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _past(job: Adopted, kept: int) -> list[list[Any]]:
+    """The first stage and the newest ones, as the server keeps them."""
+    stages = [[*stage[:-1], cut(stage[-1])] for stage in job.history]
+    while len(stages) > kept:
+        del stages[min(1, len(stages) - 1)]
+    return stages
+
+
+def cut(message: str) -> str:
+    """The beginning of a message."""
+    return message.encode()[:SHORT_MESSAGE].decode(errors="ignore")
+
+
+def facts_here(job: Job, like: Adopted) -> dict[str, Any]:
+    """The facts of a job here, those that its source knows of it."""
+    last = job.history[-1] if job.history else None
+    is_complete = job.state == "complete"
+    past = job.history if job.state == "failed" else job.history[:-1]
+    known = {
+        "mark": like.mark,
+        "queue": last.queue if is_complete and last else job.queue,
+        "state": job.state,
+        "data": job.payload,
+        "priority": float(job.priority),
+        "tags": sorted(job.tags),
+        "attempt": job.attempt,
+        "releases": job.releases,
+        "put_at": None if like.put_at is None else _ms(job.put_at),
+        "due": _ms(job.due),
+        "popped": _ms(last.popped) if is_complete and last else None,
+        "ended": _ms(last.ended) if is_complete and last else None,
+        "failure": [
+            job.failure.type,
+            job.failure.message,
+            _ms(job.failure.at),
+            job.failure.worker,
+        ]
+        if job.failure
+        else None,
+        "history": [
+            [
+                stage.queue,
+                _ms(stage.put),
+                _ms(stage.popped) or False,
+                _ms(stage.ended),
+                stage.worker,
+                stage.outcome,
+                stage.failure,
+                cut(stage.message),
+            ]
+            for stage in past
+        ],
+        "has_result": job.has_result,
+        "depends_on": sorted(job.depends_on),
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def facts_of_day(day: FoundDay) -> list[Any]:
+    """The facts of a day of statistics."""
+    series = [_series(day.wait), _series(day.run)]
+    return [day.day, *series, day.failures, day.retries]
+
+
+def _series(series: Series) -> list[Any]:
+    bins = sorted(series.bins.items())
+    return [series.count, round(series.mean, 6), round(series.variance, 6), bins]
+
+
+def _ms(moment: datetime | None) -> int | None:
+    return None if moment is None else round(moment.timestamp() * 1000)

@@ -1,0 +1,226 @@
+"""A job of qless: a hash with JSON in it, its history in one of three forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from headrace.client.talks.adopting import Adopted, Stage
+from headrace.engine.check import number, tags
+from headrace.errors import InvalidArgument
+from headrace.importing.facts import cut
+from headrace.importing.found import LIMITS, Notes, Place, job_id, mark_of, queue_name, whole_ms
+
+UNKNOWN_QUEUE = "imported"
+
+
+@dataclass(slots=True)
+class Step:
+    """A stage of the history, as far as it is told; times in milliseconds."""
+
+    queue: str
+    put: int | None = None
+    popped: int | None = None
+    done: int | None = None
+    failed: int | None = None
+    worker: str = ""
+
+    @property
+    def ended(self) -> int | None:
+        return self.done or self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A job hash, and beside it what later versions keep apart."""
+
+    id: bytes
+    fields: dict[bytes, bytes]
+    apart: list[bytes] = field(default_factory=list)
+    depends_on: tuple[str, ...] = ()
+
+    def text(self, name: str) -> str:
+        return self.fields.get(name.encode(), b"").decode(errors="replace")
+
+    def json(self, name: str) -> Any:
+        """What a field says in JSON; None if it says nothing."""
+        try:
+            return msgspec.json.decode(self.fields.get(name.encode(), b"null"))
+        except msgspec.DecodeError:
+            return None
+
+    @property
+    def is_later(self) -> bool:
+        """Whether a version wrote it in which higher priorities come first."""
+        return b"klass" in self.fields
+
+
+def read(
+    place: Place, notes: Notes, stored: Stored, state: str, was: str, at: float | None
+) -> Adopted:
+    """A job that was found in a state. `at` is when it is due, failed or was completed."""
+    steps = steps_of(stored)
+    present = steps[-1] if steps else Step(UNKNOWN_QUEUE)
+    mark = mark_of(stored.id)
+    when = whole_ms(at)
+    worker = stored.text("worker") or present.worker
+    popped = sum(step.popped is not None for step in steps)
+    return Adopted(
+        id=job_id(stored.id, mark),
+        mark=mark,
+        queue=_queue(stored, present),
+        state=state,
+        data=payload_of(stored),
+        origin=place.origin(stored.id),
+        put_at=present.put,
+        since={"scheduled": when, "complete": present.popped or present.put or when}.get(state),
+        ended=(present.done or when) if state == "complete" else None,
+        worker=worker if state == "complete" else "",
+        attempt=popped,
+        priority=_priority(notes, stored),
+        tags=_tags(notes, stored),
+        retries=_count(stored, "retries"),
+        remaining=_count(stored, "remaining"),
+        failure=_failure(stored, was, when) if state == "failed" else None,
+        history=_past(stored, steps, state, when),
+        depends_on=stored.depends_on,
+    )
+
+
+def payload_of(stored: Stored) -> bytes:
+    """The data as they are; those of a klass become the call of a task of that name."""
+    data = stored.fields.get(b"data", b"null")
+    if not stored.is_later:
+        return data
+    args = data if data.lstrip()[:1] == b"{" else b'{"data":' + data + b"}"
+    return b'{"task":' + msgspec.json.encode(stored.text("klass")) + b',"args":' + args + b"}"
+
+
+def _queue(stored: Stored, present: Step) -> str:
+    said = stored.fields.get(b"queue", b"")
+    return queue_name(said if said not in (b"", b"null") else present.queue.encode())
+
+
+def _priority(notes: Notes, stored: Stored) -> float:
+    said = stored.text("priority") or "0"
+    try:
+        found = float(number("priority", float(said)))
+    except (ValueError, InvalidArgument):
+        notes.add("its priority is no number; here it has 0", stored.id)
+        return 0.0
+    return -found if stored.is_later and found else found
+
+
+def _tags(notes: Notes, stored: Stored) -> tuple[str, ...]:
+    said = stored.json("tags")
+    if not said:
+        return ()
+    try:
+        return tuple(tags(said, LIMITS))
+    except InvalidArgument:
+        notes.add("its tags cannot be tags here; it has none", stored.id)
+        return ()
+
+
+def _count(stored: Stored, name: str) -> int | None:
+    said = stored.text(name)
+    return max(0, int(said)) if said.lstrip("-").isdigit() else None
+
+
+def _failure(stored: Stored, was: str, when: int | None) -> tuple[str, str, int, str]:
+    said = stored.json("failure")
+    told: dict[str, Any] = said if isinstance(said, dict) else {}
+    kind = str(told.get("group") or told.get("type") or was)
+    at = whole_ms(told.get("when")) or when or 0
+    return (
+        kind[: LIMITS.name] or "failed",
+        str(told.get("message", "")),
+        at,
+        str(told.get("worker", "")),
+    )
+
+
+# history
+
+
+def steps_of(stored: Stored) -> list[Step]:
+    """The stages of a job, oldest first."""
+    if stored.apart:
+        return _from_entries(stored.apart)
+    said = stored.json("history")
+    steps = [_step(each) for each in said] if isinstance(said, list) else []
+    return [step for step in steps if step is not None]
+
+
+def _step(told: Any) -> Step | None:
+    if isinstance(told, list) and told:
+        queue, put, popped, done, worker = [*told, *[None] * 5][:5]
+        return Step(
+            str(queue), whole_ms(put), whole_ms(popped), whole_ms(done), None, str(worker or "")
+        )
+    if isinstance(told, dict) and told:
+        times = {name: whole_ms(told.get(name)) for name in ("put", "popped", "done", "failed")}
+        queue = str(told.get("q") or UNKNOWN_QUEUE)
+        return Step(queue, worker=str(told.get("worker", "")), **times)
+    return None
+
+
+def _from_entries(packed: list[bytes]) -> list[Step]:
+    """What a list of entries {what, when, ...} tells; each put begins a stage."""
+    steps: list[Step] = []
+    for each in packed:
+        try:
+            told = msgspec.msgpack.decode(each)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        if isinstance(told, dict):
+            _tell(steps, told)
+    return steps
+
+
+def _tell(steps: list[Step], told: dict[str, Any]) -> None:
+    what, when = told.get("what"), whole_ms(told.get("when"))
+    if what == "put" or not steps:
+        queue = told.get("q") or told.get("queue") or UNKNOWN_QUEUE
+        steps.append(Step(str(queue), put=when))
+    step = steps[-1]
+    if what == "popped":
+        if step.popped is not None:
+            step = Step(step.queue, put=step.put)
+            steps.append(step)
+        step.popped, step.worker = when, str(told.get("worker", ""))
+    elif what == "done":
+        step.done = when
+    elif what == "failed":
+        step.failed, step.worker = when, str(told.get("worker", step.worker))
+
+
+def _past(stored: Stored, steps: list[Step], state: str, when: int | None) -> tuple[Stage, ...]:
+    """The stages that are over; of a failed job also the last one."""
+    over = steps if state == "failed" else steps[:-1]
+    kind, message, at, _ = _failure(stored, "failed", when)
+    past: list[Stage] = []
+    for place, step in enumerate(over):
+        is_last = state == "failed" and place == len(over) - 1
+        failed = is_last or (step.failed is not None and step.done is None)
+        past.append(
+            (
+                step.queue,
+                step.put or 0,
+                step.popped or False,
+                (at if is_last else 0) or step.ended or _next(steps, place),
+                step.worker,
+                "failed" if failed else "completed" if step.done else "lost",
+                (kind if is_last else "failed") if failed else "",
+                cut(message) if is_last else "",
+            )
+        )
+    return tuple(past)
+
+
+def _next(steps: list[Step], place: int) -> int:
+    """When the stage after this one began: then this one was over."""
+    after = steps[place + 1] if place + 1 < len(steps) else steps[place]
+    return after.put or after.popped or steps[place].popped or 0

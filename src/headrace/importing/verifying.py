@@ -1,0 +1,145 @@
+"""Whether what came is what is at the source: every thing is read at both sides and compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from headrace.client.client import Client
+from headrace.client.queue import QueueName
+from headrace.client.talk import Talk, drive
+from headrace.client.talks import queues
+from headrace.client.talks.adopting import Adopted, present_items, present_jobs
+from headrace.client.values import Job
+from headrace.importing.bringing import READERS, Advance, Plan, adopted, batches, check_unchanged
+from headrace.importing.facts import facts_here, facts_of_job
+from headrace.importing.found import FoundItem, FoundJob, Place, Thing
+from headrace.importing.tally import Tally, key_of
+
+
+@dataclass(slots=True)
+class Verified:
+    """What was compared: here and there by queue and state; what has moved on since it came, and
+    what is different.
+    """
+
+    there: Tally = field(default_factory=Tally)
+    here: Tally = field(default_factory=Tally)
+    moved_on: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+def verify(client: Client, place: Place, plan: Plan, advance: Advance) -> Verified:
+    """Reads everything again, there and here; raises ImportRefused if the source has changed."""
+    reader = READERS[place.system](place)
+    found, read = Verified(), Tally()
+    check = _Check(client, plan.name, found)
+    for batch in batches(reader.things()):
+        for thing in batch:
+            read.add(thing)
+        check.batch(batch)
+        advance(len(batch))
+    check_unchanged(plan.tally, read)
+    return found
+
+
+def delete_verified(client: Client, place: Place, plan: Plan, advance: Advance) -> Verified:
+    """Verifies, and if all is well deletes the keys at the source, unless they change meanwhile."""
+    with place.source.watched(READERS[place.system](place).keys()) as delete:
+        found = verify(client, place, plan, advance)
+        if not found.faults:
+            delete()
+    return found
+
+
+class _Check:
+    """Compares batches. Waiting jobs must also stand in the order in which they come."""
+
+    def __init__(self, client: Client, name: str, found: Verified) -> None:
+        self._client = client
+        self._name = name
+        self._found = found
+        self._kept: dict[str, int] = {}
+        self._last: dict[tuple[str, float, int], int] = {}
+
+    def batch(self, batch: list[Thing]) -> None:
+        jobs = [thing for thing in batch if isinstance(thing, FoundJob)]
+        items = [thing for thing in batch if isinstance(thing, FoundItem)]
+        if jobs:
+            drive(self._client.core.wire, self._jobs(jobs))
+        if items:
+            drive(self._client.core.wire, self._items(items))
+        for thing in batch:
+            if not isinstance(thing, FoundJob | FoundItem):
+                # Statistics go on here; the script adds them once, in one step.
+                self._found.there.add(thing)
+                self._found.here.add(thing)
+
+    def _jobs(self, batch: list[FoundJob]) -> Talk[None]:
+        jobs = [thing.job for thing in batch]
+        here = yield from present_jobs(self._client.core, [job.id for job in jobs])
+        lost = [
+            at for at, job in enumerate(here) if job is None or job[0].origin != jobs[at].origin
+        ]
+        if lost:
+            # To adopt again is to ask: what came before does not come again.
+            asked = [jobs[at] for at in lost]
+            answers = yield from adopted(self._client, self._name, asked)
+            renamed = yield from present_jobs(self._client.core, [each for each, _ in answers])
+            for at, (_, is_new), job in zip(lost, answers, renamed, strict=True):
+                here[at] = job
+                if is_new:
+                    self._fault(jobs[at], "was missing, and has been brought now")
+        for thing, found in zip(batch, here, strict=True):
+            yield from self._job(thing, found)
+
+    def _job(self, thing: FoundJob, here: tuple[Job, int] | None) -> Talk[None]:
+        kept = yield from self._history(thing.job.queue)
+        expected = facts_of_job(thing.job, kept)
+        if here is None or _has_moved_on(thing.job, here[0]):
+            self._found.moved_on += 1
+            return
+        actual = facts_here(here[0], thing.job)
+        self._found.there.count(key_of(thing), expected)
+        self._found.here.count(key_of(thing), actual)
+        wrong = [name for name in expected if expected[name] != actual.get(name)]
+        if wrong:
+            self._fault(thing.job, f"has another {wrong[0]} here")
+        elif thing.job.state == "waiting":
+            self._order(thing.job, here)
+
+    def _order(self, job: Adopted, here: tuple[Job, int]) -> None:
+        found, seq = here
+        line = (job.queue, job.priority, self._client.core.shard_of(found.id))
+        if self._last.get(line, 0) >= seq:
+            self._fault(job, "stands at another place here")
+        self._last[line] = seq
+
+    def _history(self, queue: str) -> Talk[int]:
+        if queue not in self._kept:
+            settings = yield from queues.settings(QueueName(self._client.core, queue))
+            self._kept[queue] = int(str(settings["history"]))
+        return self._kept[queue]
+
+    def _items(self, batch: list[FoundItem]) -> Talk[None]:
+        ids = [item.id for item in batch]
+        here = yield from present_items(self._client.core, batch[0].feed, ids)
+        for item, found in zip(batch, here, strict=True):
+            if found is None:
+                self._found.moved_on += 1
+                continue
+            self._found.there.add(item)
+            self._found.here.add(replace(item, item=found))
+            if found != item.item:
+                self._found.faults.append(f"item {item.id!r} of {item.feed!r} is another here")
+
+    def _fault(self, job: Adopted, what: str) -> None:
+        self._found.faults.append(f"job {job.id!r} of {job.queue!r} {what}")
+
+
+def _has_moved_on(job: Adopted, here: Job) -> bool:
+    """Whether somebody has done something with it since it came."""
+    return (
+        here.state != job.state
+        or here.attempt != job.attempt
+        or here.releases != (job.releases or 0)
+    )
