@@ -29,9 +29,9 @@ class Old:
         self._redis.close()
 
     def lay(self, commands: str) -> None:
-        """Carries out commands, one a line, quoted as in a shell; \\0 is a zero byte."""
+        """Carries out commands, one a line, quoted as in a shell."""
         for line in filter(None, map(str.strip, commands.splitlines())):
-            self.say(*(word.replace("\\0", "\0") for word in shlex.split(line)))
+            self.say(*shlex.split(line))
 
     def say(self, *words: str | bytes) -> Any:
         return self._redis.execute_command(*words)  # type: ignore[no-untyped-call]
@@ -71,7 +71,7 @@ def imported(
     brought = bring(hr, place, plan, nothing)
     verified = verify(hr, place, plan, nothing)
 
-    assert verified.faults == []
+    assert verified.faults == [], verified.faults
     assert {key: found.digest for key, found in verified.here.sums.items()} == {
         key: found.digest for key, found in verified.there.sums.items()
     }
@@ -82,4 +82,4 @@ def imported(
 
 def line_of(queue: Queue) -> list[bytes]:
     """The payloads that wait, the next one first."""
-    return [job.payload for job in queue.jobs("waiting")]
+    return [job.payload for job in queue.jobs("waiting").jobs]

@@ -40,7 +40,7 @@ def test_what_is_done_is_left_out_and_so_are_marks_of_nothing(hr: Client, old: O
     found = imported(hr, old, "redis-queue")
 
     assert found.plan.left_out == [
-        "7: a mark in 'tasks' of what is not there",
+        "7: a done mark of 'tasks' for what is not there",
         "119: done in 'tasks', which keeps nothing of that",
     ]
     assert hr.job("119") is None
@@ -74,9 +74,7 @@ def test_ids_that_are_odd_come_once_each(hr: Client, old: Old) -> None:
     found = imported(hr, old, "redis-queue")
 
     assert line_of(hr.queue("q")) == [b"a|", b"twice", b"a|b", b"\xff\x00"]
-    assert [line.partition(" in ")[0] for line in found.plan.left_out] == [
-        "twice and 1 more: twice"
-    ]
+    assert found.plan.left_out == ["twice and 1 more: twice in 'q', which is one job here"]
     assert hr.job("a|b") is not None
 
 

@@ -1,4 +1,4 @@
-"""worqr: lists of payloads for queues and for processes, as the program and the document spell them."""
+"""worqr: lists of payloads, as the program and the document spell their keys."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_what_was_unique_is_unique_here(hr: Client, old: Old) -> None:
     with pytest.raises(JobExists):
         queue.put("one", unique=True)
     queue.put("two", unique=True)
-    assert [bool(job.unique) for job in queue.jobs("waiting")] == [True, False, False, True]
+    assert [bool(job.unique) for job in queue.jobs("waiting").jobs] == [True, False, False, True]
 
 
 def test_an_installation_without_tasks_has_none(hr: Client, old: Old) -> None:
@@ -98,7 +98,7 @@ def test_an_installation_without_tasks_has_none(hr: Client, old: Old) -> None:
         ("SET other x", "has nothing of worqr"),
         ("LPUSH Q1 x", "has nothing of worqr"),
         ("SET worqr:queues:mail x", "WRONGTYPE"),
-        ("LPUSH worqr:queues:a\\0b x", "cannot be the name of a queue"),
+        ("LPUSH worqr:queues:a\0b x", "cannot be the name of a queue"),
     ],
 )
 def test_what_is_no_worqr_is_refused(hr: Client, old: Old, keys: str, words: str) -> None:

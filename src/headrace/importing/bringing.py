@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from hashlib import blake2b
+from dataclasses import dataclass, field
 
 from headrace.client.client import Client
 from headrace.client.queue import QueueName
 from headrace.client.talk import Talk, ask_one, drive
 from headrace.client.talks import feeds, queues
-from headrace.client.talks.adopting import Adopted, Taken, adopt, adopt_items, adopt_stats
+from headrace.client.talks.adopting import adopt, adopt_items, adopt_stats
 from headrace.engine.call import Call, build
 from headrace.engine.profile import Value
-from headrace.errors import ImportRefused, JobExists
+from headrace.errors import ImportRefused
 from headrace.importing.found import (
     FoundDay,
     FoundFeed,
@@ -139,10 +138,10 @@ def _bring(client: Client, name: str, batch: list[Thing], brought: Brought) -> N
     items = [thing for thing in batch if isinstance(thing, FoundItem)]
     new: list[bool] = []
     if jobs:
-        taken = drive(core.wire, adopted(client, name, jobs))
-        new += [is_new for _, is_new in taken]
+        taken = drive(core.wire, adopt(core, name, jobs))
+        new += [answer.is_new for answer in taken]
         brought.renamed += sum(
-            is_new and at != job.id for job, (at, is_new) in zip(jobs, taken, strict=True)
+            answer.is_new and answer.id != job.id for job, answer in zip(jobs, taken, strict=True)
         )
     if items:
         rows = [(item.id, item.item) for item in items]
@@ -152,27 +151,6 @@ def _bring(client: Client, name: str, batch: list[Thing], brought: Brought) -> N
             new.append(drive(core.wire, _add_day(client, name, day)))
     brought.made += sum(new)
     brought.known += len(new) - sum(new)
-
-
-def adopted(client: Client, name: str, jobs: list[Adopted]) -> Talk[list[tuple[str, bool]]]:
-    """For each job its id here and whether it is new; one whose id is taken gets another."""
-    taken: list[Taken] = yield from adopt(client.core, name, jobs)
-    refused = [at for at, answer in enumerate(taken) if isinstance(answer, JobExists)]
-    if refused:
-        others = [replace(jobs[at], id=other_id(name, jobs[at])) for at in refused]
-        for at, answer in zip(refused, (yield from adopt(client.core, name, others)), strict=True):
-            taken[at] = answer
-    found: list[tuple[str, bool]] = []
-    for answer in taken:
-        if isinstance(answer, Exception):
-            raise answer
-        found.append(answer)
-    return found
-
-
-def other_id(name: str, job: Adopted) -> str:
-    """The id of a job whose own is taken by one that did not come with this import."""
-    return f"{job.id[:200]}~{blake2b(f'{name}:{job.mark}'.encode(), digest_size=6).hexdigest()}"
 
 
 def _add_day(client: Client, name: str, day: FoundDay) -> Talk[bool]:

@@ -25,7 +25,7 @@ def facts_of(thing: Thing) -> Any:
 def facts_of_job(job: Adopted, kept: int) -> dict[str, Any]:
     """The facts of a job that keeps so many past stages; what it does not say is left out."""
     known = {
-        "mark": job.mark,
+        "badge": job.badge,
         "queue": job.queue,
         "state": job.state,
         "data": job.data,
@@ -64,7 +64,7 @@ def facts_here(job: Job, like: Adopted) -> dict[str, Any]:
     is_complete = job.state == "complete"
     past = job.history if job.state == "failed" else job.history[:-1]
     known = {
-        "mark": like.mark,
+        "badge": like.badge,
         "queue": last.queue if is_complete and last else job.queue,
         "state": job.state,
         "data": job.payload,

@@ -15,7 +15,7 @@ from headrace.engine.statistics import Series
 from headrace.errors import ImportRefused, InvalidArgument
 from headrace.importing.source import Source
 
-MARK_BYTES = 12
+BADGE_BYTES = 12
 LONGEST_ORIGIN = 200
 LIMITS = Limits()
 
@@ -132,9 +132,9 @@ class Place:
         return f"import:{self.name}:{words}"[:LONGEST_ORIGIN]
 
 
-def mark_of(*parts: str | bytes | int) -> str:
+def badge_of(*parts: str | bytes | int) -> str:
     """What tells a thing from all others of its import."""
-    digest = blake2b(digest_size=MARK_BYTES)
+    digest = blake2b(digest_size=BADGE_BYTES)
     for part in parts:
         each = part if isinstance(part, bytes) else str(part).encode(errors="surrogateescape")
         digest.update(len(each).to_bytes(4, "big") + each)
@@ -148,12 +148,12 @@ def shown(name: str | bytes) -> str:
     return clean if len(clean) <= 80 else f"{clean[:79]}…"
 
 
-def job_id(given: bytes, mark: str) -> str:
-    """The id of a job: the one it had, if that can be one here, otherwise its mark."""
+def job_id(given: bytes, badge: str) -> str:
+    """The id of a job: the one it had, if that can be one here, otherwise its badge."""
     try:
         return text("id", given.decode(), LIMITS.name)
     except (InvalidArgument, UnicodeDecodeError):
-        return mark
+        return badge
 
 
 def queue_name(given: bytes) -> str:

@@ -11,7 +11,7 @@ from headrace.client.talks.adopting import Adopted, Stage
 from headrace.engine.check import number, tags
 from headrace.errors import InvalidArgument
 from headrace.importing.facts import cut
-from headrace.importing.found import LIMITS, Notes, Place, job_id, mark_of, queue_name, whole_ms
+from headrace.importing.found import LIMITS, Notes, Place, job_id, badge_of, queue_name, whole_ms
 
 UNKNOWN_QUEUE = "imported"
 
@@ -63,13 +63,13 @@ def read(
     """A job that was found in a state. `at` is when it is due, failed or was completed."""
     steps = steps_of(stored)
     present = steps[-1] if steps else Step(UNKNOWN_QUEUE)
-    mark = mark_of(stored.id)
+    badge = badge_of(stored.id)
     when = whole_ms(at)
     worker = stored.text("worker") or present.worker
     popped = sum(step.popped is not None for step in steps)
     return Adopted(
-        id=job_id(stored.id, mark),
-        mark=mark,
+        id=job_id(stored.id, badge),
+        badge=badge,
         queue=_queue(stored, present),
         state=state,
         data=payload_of(stored),

@@ -16,7 +16,7 @@ from headrace.importing.found import (
     Thing,
     check_all_found,
     job_id,
-    mark_of,
+    badge_of,
     not_of,
     queue_name,
 )
@@ -107,7 +107,7 @@ class RedisQueueReader:
             else:
                 popped[entry.id] = entry.popped
         for marked in done - met:
-            self.notes.add(f"a mark in {queue!r} of what is not there", marked)
+            self.notes.add(f"a done mark of {queue!r} for what is not there", marked)
         for twice in popped.keys() & waits.keys():
             self.notes.add(f"twice in {queue!r}, which is one job here", twice)
             del waits[twice]
@@ -119,12 +119,12 @@ class RedisQueueReader:
         for page in in_pages(ids):
             messages = self._source.strings([key + DATA + each for each in page])
             for each, message in zip(page, messages, strict=True):
-                mark = mark_of(queue, each)
+                badge = badge_of(queue, each)
                 yield FoundJob(
                     was,
                     Adopted(
-                        id=job_id(each, mark),
-                        mark=mark,
+                        id=job_id(each, badge),
+                        badge=badge,
                         queue=queue,
                         state="waiting",
                         data=each if message is None else message,

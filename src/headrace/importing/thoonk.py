@@ -19,7 +19,7 @@ from headrace.importing.found import (
     Thing,
     check_all_found,
     job_id,
-    mark_of,
+    badge_of,
     not_of,
     queue_name,
     whole_ms,
@@ -153,7 +153,7 @@ class ThoonkReader:
                 if item is None:
                     self.notes.add(f"an id of {feed.name!r} without an item", each)
                 else:
-                    yield FoundItem(feed.name, job_id(each, mark_of(feed.given, each)), item)
+                    yield FoundItem(feed.name, job_id(each, badge_of(feed.given, each)), item)
 
     def _ids(self, feed: Feed) -> Iterable[bytes]:
         """The ids in the order in which they are to come: a list has the newest at its left."""
@@ -204,13 +204,13 @@ class ThoonkReader:
     def _job(
         self, feed: Feed, given: bytes, item: bytes, was: str, cancels: int, claimed: int
     ) -> FoundJob:
-        mark = mark_of(feed.given, given)
+        badge = badge_of(feed.given, given)
         is_stalled = was == STALLED
         return FoundJob(
             was,
             Adopted(
-                id=job_id(given, mark),
-                mark=mark,
+                id=job_id(given, badge),
+                badge=badge,
                 queue=feed.name,
                 state="failed" if is_stalled else "waiting",
                 data=item,
@@ -257,12 +257,12 @@ class ThoonkReader:
                 for _ in others:
                     self.notes.add(f"more than one result in {feed.name!r}", given)
                 item, _, result = first.partition(b"\0")
-                mark = mark_of(feed.given, given)
+                badge = badge_of(feed.given, given)
                 yield FoundJob(
                     "finished",
                     Adopted(
-                        id=job_id(given, mark),
-                        mark=mark,
+                        id=job_id(given, badge),
+                        badge=badge,
                         queue=feed.name,
                         state="complete",
                         data=item,

@@ -8,9 +8,9 @@ from headrace.client.client import Client
 from headrace.client.queue import QueueName
 from headrace.client.talk import Talk, drive
 from headrace.client.talks import queues
-from headrace.client.talks.adopting import Adopted, present_items, present_jobs
+from headrace.client.talks.adopting import Adopted, adopt, present_items, present_jobs
 from headrace.client.values import Job
-from headrace.importing.bringing import READERS, Advance, Plan, adopted, batches, check_unchanged
+from headrace.importing.bringing import READERS, Advance, Plan, batches, check_unchanged
 from headrace.importing.facts import facts_here, facts_of_job
 from headrace.importing.found import FoundItem, FoundJob, Place, Thing
 from headrace.importing.tally import Tally, key_of
@@ -83,11 +83,11 @@ class _Check:
         if lost:
             # To adopt again is to ask: what came before does not come again.
             asked = [jobs[at] for at in lost]
-            answers = yield from adopted(self._client, self._name, asked)
-            renamed = yield from present_jobs(self._client.core, [each for each, _ in answers])
-            for at, (_, is_new), job in zip(lost, answers, renamed, strict=True):
+            answers = yield from adopt(self._client.core, self._name, asked)
+            renamed = yield from present_jobs(self._client.core, [each.id for each in answers])
+            for at, answer, job in zip(lost, answers, renamed, strict=True):
                 here[at] = job
-                if is_new:
+                if answer.is_new:
                     self._fault(jobs[at], "was missing, and has been brought now")
         for thing, found in zip(batch, here, strict=True):
             yield from self._job(thing, found)

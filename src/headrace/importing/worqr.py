@@ -18,7 +18,7 @@ from headrace.importing.found import (
     Place,
     Thing,
     check_all_found,
-    mark_of,
+    badge_of,
     not_of,
     queue_name,
 )
@@ -123,11 +123,11 @@ class Drawn:
         return bool(self.queues) or self.place.source.kinds([workers])[workers] == "set"
 
     def processes(self, queue: str) -> list[bytes]:
-        return [
+        return sorted(
             self.prefix + process
             for held in self.served.get(queue, [])
             for process in self.place.source.members(held)
-        ]
+        )
 
     def is_unique(self, payload: bytes) -> bool:  # noqa: ARG002 - there it does not exist
         return False
@@ -176,17 +176,17 @@ class WorqrReader:
             digest = blake2b(payload, digest_size=DIGEST_BYTES)
             seen[digest.digest()] += 1
             times = seen[digest.digest()]
-            mark = mark_of(queue, payload, times)
+            badge = badge_of(queue, payload, times)
             is_unique = times == 1 and self._layout.is_unique(payload)
             yield FoundJob(
                 was,
                 Adopted(
-                    id=mark,
-                    mark=mark,
+                    id=badge,
+                    badge=badge,
                     queue=queue,
                     state="waiting",
                     data=payload,
-                    origin=self._place.origin(queue, mark),
+                    origin=self._place.origin(queue, badge),
                     attempt=int(was == "running"),
                     unique=digest.hexdigest() if is_unique else None,
                 ),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from hashlib import blake2b
+from itertools import chain, count
+from typing import Any, NamedTuple
 
 from headrace.client.batches import in_batches
 from headrace.client.core import Core
@@ -20,8 +22,8 @@ from headrace.engine.call import (
     packed,
 )
 from headrace.engine.record import decode_record
+from headrace.engine.shard import beside
 from headrace.engine.statistics import Series
-from headrace.errors import HeadraceError
 
 Stage = tuple[str, int, int | bool, int, str, str, str, str]
 """Queue, put, popped or False, ended, worker, outcome, failure, message; times in milliseconds."""
@@ -31,13 +33,13 @@ Stage = tuple[str, int, int | bool, int, str, str, str, str]
 class Adopted:
     """A job as it was elsewhere; times are milliseconds.
 
-    The mark is what tells it from all others of its import. `since` is when it is due (scheduled)
+    The badge tells it from all others of its import. `since` is when it is due (scheduled)
     or was popped (complete); failure is type, message, when and worker. None is "as the queue has
     it", or for retries False: without limit.
     """
 
     id: str
-    mark: str
+    badge: str
     queue: str
     state: str
     data: bytes
@@ -59,7 +61,7 @@ class Adopted:
     result: bytes | None = field(default=None, repr=False)
 
     def about(self) -> bytes:
-        """All but id, mark, queue, data and result, as the script reads it."""
+        """All but id, badge, queue, data and result, as the script reads it."""
         every = {
             "state": self.state,
             "origin": self.origin,
@@ -81,28 +83,50 @@ class Adopted:
         return packed({name: value for name, value in every.items() if value is not None})
 
 
-Taken = tuple[str, bool] | HeadraceError
+class Taken(NamedTuple):
+    """Under which id a job was adopted, and whether that was just now."""
+
+    id: str
+    is_new: bool
 
 
 def adopt(core: Core, name: str, jobs: Sequence[Adopted]) -> Talk[list[Taken]]:
-    """For each job its id and whether it was adopted just now, or why it was not."""
+    """Adopts jobs in the given order; one whose id another job has gets another id."""
 
     def make(rows: Sequence[tuple[Any, ...]]) -> Call[list[Taken]]:
         def decode(answers: list[Any]) -> list[Taken]:
-            return [_read(str(row[0]), answer) for row, answer in zip(rows, answers, strict=True)]
+            return [_read(*row[:2], answer) for row, answer in zip(rows, answers, strict=True)]
 
         return build("adopt", decode, rows, import_name=name)
 
     rows = [
-        (job.id, job.mark, job.queue, job.data, job.about(), optional(job.result)) for job in jobs
+        (
+            job.id,
+            _spare(core, name, job),
+            job.badge,
+            job.queue,
+            job.data,
+            job.about(),
+            optional(job.result),
+        )
+        for job in jobs
     ]
     return (yield from in_batches(core, rows, make))
 
 
-def _read(job_id: str, answer: Any) -> Taken:
+def _spare(core: Core, name: str, job: Adopted) -> str:
+    """The same for every time a job is adopted, on its shard."""
+    own = blake2b(f"{name}:{job.badge}".encode(), digest_size=6).hexdigest()
+    candidates = chain([beside(job.id, own)], (f"{own}-{number}" for number in count()))
+    return next(each for each in candidates if core.shard_of(each) == core.shard_of(job.id))
+
+
+def _read(job_id: str, spare: str, answer: Any) -> Taken:
     if is_refusal(answer):
-        return job_refusal(job_id, answer)
-    return (job_id, True) if answer == 1 else (answer[1:].decode(), False)
+        raise job_refusal(job_id, answer)
+    if isinstance(answer, int):
+        return Taken(job_id if answer == 1 else spare, is_new=True)
+    return Taken(answer[1:].decode(), is_new=False)
 
 
 def adopt_stats(

@@ -1,34 +1,35 @@
 -- adopt: jobs that another queue had come into being here as they were there: waiting, scheduled, blocked,
--- failed or complete, with their times, attempts and history. Of one mark an import brings one job, once,
--- also if that is gone by now.
+-- failed or complete, with their times, attempts and history. Of one badge an import brings one job, once,
+-- also if that is gone by now. Where another job has its id, it gets its spare id.
 --
 -- args   import_name
--- each   id mark queue data about:packed result:optional
+-- each   id spare badge queue data about:packed result:optional
 -- uses   jobs adopted adopt_job commit
--- reply  for each, 1 adopted now, '=' and an id: adopted before under that id, or why not
+-- reply  for each, 1 adopted now, 2 under its spare id, '=' and an id: adopted before under that id, or why not
 -- error  JOB_EXISTS
 
-local ids, marks = {}, {}
-for id, mark in each() do
+local ids, badges = {}, {}
+for id, _, badge in each() do
   ids[#ids + 1] = id
-  marks[#marks + 1] = mark
+  badges[#badges + 1] = badge
 end
-local before = adopted_as(import_name, marks)
+local before = adopted_as(import_name, badges)
 read_jobs(ids)
 local answers, taken = {}, {}
-for id, mark, queue, data, about, result in each() do
+for id, spare, badge, queue, data, about, result in each() do
   local at = #answers + 1
-  local job, adopted_id = known[id], before[at] or taken[mark]
+  local job, adopted_id = known[id], before[at] or taken[badge]
+  local free = not job and id or not read_job(spare) and spare
   if adopted_id then
     answers[at] = '=' .. adopted_id
-  elseif job then
+  elseif not free then
     answers[at] = 'JOB_EXISTS ' .. job.state
   else
-    adopt_job(id, queue, data, about, result)
-    mark_adopted(mark, id)
-    taken[mark] = id
-    answers[at] = 1
+    adopt_job(free, queue, data, about, result)
+    note_adopted(badge, free)
+    taken[badge] = free
+    answers[at] = job and 2 or 1
   end
 end
-write_marks(import_name)
+write_adopted(import_name)
 return commit(answers)

@@ -13,15 +13,15 @@ end
 local items, order = key('items', feed), key('order', feed)
 local is_sorted = redis.call('HGET', feed_key, 'kind') == 'sorted'
 
-local function mark_of(id)
+local function badge_of(id)
   return feed .. '\0' .. id
 end
 
-local marks = {}
+local badges = {}
 for id in each() do
-  marks[#marks + 1] = mark_of(id)
+  badges[#badges + 1] = badge_of(id)
 end
-local before = adopted_as(import_name, marks)
+local before = adopted_as(import_name, badges)
 local answers, published = {}, feed_published
 for id, item in each() do
   local at = #answers + 1
@@ -35,11 +35,11 @@ for id, item in each() do
       redis.call('ZADD', order, feed_number, id)
     end
     feed_published = feed_published + 1
-    mark_adopted(mark_of(id), id)
+    note_adopted(badge_of(id), id)
     answers[at] = 1
   end
 end
-write_marks(import_name)
+write_adopted(import_name)
 settle()
 if feed_published > published and not is_sorted then
   feed_evict(feed)
