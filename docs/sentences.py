@@ -46,15 +46,16 @@ STATES = {
 }
 
 KINDS = {
-    "put": "it was made (`reason` is ingress if by a push from outside, imported if by an import); or it was put again or "
-    "requeued, then `was` and `from_queue` say more",
+    "put": "it was made (`reason` is ingress if by a push from outside, imported if by an import); "
+    "or it was put again or requeued, then `was` and `from_queue` say more",
     "due": "its delay is over, it waits",
     "blocked": "it was given dependencies, and waits for them",
     "unlocked": "what it depended on is over: it waits, or is scheduled if `delay` is left",
     "popped": "a worker got it; `wait` ends",
-    "completed": "it ended well, or moved on to `next_queue`; `run` ends",
+    "completed": "it ended well, or moved on to `next_queue`; `run` ends, unless `reason` is "
+    "imported: it had ended elsewhere",
     "failed": "it was set aside; `reason` is worker, operator, dependency failed, "
-    "dependency gone, or why the last lease was lost",
+    "dependency gone, why the last lease was lost, or imported: it had failed elsewhere",
     "retried": "the attempt failed and the job is tried again after `delay`",
     "released": "it was given back unharmed; `reason` is worker, operator or unserved",
     "lost": "the lease was taken back; `reason` is lease expired, session ended, session closed or "

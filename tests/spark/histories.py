@@ -21,6 +21,7 @@ from headrace.lake.opening import open_lake
 from headrace.lake.schema import EVENTS
 from headrace.spark.tables import words
 from headrace.testing import Clock
+from tests.engine.adopting import COMPLETE, FAILED, bring, job
 
 QUEUES = ("mail", "resize", "for-good")
 WORKERS = ("ada", "grace", "edsger")
@@ -76,6 +77,8 @@ class Chance:
         mail.put("x", id="failing", priority=-10)
         mail.pop("ada")[0].fail("Broken")
         hr.retry("failing")
+        later = job("later", "scheduled", since=10**13)
+        bring(hr, FAILED, COMPLETE, job("brought", tags=("vip",)), later)
 
     def queue(self) -> str:
         return self.random.choice(QUEUES)

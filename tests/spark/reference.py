@@ -39,7 +39,11 @@ def ends(event: Event) -> bool:
         return event.run is not None
     if event.kind == "put":
         return event.was == "running"
-    return event.kind in ("completed", "retried", "released", "lost")
+    return event.kind in ("completed", "retried", "released", "lost") and not imported(event)
+
+
+def imported(event: Event) -> bool:
+    return event.reason == "imported"
 
 
 def tags_after(event: Event, tags: list[str]) -> list[str]:
@@ -243,6 +247,8 @@ def _counts(event: Event) -> list[str] | None:
     if event.kind == "completed":
         return ["completed", "moved"] if event.next_queue else ["completed"]
     if event.kind == "failed":
+        if imported(event):
+            return None
         return ["failures"] + ["failed"] * (event.run is not None) + ["retries"] * costly
     if event.kind == "lost":
         return ["lost"] + ["retries"] * costly
@@ -290,7 +296,7 @@ def bin_of(milliseconds: int) -> str:
 def failures(events: Iterable[Event]) -> dict[tuple[Any, ...], Row]:
     found: dict[tuple[Any, ...], list[Event]] = defaultdict(list)
     for event in events:
-        if event.kind in ("failed", "retried"):
+        if event.kind in ("failed", "retried") and not imported(event):
             found[event.at.date(), event.queue, event.failure].append(event)
     return {key: _failure(of_type) for key, of_type in found.items()}
 

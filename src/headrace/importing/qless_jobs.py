@@ -11,7 +11,7 @@ from headrace.client.talks.adopting import Adopted, Stage
 from headrace.engine.check import number, tags
 from headrace.errors import InvalidArgument
 from headrace.importing.facts import cut
-from headrace.importing.found import LIMITS, Notes, Place, job_id, badge_of, queue_name, whole_ms
+from headrace.importing.found import LIMITS, Notes, Place, badge_of, job_id, queue_name, whole_ms
 
 UNKNOWN_QUEUE = "imported"
 

@@ -14,9 +14,9 @@ from headrace.importing.found import (
     Notes,
     Place,
     Thing,
+    badge_of,
     check_all_found,
     job_id,
-    badge_of,
     not_of,
     queue_name,
 )

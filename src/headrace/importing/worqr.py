@@ -17,8 +17,8 @@ from headrace.importing.found import (
     Notes,
     Place,
     Thing,
-    check_all_found,
     badge_of,
+    check_all_found,
     not_of,
     queue_name,
 )

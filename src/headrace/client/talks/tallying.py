@@ -18,7 +18,10 @@ QUEUES_A_CALL = 200
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The books of a queue on a shard and its statistics of a day, up to the event of a number."""
+    """The books of a queue on a shard and its statistics of a day, up to the event of a number.
+
+    What was imported of a day is in no event.
+    """
 
     number: int
     day: int
@@ -28,6 +31,7 @@ class Tally:
     run: Series
     failures: int
     retries: int
+    imported: bool
 
 
 def tally(
@@ -57,4 +61,5 @@ def _read(number: int, day: int, row: list[Any]) -> Tally:
         run=read_series("run", about, counted),
         failures=int(about.get("failures", 0)),
         retries=int(about.get("retries", 0)),
+        imported=any(name.startswith("imported:") for name in about),
     )

@@ -40,6 +40,7 @@ _DEEDS = {
     "put": ("put",),
     "popped": (),
     "completed": ("completed",),
+    "came complete": ("completed",),
     "moved on": ("completed", "moved"),
     "came": ("put",),
     "was taken": ("taken",),
@@ -116,6 +117,7 @@ def _named(events: DataFrame, by: str, name: Column) -> DataFrame:
     return events.select(
         *_TOLD,
         words.costs_retry().alias("costs_retry"),
+        words.is_imported().alias("is_imported"),
         F.col("run").isNotNull().alias("was_held"),
         F.lit(by).alias("by"),
         name.alias("name"),
@@ -128,7 +130,8 @@ def _alike(events: DataFrame) -> DataFrame:
 
     There are few of these: what an event means is asked once for all that are alike.
     """
-    keys = (*_TOLD, "costs_retry", "was_held", "by", "name", bin_number("value").alias("bin"))
+    facts = ("costs_retry", "is_imported", "was_held", "by", "name")
+    keys = (*_TOLD, *facts, bin_number("value").alias("bin"))
     return events.groupBy(*keys).agg(F.count("*").alias("times"), *collected("value"))
 
 
@@ -175,6 +178,8 @@ def _deed_here() -> Column:
     is_loss = F.col("costs_retry")
     return (
         F.when(words.is_kind("put"), F.when(~words.was(words.REPLACED), "put"))
+        .when(words.is_kind("completed") & F.col("is_imported"), "came complete")
+        .when(words.is_kind("failed") & F.col("is_imported"), F.lit(None).cast("string"))
         .when(words.is_kind("completed") & F.col("next_queue").isNotNull(), "moved on")
         .when(words.is_kind("failed") & ~F.col("was_held"), "set aside")
         .when(words.is_kind("failed") & is_loss, "failed by a loss")

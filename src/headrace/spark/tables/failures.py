@@ -12,7 +12,7 @@ def failures(events: DataFrame) -> DataFrame:
     """By queue, day and type: how often jobs were set aside and tried again, and the last one."""
     newest = F.struct("at", "shard", "number")
     return (
-        events.where(words.is_kind("failed", "retried"))
+        events.where(words.is_kind("failed", "retried") & ~words.is_imported())
         .groupBy("day", "queue", "failure")
         .agg(
             F.count_if(words.is_kind("failed")).alias("failed"),

@@ -11,6 +11,9 @@ REPLACED = "replaced"
 # An operator who takes a lease back, and a worker that closes its session, cost no retry.
 COSTLY_LOSSES = ("lease expired", "session ended")
 
+# What an import brings had happened elsewhere, before.
+IMPORTED = "imported"
+
 DAY_MS = 86_400_000
 MINUTE_MS = 60_000
 
@@ -35,11 +38,16 @@ def comes_again() -> Column:
     return is_kind("put") & F.col("was").isNotNull() & ~was(REPLACED)
 
 
+def is_imported() -> Column:
+    """Whether something had happened elsewhere, and was brought here."""
+    return F.coalesce(F.col("reason") == IMPORTED, F.lit(False))
+
+
 def ends_attempt() -> Column:
     """Whether a worker no longer holds the job."""
     was_running = F.col("run").isNotNull()
     return (
-        is_kind("completed", "retried", "released", "lost")
+        (is_kind("completed", "retried", "released", "lost") & ~is_imported())
         | (is_kind("failed", "cancelled") & was_running)
         | (is_kind("put") & was("running"))
     )
