@@ -17,7 +17,7 @@ from headrace.cli.main import PANELS, app
 from tests.cli.conftest import Type
 from tests.docs.pages import ROOT
 
-NAMES = [command.__name__ for commands in PANELS.values() for command in commands]
+NAMES = [command.__name__.rstrip("_") for commands in PANELS.values() for command in commands]
 OF_LAKE = [f"lake {command.__name__}" for command in COMMANDS]
 EXAMPLES = [
     *(example for commands in PANELS.values() for example in commands.values()),

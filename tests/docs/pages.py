@@ -79,7 +79,8 @@ class Step:
 
 def steps(page: Path) -> list[Step]:
     """What is done on a page in one place, one thing after the other: all of its Python, and from
-    the first worker that is begun (with a & after it), or the first use of Spark, its commands too.
+    the first worker that is begun (with a & after it), or the first use of Spark, its commands too,
+    and those with a variable that its Python has set.
     """
     found: list[Step] = []
     for block in blocks(page):
@@ -110,7 +111,7 @@ def _lines(block: Block) -> list[tuple[str, str]]:
 
 def _has_begun(found: list[Step], block: Block) -> bool:
     return any(step.kind == "begin" or SPARK in step.text for step in found) or any(
-        line.endswith("&") for line, _ in _lines(block)
+        line.endswith("&") or " $" in line for line, _ in _lines(block)
     )
 
 

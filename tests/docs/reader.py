@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -70,7 +71,7 @@ def _begin(text: str) -> tuple[subprocess.Popen[bytes], Any]:
 
 
 def _command(line: str) -> list[str]:
-    program, *arguments = shlex.split(line)
+    program, *arguments = shlex.split(os.path.expandvars(line))
     if program != "headrace":
         raise ValueError(f"nothing runs {program}")
     return [*HEADRACE, *arguments]

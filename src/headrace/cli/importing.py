@@ -122,7 +122,7 @@ def _show(plan: Plan, place: Place, wish: Wish) -> None:
     ]
     if rows:
         table(("queue", "what", "count", "digest"), rows)
-    typer.echo(f"{counted(plan.tally.total, 'thing')} of {place.system} at {place.source.name}.")
+    typer.echo(f"{counted(plan.tally.total, 'thing')} of {place.system}.")
     for line in plan.left_out:
         typer.echo(f"left out: {printable(line)}", err=True)
 
