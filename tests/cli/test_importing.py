@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from headrace import Client
 from tests.cli.conftest import Type
-from tests.cli.terminal import MAIN, terminal
+from tests.cli.terminal import MAIN, on_a_terminal
 from tests.importing.old import Old, line_of
 from tests.servers import until
 
@@ -86,11 +87,11 @@ def test_what_makes_no_sense_is_refused(typed: Type, old: Old) -> None:
     assert "did not answer" in nobody.err
 
 
-def test_on_a_terminal_it_asks(client: Client, valkey_url: str, old: Old) -> None:
+def test_on_a_terminal_it_asks(client: Client, valkey_url: str, old: Old, tmp_path: Path) -> None:
     old.lay(KEYS)
     words = ("import", "worqr", old.url, "--into-url", valkey_url, "-n", client.core.namespace)
 
-    with terminal(*words) as asked:
+    with on_a_terminal(*words, cwd=tmp_path) as asked:
         asked.until("Bring 3 things")
         asked.press("n\r")
         assert asked.end() == 1
