@@ -34,7 +34,7 @@ class Old:
             self.say(*shlex.split(line))
 
     def say(self, *words: str | bytes) -> Any:
-        return self._redis.execute_command(*words)  # type: ignore[no-untyped-call]
+        return self._redis.execute_command(*words)
 
     def dump(self) -> dict[bytes, bytes]:
         """Every key with its value, as the server stores it."""

@@ -67,7 +67,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         sweep.sweep: "headrace sweep",
         settings.configure: "headrace configure mail concurrency=10 lease=5m",
         settings.config: "headrace config retries=3",
-        importing.import_: "headrace import worqr redis://old:6379/0 -n shop",
+        importing.import_: "headrace import worqr redis://localhost:6379/0 -n shop",
     },
     "Run": {
         work.work: "headrace work shop.tasks:app -q mail,default --processes 2",

@@ -76,14 +76,7 @@ def facts_here(job: Job, like: Adopted) -> dict[str, Any]:
         "due": _ms(job.due),
         "popped": _ms(last.popped) if is_complete and last else None,
         "ended": _ms(last.ended) if is_complete and last else None,
-        "failure": [
-            job.failure.type,
-            job.failure.message,
-            _ms(job.failure.at),
-            job.failure.worker,
-        ]
-        if job.failure
-        else None,
+        "failure": _failure(job, like),
         "history": [
             [
                 stage.queue,
@@ -101,6 +94,14 @@ def facts_here(job: Job, like: Adopted) -> dict[str, Any]:
         "depends_on": sorted(job.depends_on),
     }
     return {name: value for name, value in known.items() if value is not None}
+
+
+def _failure(job: Job, like: Adopted) -> list[Any] | None:
+    if job.failure is None:
+        return None
+    # When it failed may not be known.
+    at = like.failure[2] if like.failure and not like.failure[2] else _ms(job.failure.at)
+    return [job.failure.type, job.failure.message, at, job.failure.worker]
 
 
 def facts_of_day(day: FoundDay) -> list[Any]:

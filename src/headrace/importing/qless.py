@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
 
 from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
@@ -48,8 +49,14 @@ OPTIONS: dict[str, tuple[str, int]] = {
 IN_SECONDS_LATER = "jobs-history"
 OF_A_QUEUE = {"-heartbeat": "lease", "-max-concurrency": "concurrency"}
 
-Found = tuple[bytes, str, float | None]
-"""A job: its id, the state in which it was found, and when it is due, failed or was completed."""
+
+class Found(NamedTuple):
+    """A job, the state in which it was found, when it is due or was completed, and its failure."""
+
+    id: bytes
+    was: str
+    at: float | None = None
+    kind: str = "failed"
 
 
 class QlessReader:
@@ -151,20 +158,19 @@ class QlessReader:
             waits = [each for each, _ in self._source.scored(where + b"-work")]
             # Later versions serve the highest score first.
             ordered = reversed(waits) if self._is_later else waits
-            yield from ((each, "waiting", None) for each in ordered)
-            yield from (
-                (each, "scheduled", at) for each, at in self._source.scored(where + b"-scheduled")
-            )
+            yield from (Found(each, "waiting") for each in ordered)
+            for each, at in self._source.scored(where + b"-scheduled"):
+                yield Found(each, "scheduled", at)
 
     def _failed(self) -> Iterator[Found]:
         for registry in (self._key(b"failures"), self._key(b"failures", b"")):
             for kind in self._source.members(registry):
                 for each in self._source.oldest_first(self._key(b"f", kind)):
-                    yield each, kind.decode(errors="replace"), None
+                    yield Found(each, "failed", None, kind.decode(errors="replace"))
 
     def _completed(self) -> Iterator[Found]:
         for each, at in self._source.scored(self._key(b"completed")):
-            yield each, "complete", at
+            yield Found(each, "complete", at)
 
     def _elsewhere(self, seen: set[bytes]) -> Iterator[Found]:
         """Jobs that no list names: those that are complete, and what got lost."""
@@ -175,29 +181,31 @@ class QlessReader:
                 state = fields.get(b"state", b"").decode(errors="replace")
                 if each in seen:
                     continue
+                if state not in STATES:
+                    self.notes.add(f"says {state!r}, and no queue has it; it stays there", each)
+                    continue
                 if state != "complete":
-                    self.notes.add(
-                        f"says {state!r}, but no queue has it; it comes all the same", each
-                    )
-                if state in STATES:
-                    yield each, state, None
+                    why = f"says {state!r}, but no queue has it; it comes all the same"
+                    self.notes.add(why, each)
+                yield Found(each, state)
 
     def _read(self, found: Iterable[Found], seen: set[bytes]) -> Iterator[FoundJob]:
-        for page in in_pages(each for each in found if each[0] not in seen):
-            new = {each[0]: each for each in page if each[0] not in seen}
+        for page in in_pages(each for each in found if each.id not in seen):
+            new = {each.id: each for each in page if each.id not in seen}
             seen.update(new)
-            for stored, (_, was, at) in zip(self._stored(list(new)), new.values(), strict=True):
+            for stored, each in zip(self._stored(list(new)), new.values(), strict=True):
                 if not stored.fields:
-                    self.notes.add(f"listed as {was}, but there is no such job", stored.id)
-                    continue
-                if was == "complete" and stored.text("state") not in ("complete", ""):
+                    self.notes.add(f"listed as {each.was}, but there is no such job", stored.id)
+                elif each.was == "complete" and stored.text("state") not in ("complete", ""):
                     # A completed job that was put again stayed listed as complete.
                     seen.discard(stored.id)
-                    continue
-                state = STATES.get(was, "failed")
-                job = read(self._place, self.notes, stored, state, was, at)
-                if self._place.wants(job.queue):
-                    yield FoundJob(was if was in STATES else "failed", job)
+                else:
+                    yield from self._job(stored, STATES[each.was], each)
+
+    def _job(self, stored: Stored, state: str, found: Found) -> Iterator[FoundJob]:
+        job = read(self._place, self.notes, stored, state, found.at, found.kind)
+        if self._place.wants(job.queue):
+            yield FoundJob(found.was, job)
 
     def _stored(self, ids: Sequence[bytes]) -> list[Stored]:
         keys = [self._key(b"j", each) for each in ids]
@@ -233,9 +241,7 @@ class QlessReader:
                     continue
                 parents = tuple(each.decode(errors="replace") for each in depends[stored.id])
                 blocked = Stored(stored.id, stored.fields, stored.apart, parents)
-                job = read(self._place, self.notes, blocked, "blocked", "depends", None)
-                if self._place.wants(job.queue):
-                    yield FoundJob("depends", job)
+                yield from self._job(blocked, "blocked", Found(stored.id, "depends"))
 
     def _note_recurring(self) -> None:
         for given in self._queues.values():
@@ -243,7 +249,17 @@ class QlessReader:
                 self.notes.add("recurs: make a schedule of it (docs/schedules.md)", each)
 
     def keys(self) -> Iterator[bytes]:
-        recurring = self._key(b"r", b"")
+        stay = self._staying()
         for key in self._source.keys(begins=self._key(b"")):
-            if not key.startswith(recurring) and not key.endswith(RECURRING):
+            if key not in stay and not key.endswith(RECURRING):
                 yield key
+
+    def _staying(self) -> set[bytes]:
+        """What is not brought, and so not deleted either."""
+        stay = set(self._source.keys(begins=self._key(b"r", b"")))
+        for page in in_pages(self._job_keys):
+            for key, fields in zip(page, self._source.hashes(page), strict=True):
+                state = fields.get(b"state", b"").decode(errors="replace")
+                if state not in (*STATES, "depends"):
+                    stay.add(key)
+        return stay

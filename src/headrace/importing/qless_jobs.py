@@ -58,9 +58,11 @@ class Stored:
 
 
 def read(
-    place: Place, notes: Notes, stored: Stored, state: str, was: str, at: float | None
+    place: Place, notes: Notes, stored: Stored, state: str, at: float | None, kind: str
 ) -> Adopted:
-    """A job that was found in a state. `at` is when it is due, failed or was completed."""
+    """A job that was found in a state. `at` is when it is due or was completed, `kind` under which
+    type of failure it is listed.
+    """
     steps = steps_of(stored)
     present = steps[-1] if steps else Step(UNKNOWN_QUEUE)
     badge = badge_of(stored.id)
@@ -83,8 +85,8 @@ def read(
         tags=_tags(notes, stored),
         retries=_count(stored, "retries"),
         remaining=_count(stored, "remaining"),
-        failure=_failure(stored, was, when) if state == "failed" else None,
-        history=_past(stored, steps, state, when),
+        failure=_failure(stored, kind, when) if state == "failed" else None,
+        history=_past(steps, state, _failure(stored, kind, when)),
         depends_on=stored.depends_on,
     )
 
@@ -118,7 +120,7 @@ def _tags(notes: Notes, stored: Stored) -> tuple[str, ...]:
     if not said:
         return ()
     try:
-        return tuple(tags(said, LIMITS))
+        return tuple(tags(said if isinstance(said, list) else None, LIMITS))
     except InvalidArgument:
         notes.add("its tags cannot be tags here; it has none", stored.id)
         return ()
@@ -129,10 +131,10 @@ def _count(stored: Stored, name: str) -> int | None:
     return max(0, int(said)) if said.lstrip("-").isdigit() else None
 
 
-def _failure(stored: Stored, was: str, when: int | None) -> tuple[str, str, int, str]:
+def _failure(stored: Stored, listed: str, when: int | None) -> tuple[str, str, int, str]:
     said = stored.json("failure")
     told: dict[str, Any] = said if isinstance(said, dict) else {}
-    kind = str(told.get("group") or told.get("type") or was)
+    kind = str(told.get("group") or told.get("type") or listed)
     at = whole_ms(told.get("when")) or when or 0
     return (
         kind[: LIMITS.name] or "failed",
@@ -197,10 +199,10 @@ def _tell(steps: list[Step], told: dict[str, Any]) -> None:
         step.failed, step.worker = when, str(told.get("worker", step.worker))
 
 
-def _past(stored: Stored, steps: list[Step], state: str, when: int | None) -> tuple[Stage, ...]:
+def _past(steps: list[Step], state: str, failure: tuple[str, str, int, str]) -> tuple[Stage, ...]:
     """The stages that are over; of a failed job also the last one."""
     over = steps if state == "failed" else steps[:-1]
-    kind, message, at, _ = _failure(stored, "failed", when)
+    kind, message, at, _ = failure
     past: list[Stage] = []
     for place, step in enumerate(over):
         is_last = state == "failed" and place == len(over) - 1

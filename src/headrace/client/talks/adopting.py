@@ -95,7 +95,9 @@ def adopt(core: Core, name: str, jobs: Sequence[Adopted]) -> Talk[list[Taken]]:
 
     def make(rows: Sequence[tuple[Any, ...]]) -> Call[list[Taken]]:
         def decode(answers: list[Any]) -> list[Taken]:
-            return [_read(*row[:2], answer) for row, answer in zip(rows, answers, strict=True)]
+            return [
+                _read(row[0], row[1], answer) for row, answer in zip(rows, answers, strict=True)
+            ]
 
         return build("adopt", decode, rows, import_name=name)
 
