@@ -78,7 +78,7 @@ def test_what_makes_no_sense_is_refused(typed: Type, old: Old) -> None:
         "headrace: --delete-source deletes all of it: leave out --queue\n",
     )
     assert typed("import", "resque", old.url).code == 2
-    assert typed("import", "worqr", "http://old").code == 2
+    assert typed("import", "worqr", "http://localhost").code == 2
     nothing = typed("import", "worqr", old.url)
     assert nothing.code == 1
     assert "has nothing of worqr" in nothing.err

@@ -39,7 +39,7 @@ def facts_of_job(job: Adopted, kept: int) -> dict[str, Any]:
         "ended": job.ended,
         "failure": list(job.failure) if job.failure else None,
         "history": _past(job, kept),
-        "has_result": job.result is not None,
+        "result": job.result,
         "depends_on": sorted(job.depends_on),
     }
     return {name: value for name, value in known.items() if value is not None}
@@ -58,8 +58,8 @@ def cut(message: str) -> str:
     return message.encode()[:SHORT_MESSAGE].decode(errors="ignore")
 
 
-def facts_here(job: Job, like: Adopted) -> dict[str, Any]:
-    """The facts of a job here, those that its source knows of it."""
+def facts_here(job: Job, result: bytes | None, like: Adopted) -> dict[str, Any]:
+    """The facts of a job and its result here."""
     last = job.history[-1] if job.history else None
     is_complete = job.state == "complete"
     past = job.history if job.state == "failed" else job.history[:-1]
@@ -72,7 +72,7 @@ def facts_here(job: Job, like: Adopted) -> dict[str, Any]:
         "tags": sorted(job.tags),
         "attempt": job.attempt,
         "releases": job.releases,
-        "put_at": None if like.put_at is None else _ms(job.put_at),
+        "put_at": _ms(job.put_at),
         "due": _ms(job.due),
         "popped": _ms(last.popped) if is_complete and last else None,
         "ended": _ms(last.ended) if is_complete and last else None,
@@ -90,7 +90,7 @@ def facts_here(job: Job, like: Adopted) -> dict[str, Any]:
             ]
             for stage in past
         ],
-        "has_result": job.has_result,
+        "result": result,
         "depends_on": sorted(job.depends_on),
     }
     return {name: value for name, value in known.items() if value is not None}

@@ -152,9 +152,8 @@ class QlessReader:
             if not self._place.wants(name):
                 continue
             where = self._key(b"q", given)
-            yield from (
-                (each, "running", None) for each, _ in self._source.scored(where + b"-locks")
-            )
+            for each, _ in self._source.scored(where + b"-locks"):
+                yield Found(each, "running")
             waits = [each for each, _ in self._source.scored(where + b"-work")]
             # Later versions serve the highest score first.
             ordered = reversed(waits) if self._is_later else waits

@@ -8,7 +8,13 @@ from headrace.client.client import Client
 from headrace.client.queue import QueueName
 from headrace.client.talk import Talk, drive
 from headrace.client.talks import queues
-from headrace.client.talks.adopting import Adopted, adopt, present_items, present_jobs
+from headrace.client.talks.adopting import (
+    Adopted,
+    adopt,
+    present_items,
+    present_jobs,
+    present_result,
+)
 from headrace.client.values import Job
 from headrace.importing.bringing import READERS, Advance, Plan, batches, check_unchanged
 from headrace.importing.facts import facts_here, facts_of_job
@@ -98,10 +104,15 @@ class _Check:
         if here is None or _has_moved_on(thing.job, here[0]):
             self._found.moved_on += 1
             return
-        actual = facts_here(here[0], thing.job)
+        result = None
+        if thing.job.result is not None:
+            result = yield from present_result(self._client.core, here[0].id)
+        # What its source does not know of it is not compared.
+        known = facts_here(here[0], result, thing.job)
+        actual = {name: known.get(name) for name in expected}
         self._found.there.count(key_of(thing), expected)
         self._found.here.count(key_of(thing), actual)
-        wrong = [name for name in expected if expected[name] != actual.get(name)]
+        wrong = [name for name in expected if expected[name] != actual[name]]
         if wrong:
             self._fault(thing.job, f"has another {wrong[0]} here")
         elif thing.job.state == "waiting":

@@ -193,6 +193,13 @@ def present_jobs(core: Core, ids: Sequence[str]) -> Talk[list[tuple[Job, int] | 
     return (yield from in_batches(core, [(each,) for each in ids], make))
 
 
+def present_result(core: Core, job_id: str) -> Talk[bytes | None]:
+    """The result of a job, as it is stored."""
+    call: Call[Any] = build("result", lambda reply: reply, id=job_id, take=0)
+    _, has_result, value, _ = yield from ask_one(core, core.shard_of(job_id), call)
+    return value if has_result else None
+
+
 def present_items(core: Core, feed: str, ids: Sequence[str]) -> Talk[list[bytes | None]]:
     """The items of these ids."""
     found: list[bytes | None] = []
