@@ -31,7 +31,7 @@ class Tally:
     run: Series
     failures: int
     retries: int
-    imported: bool
+    imported: bool = False
 
 
 def tally(
