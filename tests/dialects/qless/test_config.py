@@ -50,6 +50,7 @@ async def test_an_option_that_nobody_knows_is_nothing_and_cannot_be_set(
     before = dump(hr)
 
     assert await got(qless.get_config("hearbeat")) is None
+    assert await got(qless.get_config("-heartbeat")) is None
     with pytest.raises(InvalidArgument, match="no option 'hearbeat'; there are: heartbeat, "):
         await got(qless.set_config("hearbeat", 5))
     with pytest.raises(InvalidArgument):

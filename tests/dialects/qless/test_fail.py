@@ -84,6 +84,15 @@ async def test_a_job_that_nobody_popped_here_is_failed_as_by_an_operator(
 
 
 @proves("Q-79")
+async def test_who_has_ended_its_part_may_fail_the_job_as_an_operator_again(qless: Any) -> None:
+    job = await running(qless)
+    await got(job.complete("next"))
+
+    assert await got(job.fail("kind", "why")) is False
+    assert await got(qless.fail("j", "kind", "why", NOW)) == "j"
+
+
+@proves("Q-79")
 async def test_a_failure_may_replace_the_data_if_it_is_the_holders(
     qless: Any, other: Any, hr: Client
 ) -> None:

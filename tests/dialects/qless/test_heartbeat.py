@@ -85,6 +85,8 @@ async def test_what_is_refused_raises_where_that_is_asked_for(opening: Any, hr: 
         await got(job.complete())
     with pytest.raises(LostLockException):
         await got(job.retry())
+    with pytest.raises(QlessException):
+        await got(strict.priority("unknown", 1))
     assert dump(hr) == before
 
 
@@ -143,6 +145,7 @@ async def test_of_two_deliveries_to_one_client_only_the_last_counts(
     assert await got(first.heartbeat()) is False
     assert await got(first.complete()) is False
     assert await got(second.heartbeat()) == NOW + 120
+    qless.dialect.let_go(first.lease)
     assert await got(qless.complete("j")) == "complete"
 
 

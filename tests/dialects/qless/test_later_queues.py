@@ -81,6 +81,20 @@ async def test_a_recurring_job_is_read_changed_and_ended(
     assert await got(qless.unrecur("r", "unknown")) == ["r"]
 
 
+@proves("QL-12", "Q-28")
+async def test_the_switch_turns_the_priorities_of_recurring_jobs_too(
+    opening: Any,
+) -> None:
+    later = opening("w1", higher_first=True)
+    await got(later.queues["testing"].recur(1, 60, 0, 5, id="r"))
+    job = await got(later.jobs.recurring("r"))
+    assert job.priority == 5
+
+    await got(job.update(priority=7))
+
+    assert (await got(later.queues["testing"].pop())).priority == 7
+
+
 @proves("QL-16")
 async def test_the_jobs_of_a_queue_are_listed_by_state(
     qless: Any, queue: Any, clock: Clock
@@ -109,6 +123,8 @@ async def test_the_jobs_of_a_queue_are_listed_by_state(
         "failed": ["fails"],
         "complete": ["done"],
     }
+    counts = await got(queue.counts())
+    assert (counts["running"], counts["stalled"]) == (1, 1)
     assert await got(queue.jobs("stalled", 1)) == []
     with pytest.raises(InvalidArgument):
         await got(queue.jobs("pending"))
@@ -209,6 +225,10 @@ async def test_jobs_of_several_queues_share_a_throttle(qless: Any) -> None:
     await got(job.complete())
     assert (await got(qless.queues["b"].pop())).id == "b"
 
+    await got(qless.throttles.set("api", 0))
+    for name in "ab":
+        await got(qless.queues[name].put(1, id=name, throttles=["api"]))
+        assert (await got(qless.queues[name].pop())).id == name
     assert await got(qless.throttles.delete("api")) is True
     assert await got(qless.throttles.delete("api")) is False
     assert (await got(qless.throttles.get("api")))["maximum"] == 0

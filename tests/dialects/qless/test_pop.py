@@ -192,6 +192,12 @@ async def test_a_pop_that_is_not_as_the_document_says_changes_nothing(
     assert dump(hr) == before
 
 
+@proves("Q-04")
+async def test_an_expiration_before_now_is_told_as_such(qless: Any) -> None:
+    with pytest.raises(InvalidArgument, match="expiration must not be before now, but is by 5"):
+        await got(qless.pop("testing", "w1", 1, NOW, NOW - 5))
+
+
 @proves("Q-04", "QD-12")
 @pytest.mark.parametrize(("count", "now"), [(0, NOW), (-2, NOW), ("x", NOW), (1, "now")])
 async def test_a_peek_that_is_not_as_the_document_says_is_refused(

@@ -50,6 +50,18 @@ async def test_a_job_that_exists_is_moved_whatever_its_state(
     assert hr.audit().balanced
 
 
+@proves("Q-21")
+async def test_a_job_is_moved_also_where_the_queue_itself_would_refuse_it(
+    queue: Any, qless: Any, hr: Client
+) -> None:
+    hr.queue("testing").configure(on_exists="reject")
+    await got(queue.put(1, id="j"))
+
+    await got(queue.put(2, id="j"))
+
+    assert (await got(qless.jobs["j"])).data == 2
+
+
 @proves("Q-22")
 @pytest.mark.parametrize("whose", ["its own", "another"])
 async def test_who_held_a_job_that_is_put_again_has_lost_it(

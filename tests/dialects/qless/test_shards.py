@@ -39,6 +39,10 @@ def test_everything_is_said_with_several_shards_too(url: str) -> None:
         assert queue.counts()["running"] == len(queue.jobs("running")) == 2
         assert queue.stats()["wait"]["mean"] == 1
         assert client.audit().balanced
+        namespace = client.core.namespace
+        [keys] = client.core.wire.send([(0, ("KEYS", f"*{namespace}*"))])
+        tags = {key.decode().partition("}")[0] for key in keys}
+        assert tags == {f"hr:{{{namespace}:{shard}" for shard in range(3)}
 
 
 @proves("QD-09")
