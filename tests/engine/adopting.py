@@ -87,7 +87,7 @@ def jobs_come(hr: Client, clock: Clock) -> None:
         job("due", "scheduled", since=NOW + 5000),
         job("past", "scheduled", since=NOW - 5000),
         job("blocked", "blocked", depends_on=("second", "unknown")),
-        job("free", "blocked", depends_on=("unknown",)),
+        job("already free", "blocked", depends_on=("unknown",)),
         FAILED,
         COMPLETE,
         job("old", "complete", put_at=1, since=2, ended=3, attempt=1),
@@ -95,7 +95,7 @@ def jobs_come(hr: Client, clock: Clock) -> None:
     ]
     assert bring(hr, *every) == [Taken(each.id, is_new=True) for each in every]
     mail = hr.queue("mail")
-    assert [each.id for each in mail.jobs("waiting").jobs] == ["first", "free", "second"]
+    assert [each.id for each in mail.jobs("waiting").jobs] == ["first", "already free", "second"]
     second = found(hr, "second")
     assert (second.releases, second.attempt, second.tags) == (3, 4, ["vip"])
     assert (second.origin, second.dependents) == ("import:test:second", ["blocked"])

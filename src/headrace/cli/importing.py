@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,11 +90,12 @@ def import_(
     from headrace.importing.bringing import place_of, planned  # noqa: PLC0415 - redis
 
     place = place_of(source, system, prefix, queues or ())
-    with progress("counting", None) as advance:
-        plan = planned(place, advance)
-    if _agreed(plan, place, namespace, wish):
-        with opened(into, namespace, make=True) as client:
-            _carry_out(client, place, plan, wish)
+    with closing(place.source):
+        with progress("counting", None) as advance:
+            plan = planned(place, advance)
+        if _agreed(plan, place, namespace, wish):
+            with opened(into, namespace, make=True) as client:
+                _carry_out(client, place, plan, wish)
 
 
 def _agreed(plan: Plan, place: Place, namespace: str, wish: Wish) -> bool:

@@ -9,7 +9,7 @@ from headrace.client.client import Client
 from headrace.client.queue import QueueName
 from headrace.client.talk import Talk, ask_one, drive
 from headrace.client.talks import feeds, queues
-from headrace.client.talks.adopting import adopt, adopt_items, adopt_stats
+from headrace.client.talks.adopting import Adopted, adopt, adopt_items, adopt_stats
 from headrace.engine.call import Call, build
 from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
@@ -138,6 +138,7 @@ def _bring(client: Client, name: str, batch: list[Thing], brought: Brought) -> N
     items = [thing for thing in batch if isinstance(thing, FoundItem)]
     new: list[bool] = []
     if jobs:
+        _check_shards(client, jobs)
         taken = drive(core.wire, adopt(core, name, jobs))
         new += [answer.is_new for answer in taken]
         brought.renamed += sum(
@@ -151,6 +152,15 @@ def _bring(client: Client, name: str, batch: list[Thing], brought: Brought) -> N
             new.append(drive(core.wire, _add_day(client, name, day)))
     brought.made += sum(new)
     brought.known += len(new) - sum(new)
+
+
+def _check_shards(client: Client, jobs: list[Adopted]) -> None:
+    for job in jobs:
+        if job.depends_on and client.core.shards > 1:
+            raise ImportRefused(
+                f"job {job.id!r} depends on others, and jobs that do live on one shard: import "
+                "into a namespace that has one"
+            )
 
 
 def _add_day(client: Client, name: str, day: FoundDay) -> Talk[bool]:

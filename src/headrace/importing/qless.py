@@ -211,10 +211,8 @@ class QlessReader:
         hashes = self._source.hashes(keys)
         if not self._is_later:
             return [Stored(each, fields) for each, fields in zip(ids, hashes, strict=True)]
-        return [
-            Stored(each, fields, list(self._source.newest_first(key + b"-history")))
-            for each, key, fields in zip(ids, keys, hashes, strict=True)
-        ]
+        histories = self._source.lists([key + b"-history" for key in keys])
+        return [Stored(*each) for each in zip(ids, hashes, histories, strict=True)]
 
     def _blocked(self, seen: set[bytes]) -> Iterator[FoundJob]:
         """Jobs that wait for others, after those."""

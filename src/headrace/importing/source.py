@@ -89,6 +89,10 @@ class Source:
             yield from page
             first += PAGE
 
+    def lists(self, keys: Sequence[bytes]) -> list[list[bytes]]:
+        """Several short lists; one that is not there is empty."""
+        return self._many([("LRANGE", key, 0, -1) for key in keys])
+
     def members(self, key: bytes) -> list[bytes]:
         """The members of a set, in order of their bytes."""
         with reading():

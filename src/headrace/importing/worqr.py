@@ -52,6 +52,7 @@ class Written:
     prefix: bytes
     queues: dict[str, bytes]
     by_queue: dict[str, list[bytes]]
+    unique: frozenset[bytes]
 
     @classmethod
     def found(cls, place: Place, prefix: bytes) -> Written:
@@ -65,7 +66,8 @@ class Written:
             by_queue.setdefault(queue_name(given), []).append(key)
         for name in by_queue:
             queues.setdefault(name, begins + name.encode())
-        return cls(place, prefix, queues, by_queue)
+        unique = frozenset(place.source.keys(begins=prefix + b":uniqueTasks:"))
+        return cls(place, prefix, queues, by_queue, unique)
 
     def is_there(self) -> bool:
         """Whether anything is spelled so."""
@@ -76,7 +78,7 @@ class Written:
         return self.by_queue.get(queue, [])
 
     def is_unique(self, payload: bytes) -> bool:
-        return self.place.source.strings([self._mark(payload)]) != [None]
+        return bool(self.unique) and self._mark(payload) in self.unique
 
     def _mark(self, payload: bytes) -> bytes:
         digest = md5(payload, usedforsecurity=False).hexdigest()
@@ -86,7 +88,8 @@ class Written:
         yield self.prefix + b":workingProcesses:" + queue.encode()
         source = self.place.source
         for where in (self.queues[queue], *self.processes(queue)):
-            yield from {self._mark(payload) for payload in source.oldest_first(where)}
+            marks = {self._mark(payload) for payload in source.oldest_first(where)}
+            yield from marks & self.unique
 
 
 @dataclass(frozen=True, slots=True)
