@@ -48,3 +48,9 @@ def keys(hr: Client) -> set[str]:
     """The keys of the namespace without its prefix, and without what is there in any case."""
     always = {"agenda", "events", "log", "meta", "config"}
     return {key.split("}:", 1)[1] for key in dump(hr)} - always
+
+
+async def steps_of(thoonk: Any, *items: Any) -> tuple[Any, list[str]]:
+    """A feed of jobs, and the ids of those in it."""
+    steps = await got(thoonk.job("steps"))
+    return steps, [await got(steps.put(item)) for item in items]

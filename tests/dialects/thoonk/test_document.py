@@ -17,8 +17,8 @@ from headrace.dialects.thoonk import (
 )
 from headrace.testing import Clock
 from tests.colours import got
+from tests.dialects.thoonk.hearing import all_of
 from tests.dialects.thoonk.steps import begun, keys, tried
-from tests.dialects.thoonk.test_notices import all_of
 from tests.dump import dump
 from tests.proof import proves
 

@@ -22,41 +22,11 @@ from headrace.dialects.thoonk import (
     NotListening,
     Thoonk,
 )
-from headrace.dialects.thoonk import notices as notices_module
 from headrace.errors import HeadraceError
-from tests.colours import COLOURS, got, opened
-from tests.dialects.thoonk.conftest import KINDS
+from tests.colours import got
+from tests.dialects.thoonk.hearing import Notices, all_of
 from tests.dialects.thoonk.steps import tried
 from tests.proof import proves
-from tests.proxy import Way, way_to
-from tests.servers import until
-
-NAMES = ("create", "config", "delete", "publish", "edit", "retract", "position", "missed")
-
-
-class Notices:
-    """What handlers were called with, in order, whatever thread they were called in."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._heard: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue()
-
-    def handler(self, name: str) -> Callable[..., None]:
-        def handle(*arguments: Any) -> None:
-            self._loop.call_soon_threadsafe(self._heard.put_nowait, (name, *arguments))
-
-        return handle
-
-    async def next(self, count: int) -> list[tuple[Any, ...]]:
-        return [await asyncio.wait_for(self._heard.get(), 20) for _ in range(count)]
-
-
-async def all_of(thoonk: Any) -> Notices:
-    """Notices of every kind."""
-    notices = Notices()
-    for name in NAMES:
-        thoonk.register_handler(name, notices.handler(name))
-    return notices
 
 
 @proves("T-02", "T-03", "T-04", "T-70", "T-71")
@@ -189,71 +159,6 @@ async def test_what_happens_in_queues_is_not_told(listening: Any, plain: Thoonk)
     plain.leaf("news")
 
     assert await notices.next(2) == [("create", "steps"), ("create", "news")]
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Any:
-    with way_to(valkey_url) as found:
-        yield found
-
-
-@proves("T-71")
-@pytest.mark.parametrize("colour", COLOURS)
-async def test_who_was_away_is_told_how_many_changes_were_missed(
-    colour: str, way: Way, valkey_url: str
-) -> None:
-    namespace = f"away-{id(way)}"
-    async with opened(colour, way.url, namespace=namespace) as client:
-        with Thoonk(valkey_url, namespace) as plain:
-            listening = KINDS[colour](client, listen=True)
-            if colour == "awaiting":
-                await listening.open()
-            notices = await all_of(listening)
-            way.close()
-            plain.leaf("news").publish("item", "a")
-            way.open()
-
-            assert await notices.next(1) == [("missed", "", 2)]
-            await got(listening.close())
-
-
-@proves("T-71")
-@pytest.mark.parametrize("colour", COLOURS)
-async def test_listening_goes_on_when_the_server_is_back(
-    colour: str,
-    way: Way,
-    valkey_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr(notices_module, "PAUSE", 0.01)
-    namespace = f"back-{id(way)}"
-    async with opened(colour, way.url, namespace=namespace, retry_for=0.05) as client:
-        with Thoonk(valkey_url, namespace) as plain:
-            listening = KINDS[colour](client, listen=True)
-            if colour == "awaiting":
-                await listening.open()
-            notices = await all_of(listening)
-            way.close()
-            await asyncio.to_thread(until, lambda: "server is away" in caplog.text, "it is away")
-            plain.leaf("news")
-            way.open()
-
-            assert await notices.next(1) == [("missed", "", 1)]
-            await got(listening.close())
-
-
-@pytest.mark.parametrize("colour", COLOURS)
-async def test_listening_ends_with_the_client(colour: str, url: str, hr: Client) -> None:
-    async with opened(colour, url, namespace=hr.core.namespace) as client:
-        listening = KINDS[colour](client, listen=True)
-        if colour == "awaiting":
-            await listening.open()
-    if colour == "blocking":
-        await asyncio.to_thread(listening._listener._thread.join, 20)
-        assert not listening._listener._thread.is_alive()
-    else:
-        await asyncio.wait_for(listening._listener._task, 20)
 
 
 async def test_a_handler_that_fails_keeps_nobody_else_from_hearing(

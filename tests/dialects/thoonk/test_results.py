@@ -1,0 +1,114 @@
+"""Results: what a job came to, with its item, for one who asks."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from headrace import Client
+from headrace.dialects.thoonk import (
+    NO_RESULT,
+    Empty,
+    Thoonk,
+)
+from headrace.testing import Clock
+from tests.colours import got
+from tests.dialects.thoonk.steps import begun, keys, steps_of, tried
+from tests.dump import dump
+from tests.engine.hearing import until_listened_to
+from tests.proof import proves
+
+
+@proves("T-45", "T-47", "TD-13")
+@pytest.mark.parametrize(("item", "result"), [("item", "result"), ("a\0b", "c\0d"), ("", "\0")])
+async def test_a_result_comes_with_the_item(thoonk: Any, item: str, result: str) -> None:
+    steps, [job_id] = await steps_of(thoonk, item)
+    await got(steps.get(1))
+
+    await got(steps.finish(job_id, result))
+
+    assert await got(steps.get_result(job_id, 1)) == (item, result)
+
+
+@proves("T-46")
+@pytest.mark.parametrize("result", [None, "", [], 0, False])
+async def test_an_empty_result_is_a_result(thoonk: Any, result: Any) -> None:
+    steps, [job_id] = await steps_of(thoonk, "item")
+    await got(steps.get(1))
+
+    await got(steps.finish(job_id, result))
+
+    assert await got(steps.get_result(job_id, 1)) == ("item", result)
+
+
+@proves("T-46")
+@pytest.mark.parametrize("given", [(), (NO_RESULT,)])
+async def test_a_job_finished_without_a_result_has_none(thoonk: Any, given: Any) -> None:
+    steps, [job_id] = await steps_of(thoonk, "item")
+    await got(steps.get(1))
+
+    await got(steps.finish(job_id, *given))
+
+    await tried(Empty, steps.get_result, job_id, 0.01)
+
+
+@proves("T-47", "T-48")
+@pytest.mark.parametrize("span", [(), (0,), (20,)])
+async def test_a_result_may_be_waited_for_before_the_job_is_finished(
+    thoonk: Any, hr: Client, span: tuple[int, ...]
+) -> None:
+    steps, [job_id] = await steps_of(thoonk, "item")
+    asking = begun(steps.get_result, job_id, *span)
+    await asyncio.to_thread(until_listened_to, hr, "ended:")
+
+    elsewhere = Thoonk(hr).job("steps")
+    elsewhere.get(1)
+    elsewhere.finish(job_id, "result")
+
+    assert await asyncio.wait_for(asking, 20) == ("item", "result")
+
+
+@proves("T-48")
+async def test_a_result_is_taken_by_one(thoonk: Any, hr: Client) -> None:
+    steps, [job_id] = await steps_of(thoonk, "item")
+    await got(steps.get(1))
+    await got(steps.finish(job_id, "result"))
+
+    elsewhere = Thoonk(hr).job("steps")
+    assert elsewhere.get_result(job_id, 1) == ("item", "result")
+
+    await tried(Empty, steps.get_result, job_id, 0.01)
+    assert not {key for key in keys(hr) if job_id in key}
+
+
+@proves("T-47")
+async def test_a_result_that_does_not_come_in_time_changes_nothing(thoonk: Any, hr: Client) -> None:
+    steps, [job_id, stalled] = await steps_of(thoonk, "item", "stalled")
+    await got(steps.get(1))
+    await got(steps.get(1))
+    await got(steps.stall(stalled))
+    before = dump(hr)
+
+    for one in (job_id, stalled, "bogus"):
+        assert "no result" in await tried(Empty, steps.get_result, one, 0.01)
+
+    assert dump(hr) == before
+
+
+@proves("TD-14")
+async def test_a_result_nobody_asks_for_goes_after_a_day(
+    thoonk: Any, hr: Client, clock: Clock
+) -> None:
+    steps, [job_id] = await steps_of(thoonk, "item")
+    await got(steps.get(1))
+    await got(steps.finish(job_id, "result"))
+    assert {key for key in keys(hr) if job_id in key}
+
+    clock.tick(timedelta(days=1, seconds=1))
+    hr.sweep()
+
+    assert not {key for key in keys(hr) if job_id in key}
+    await tried(Empty, steps.get_result, job_id, 0.01)
