@@ -141,7 +141,7 @@ def carried_out(hr: Client, talk: Talk[Any], answer: Any) -> type[Exception] | N
 async def test_who_waits_is_told_that_the_feed_was_deleted(
     thoonk: Any, hr: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(jobs, "LOOK_EVERY", 0.3)
     mail = await got(thoonk.queue("mail"))
     getting = begun(mail.get)
     await asyncio.to_thread(until_listened_to, hr, "queue:mail")

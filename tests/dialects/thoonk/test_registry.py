@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
+from headrace.client.talk import Talk, drive
 from headrace.dialects.thoonk import (
     FeedDoesNotExist,
     FeedExists,
@@ -153,6 +154,43 @@ def test_a_delete_is_one_step(hr: Client, plain: Thoonk) -> None:
     plain.leaf("news").publish("item")
 
     assert changes(hr, registry.delete_feed(plain, "news")) == 1
+
+
+@proves("T-03", "TD-11")
+def test_what_is_put_while_a_queue_is_deleted_goes_too(hr: Client, plain: Thoonk) -> None:
+    mail = plain.queue("mail")
+    mail.put("item")
+    deleting = registry.delete_feed(plain, "mail")
+    wish = next(deleting)
+    while "mail" in hr.queues():
+        wish = deleting.send(hr.core.wire.send(wish.commands))
+    mail.put("more")
+
+    drive(hr.core.wire, resumed(deleting, wish))
+
+    assert keys(hr) == set()
+
+
+def resumed(talk: Talk[Any], wish: Any) -> Talk[Any]:
+    """The rest of a talk that was begun."""
+    while True:
+        try:
+            wish = talk.send((yield wish))
+        except StopIteration as end:
+            return end.value
+
+
+@proves("T-03", "TD-11")
+def test_a_delete_that_was_interrupted_is_made_again(hr: Client, plain: Thoonk) -> None:
+    plain.queue("mail").put("item")
+    deleting = registry.delete_feed(plain, "mail")
+    wish = next(deleting)
+    while "mail" in hr.queues():
+        wish = deleting.send(hr.core.wire.send(wish.commands))
+
+    assert plain.get_feeds() == {"mail"}
+    plain.delete_feed("mail")
+    assert keys(hr) == set()
 
 
 @proves("TD-12", "T-13")

@@ -112,3 +112,19 @@ async def test_a_result_nobody_asks_for_goes_after_a_day(
 
     assert not {key for key in keys(hr) if job_id in key}
     await tried(Empty, steps.get_result, job_id, 0.01)
+
+
+@proves("T-44", "T-57")
+async def test_a_finished_job_whose_result_waits_has_no_item_any_more(
+    thoonk: Any, hr: Client
+) -> None:
+    steps, [job_id] = await steps_of(thoonk, "item")
+    await got(steps.get(1))
+    await got(steps.finish(job_id, "result"))
+    before = dump(hr)
+
+    assert await got(steps.get_item(job_id)) is None
+    assert not await got(steps.has_id(job_id))
+    await got(steps.retract(job_id))
+
+    assert dump(hr) == before
