@@ -137,21 +137,6 @@ def carried_out(hr: Client, talk: Talk[Any], answer: Any) -> type[Exception] | N
         return type(error)
 
 
-@proves("T-07", "T-33")
-async def test_who_waits_is_told_that_the_feed_was_deleted(
-    thoonk: Any, hr: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jobs, "LOOK_EVERY", 0.3)
-    mail = await got(thoonk.queue("mail"))
-    getting = begun(mail.get)
-    await asyncio.to_thread(until_listened_to, hr, "queue:mail")
-
-    await got(thoonk.delete_feed("mail"))
-
-    with pytest.raises(FeedDoesNotExist):
-        await asyncio.wait_for(getting, 20)
-
-
 @proves("T-59", "T-74")
 async def test_the_order_of_what_waits_is_visible_back_to_front(thoonk: Any) -> None:
     mail = await got(thoonk.queue("mail"))

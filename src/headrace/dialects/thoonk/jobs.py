@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -18,15 +16,13 @@ from headrace.client.values import Job
 from headrace.dialects.thoonk.errors import Empty, FeedDoesNotExist, JobDoesNotExist, JobNotPending
 from headrace.dialects.thoonk.registry import Facts, present
 from headrace.engine.call import Call, build
-from headrace.engine.check import Span, milliseconds, text
+from headrace.engine.check import Span, text
 from headrace.engine.record import Record, decode_record
 from headrace.errors import JobError, JobNotFound, LeaseLost, NoResult, WrongState
 
 # The type of failure by which Headrace knows stalled jobs.
 STALLED = "stalled"
 HIGH = -1
-# How often who waits looks whether the feed is still there, in seconds.
-LOOK_EVERY = 5.0
 # Each may have an item of a megabyte.
 PAGE = 200
 
@@ -64,16 +60,11 @@ def get(feed: Facts, timeout: Span | None = 0) -> Talk[Any]:
 
 
 def _next(feed: Facts, timeout: Span | None) -> Talk[popping.Popped]:
-    seconds = milliseconds("timeout", timeout or 0) / 1000 or math.inf
-    until = time.monotonic() + seconds
+    yield from present(feed)
     worker = f"{socket.gethostname()}-{os.getpid()}"
-    while True:
-        yield from present(feed)
-        left = max(0, until - time.monotonic())
-        for popped in (yield from popping.pop(feed, worker, wait=min(left, LOOK_EVERY))):
-            return popped
-        if left <= LOOK_EVERY:
-            raise Empty(f"nothing came to feed {feed.name!r} within {seconds:g} seconds")
+    for popped in (yield from popping.pop(feed, worker, wait=timeout or None)):
+        return popped
+    raise Empty(f"nothing came to feed {feed.name!r} within {timeout} seconds")
 
 
 def waiting_ids(feed: Facts) -> Talk[list[str]]:
