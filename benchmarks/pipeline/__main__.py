@@ -36,6 +36,8 @@ from tests import servers
 RESULTS = Path(__file__).parent.parent / "results"
 FEW, MICRO_BATCH = 100_000, 50_000
 SHARDS = 4
+# Rounds at the beginning that do not count: Java compiles what is used much.
+WARM = 1
 NAMESPACE = "history"
 
 Figures = dict[str, Any]
@@ -79,7 +81,7 @@ def events_to_parquet(run: Run, events: int, rounds: int) -> None:
     before = lakes.driver_memory(run.spark)
     make_history(run.server.url, NAMESPACE, events)
     pairs = []
-    for at in range(rounds):
+    for at in range(rounds + WARM):
         _, loop = lakes.loop_rate(run.server, run.scratch / f"loop-{at}")
         _, ours = lakes.sync_rate(run.spark, run.server, run.scratch / f"lake-{at}")
         pairs.append((ours, loop))
@@ -98,19 +100,19 @@ def micro_batches(run: Run, rounds: int) -> None:
     """A lake that follows: 50,000 events more, again and again."""
     seconds = []
     lake = run.scratch / "follow"
-    for at in range(rounds + 1):
+    for at in range(rounds + WARM):
         server = run.make("follow", MICRO_BATCH, days_ago=6.5 - 2.1 * at)
         began = time.perf_counter()
         lakes.sync_rate(run.spark, server, lake)
         seconds.append(time.perf_counter() - began)
         run.console.print(f"[dim]micro-batch {at}: {seconds[-1]:.2f} s[/]")
-    run.note("micro-batch of 50,000, s", seconds=statistics.median(seconds[1:]))
+    run.note("micro-batch of 50,000, s", seconds=statistics.median(seconds[WARM:]))
 
 
 def rollups(run: Run, rounds: int) -> None:
     """The table daily, then all tables, of all days, beside loops over the same files."""
     daily_pairs, pairs = [], []
-    for at in range(rounds):
+    for at in range(rounds + WARM):
         root = run.scratch / f"lake-{at}"
         lake = Lake.open(LocalFiles(root))
         snapshot = lake.snapshot()
@@ -154,7 +156,7 @@ def frames_to_jobs(run: Run, rounds: int) -> None:
     url = run.server.url
     pairs = [
         (jobs.put_by_spark(run.spark, url, jobs.ROWS), jobs.put_by_loop(url, jobs.ROWS))
-        for _ in range(rounds)
+        for _ in range(rounds + WARM)
     ]
     run.note("DataFrame to jobs", **_beside(pairs))
     with servers.cluster(SHARDS) as nodes:
@@ -164,7 +166,7 @@ def frames_to_jobs(run: Run, rounds: int) -> None:
                 jobs.put_by_spark(run.spark, nodes, jobs.ROWS, SHARDS),
                 jobs.put_by_spark(run.spark, url, jobs.ROWS),
             )
-            for _ in range(rounds)
+            for _ in range(rounds + WARM)
         ]
     run.note("four shards beside one", **_beside(pairs))
 
@@ -174,12 +176,14 @@ def executors(run: Run, rounds: int) -> None:
     url = run.server.url
     pairs = [
         (jobs.work_by_spark(run.spark, url, jobs.ROWS), jobs.work_by_row(url, jobs.ROWS // 20))
-        for _ in range(rounds)
+        for _ in range(rounds + WARM)
     ]
     run.note("executors as workers", **_beside(pairs))
 
 
 def _beside(pairs: list[tuple[float, float]]) -> dict[str, float]:
+    """The medians of what was measured when the session was warm."""
+    pairs = pairs[WARM:]
     return {
         "ours": statistics.median(ours for ours, _ in pairs),
         "beside": statistics.median(other for _, other in pairs),

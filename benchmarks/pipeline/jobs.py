@@ -64,23 +64,19 @@ def work_by_spark(spark: SparkSession, url: str, rows: int) -> float:
 def work_by_row(url: str, rows: int) -> float:
     """Jobs a second of the same function by one worker process, row by row."""
     namespace = _filled(url, rows, task="score_one")
-    command = [sys.executable, "-m", "headrace.cli.main", "work"]
+    command = [sys.executable, "-m", "headrace", "work", "benchmarks.pipeline.scoring:app"]
     environment = {**os.environ, "BENCH_URL": url, "BENCH_NAMESPACE": namespace}
-    words = ["benchmarks.pipeline.scoring:app", "--processes", "1"]
     with (
         headrace.connect(url, namespace=namespace) as client,
         subprocess.Popen(
-            [*command, *words],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            [*command, "--processes", "1"], env=environment, stderr=subprocess.DEVNULL
         ) as worker,
     ):
         try:
             queue = client.queue(QUEUE)
-            _wait(lambda: queue.counts().complete > 0)
+            _wait(worker, lambda: queue.counts().complete > 0)
             first = queue.counts().complete
-            seconds = seconds_of(lambda: _wait(lambda: queue.counts().complete >= rows))
+            seconds = seconds_of(lambda: _wait(worker, lambda: queue.counts().complete >= rows))
         finally:
             worker.terminate()
     return (rows - first) / seconds
@@ -107,9 +103,11 @@ def seconds_of(act: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def _wait(condition: Callable[[], bool]) -> None:
+def _wait(worker: subprocess.Popen[bytes], condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
+        if worker.poll() is not None:
+            raise RuntimeError(f"the worker ended with exit code {worker.returncode}")
         if time.monotonic() > deadline:
             raise TimeoutError(f"nothing came of it within {PATIENCE:.0f} seconds")
         time.sleep(0.01)

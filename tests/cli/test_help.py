@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import metadata
 from typing import Any
 
 import pytest
@@ -80,6 +81,13 @@ def test_the_page_of_the_command_line_names_every_command() -> None:
 
     assert set(NAMES) <= {words.split()[0] for words in shown}
     assert set(OF_LAKE) <= set(shown)
+
+
+def test_the_package_can_be_run_as_a_module() -> None:
+    command = [sys.executable, "-m", "headrace", "--version"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert run.stdout.strip() == metadata.version("headrace")
 
 
 def test_neither_the_server_nor_the_terminal_is_loaded_to_know_the_commands() -> None:

@@ -39,7 +39,8 @@ __all__ = ["BATCH", "INTERVAL", "Batch", "follow", "lake_events", "sync"]
 BATCH = 500_000
 INTERVAL = 5.0
 TASKS_A_CORE = 2
-LEAST_A_TASK = 5_000
+# Each task makes a file of its own for every queue and day, which costs more than a few events.
+LEAST_A_TASK = 25_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
