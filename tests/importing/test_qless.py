@@ -222,7 +222,7 @@ def lay_later(old: Old, job_id: str, *entries: dict[str, object], **fields: obje
         old.say("RPUSH", f"ql:j:{job_id}-history", msgspec.msgpack.encode(entry))
 
 
-@proves("QL-24", "QL-03", "QL-11")
+@proves("QL-24", "QL-03", "QL-11", "QL-12")
 def test_jobs_of_later_versions_are_turned_round(hr: Client, old: Old) -> None:
     put = {"what": "put", "when": NOW - 50, "q": "example"}
     popped = {"what": "popped", "when": NOW - 40, "worker": "w"}
@@ -239,13 +239,22 @@ def test_jobs_of_later_versions_are_turned_round(hr: Client, old: Old) -> None:
         SADD ql:j:grandchild-dependencies child
         SADD ql:j:high-dependents child
         HSET ql:config jobs-history 604800
-        ZADD ql:q:example-recur {NOW} each-day
+        ZADD ql:q:example-recur {NOW + 60} each-day 1 odd
+        HSET ql:r:each-day klass k data {{}} interval 86400 backlog 2 priority 3 tags []
     """)
 
     found = imported(hr, old, "qless")
 
-    assert found.counts == {("example", "waiting"): 2, ("example", "depends"): 2}
-    assert found.plan.left_out == ["each-day: recurs: make a schedule of it (docs/schedules.md)"]
+    assert found.counts == {
+        ("example", "waiting"): 2,
+        ("example", "depends"): 2,
+        ("example", "recurring"): 1,
+    }
+    assert found.plan.left_out == ["odd: recurs, but does not say in which interval"]
+    daily = hr.schedule("each-day")
+    assert daily is not None
+    assert (daily.every, daily.next, daily.backlog) == (DAY, at(NOW + 60), 2)
+    assert daily.data == {"task": "k", "args": {}}
     high, low = job_of(hr, "high"), job_of(hr, "low")
     assert high.data == {"task": "mail.Send", "args": {"hello": "how are you"}}
     assert low.data == {"task": "mail.Send", "args": {"data": [1]}}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 
 from headrace.client.client import Client
+from headrace.client.codec import codec_of
+from headrace.client.given import UNSET
 from headrace.client.queue import QueueName
 from headrace.client.talk import Talk, ask_one, drive
-from headrace.client.talks import feeds, queues
+from headrace.client.talks import feeds, queues, scheduling
 from headrace.client.talks.adopting import Adopted, adopt, adopt_items, adopt_stats
 from headrace.engine.call import Call, build
 from headrace.engine.profile import Value
@@ -19,6 +22,7 @@ from headrace.importing.found import (
     FoundItem,
     FoundJob,
     FoundQueue,
+    FoundSchedule,
     Frame,
     Place,
     Reader,
@@ -147,9 +151,11 @@ def _bring(client: Client, name: str, batch: list[Thing], brought: Brought) -> N
     if items:
         rows = [(item.id, item.item) for item in items]
         new += drive(core.wire, adopt_items(core, name, items[0].feed, rows))
-    for day in batch:
-        if isinstance(day, FoundDay):
-            new.append(drive(core.wire, _add_day(client, name, day)))
+    for thing in batch:
+        if isinstance(thing, FoundDay):
+            new.append(drive(core.wire, _add_day(client, name, thing)))
+        elif isinstance(thing, FoundSchedule):
+            new.append(drive(core.wire, _schedule(client, thing)))
     brought.made += sum(new)
     brought.known += len(new) - sum(new)
 
@@ -175,6 +181,27 @@ def _add_day(client: Client, name: str, day: FoundDay) -> Talk[bool]:
             retries=day.retries,
         )
     )
+
+
+def _schedule(client: Client, found: FoundSchedule) -> Talk[bool]:
+    """Makes a schedule whose next turn comes when it would have; one that is there stays."""
+    core = copy(client.core)
+    core.codec = codec_of("raw")
+    now, stored = yield from scheduling.read_stored(core, found.id)
+    if stored is not None:
+        return False
+    yield from scheduling.schedule_queue(
+        QueueName(core, found.queue),
+        found.id,
+        found.data,
+        every=found.every,
+        delay=max(0, found.due - now) / 1000,
+        backlog=found.backlog,
+        priority=found.priority,
+        tags=found.tags,
+        retries=UNSET if found.retries is None else found.retries,
+    )
+    return True
 
 
 def _set_up(client: Client, frame: Frame) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.client.talks.adopting import Adopted
 from headrace.client.values import Job
 from headrace.engine.statistics import Series
-from headrace.importing.found import FoundDay, FoundItem, FoundJob, Thing
+from headrace.importing.found import FoundDay, FoundItem, FoundJob, FoundSchedule, Thing
 
 SHORT_MESSAGE = 1024
 
@@ -19,6 +19,8 @@ def facts_of(thing: Thing) -> Any:
         return facts_of_job(thing.job, len(thing.job.history))
     if isinstance(thing, FoundItem):
         return [thing.id, thing.item]
+    if isinstance(thing, FoundSchedule):
+        return [thing.id, thing.data, thing.every, thing.due, thing.backlog]
     return facts_of_day(thing)
 
 

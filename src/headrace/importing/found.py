@@ -68,7 +68,22 @@ class FoundDay:
     retries: int = 0
 
 
-Thing = FoundJob | FoundItem | FoundDay
+@dataclass(frozen=True, slots=True)
+class FoundSchedule:
+    """What puts a job again and again; `due` is its next turn in milliseconds."""
+
+    id: str
+    queue: str
+    data: bytes
+    every: float
+    due: int
+    backlog: int | None
+    priority: float
+    tags: tuple[str, ...]
+    retries: int | None
+
+
+Thing = FoundJob | FoundItem | FoundDay | FoundSchedule
 Frame = FoundQueue | FoundFeed | tuple[str, Value]
 """Where things go: a queue, a feed; or a setting of the namespace."""
 

@@ -11,6 +11,7 @@ from headrace.errors import ImportRefused
 from headrace.importing.found import (
     FoundJob,
     FoundQueue,
+    FoundSchedule,
     Frame,
     Notes,
     Place,
@@ -20,7 +21,7 @@ from headrace.importing.found import (
     queue_name,
     shown,
 )
-from headrace.importing.qless_jobs import Stored, read
+from headrace.importing.qless_jobs import Stored, read, schedule_of
 from headrace.importing.qless_stats import day_keys, days
 from headrace.importing.source import in_pages
 
@@ -143,7 +144,7 @@ class QlessReader:
         yield from self._read(self._completed(), seen)
         yield from self._blocked(seen)
         yield from self._read(self._elsewhere(seen), seen)
-        self._note_recurring()
+        yield from self._recurring()
         found = day_keys(self._source, self._prefix, set(self._queues), self.notes)
         yield from days(self._place, found, self.notes)
 
@@ -240,20 +241,27 @@ class QlessReader:
                 blocked = Stored(stored.id, stored.fields, stored.apart, parents)
                 yield from self._job(blocked, "blocked", Found(stored.id, "depends"))
 
-    def _note_recurring(self) -> None:
-        for given in self._queues.values():
-            for each, _ in self._source.scored(self._key(b"q", given) + RECURRING):
-                self.notes.add("recurs: make a schedule of it (docs/schedules.md)", each)
+    def _recurring(self) -> Iterator[FoundSchedule]:
+        for name, given in self._queues.items():
+            if not self._place.wants(name):
+                continue
+            turns = self._source.scored(self._key(b"q", given) + RECURRING)
+            for page in in_pages(turns):
+                hashes = self._source.hashes([self._key(b"r", each) for each, _ in page])
+                for (each, at), fields in zip(page, hashes, strict=True):
+                    found = schedule_of(self.notes, Stored(each, fields), name, at)
+                    if found is not None:
+                        yield found
 
     def keys(self) -> Iterator[bytes]:
         stay = self._staying()
         for key in self._source.keys(begins=self._key(b"")):
-            if key not in stay and not key.endswith(RECURRING):
+            if key not in stay:
                 yield key
 
     def _staying(self) -> set[bytes]:
-        """What is not brought, and so not deleted either."""
-        stay = set(self._source.keys(begins=self._key(b"r", b"")))
+        """Jobs that are not brought, and so not deleted either."""
+        stay = set()
         for page in in_pages(self._job_keys):
             for key, fields in zip(page, self._source.hashes(page), strict=True):
                 state = fields.get(b"state", b"").decode(errors="replace")

@@ -11,7 +11,16 @@ from headrace.client.talks.adopting import Adopted, Stage
 from headrace.engine.check import number, tags
 from headrace.errors import InvalidArgument
 from headrace.importing.facts import cut
-from headrace.importing.found import LIMITS, Notes, Place, badge_of, job_id, queue_name, whole_ms
+from headrace.importing.found import (
+    LIMITS,
+    FoundSchedule,
+    Notes,
+    Place,
+    badge_of,
+    job_id,
+    queue_name,
+    whole_ms,
+)
 
 UNKNOWN_QUEUE = "imported"
 
@@ -141,6 +150,25 @@ def _failure(stored: Stored, listed: str, when: int | None) -> tuple[str, str, i
         str(told.get("message", "")),
         at,
         str(told.get("worker", "")),
+    )
+
+
+def schedule_of(notes: Notes, stored: Stored, queue: str, at: float) -> FoundSchedule | None:
+    """A recurring job; None if it does not say how often."""
+    every, backlog = _count(stored, "interval"), _count(stored, "backlog")
+    if not every:
+        notes.add("recurs, but does not say in which interval", stored.id)
+        return None
+    return FoundSchedule(
+        id=job_id(stored.id, badge_of(stored.id)),
+        queue=queue,
+        data=payload_of(stored),
+        every=every,
+        due=whole_ms(at) or 0,
+        backlog=backlog or None,
+        priority=_priority(notes, stored),
+        tags=_tags(notes, stored),
+        retries=_count(stored, "retries"),
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 from headrace.importing.facts import facts_of
 from headrace.importing.found import FoundDay, FoundItem, FoundJob, Thing
 
-ITEMS, STATISTICS = "items", "days of statistics"
+ITEMS, STATISTICS, SCHEDULES = "items", "days of statistics", "recurring"
 DIGEST_BYTES = 8
 _MODULUS = 1 << (8 * DIGEST_BYTES)
 _encode = msgspec.msgpack.Encoder().encode
@@ -71,5 +71,4 @@ def key_of(thing: Thing) -> Key:
         return thing.job.queue, thing.was
     if isinstance(thing, FoundItem):
         return thing.feed, ITEMS
-    assert isinstance(thing, FoundDay)  # noqa: S101 - there is no other
-    return thing.queue, STATISTICS
+    return thing.queue, STATISTICS if isinstance(thing, FoundDay) else SCHEDULES

@@ -76,7 +76,7 @@ class _Check:
             drive(self._client.core.wire, self._items(items))
         for thing in batch:
             if not isinstance(thing, FoundJob | FoundItem):
-                # Statistics go on here; the script adds them once, in one step.
+                # Statistics and turns go on here; each came in one step.
                 self._found.there.add(thing)
                 self._found.here.add(thing)
 

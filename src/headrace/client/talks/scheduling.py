@@ -74,7 +74,7 @@ def schedule_queue(
     )
     _check_id(core, id, given)
     rule = rule_of(every, cron, zone)
-    now, stored = (yield from _read(core, id)) if cron is not None else (0, None)
+    now, stored = (yield from read_stored(core, id)) if cron is not None else (0, None)
     fields = {
         "data": encoded(core, data),
         "options": packed(given),
@@ -129,7 +129,7 @@ def reschedule(
     if backlog is not UNSET:
         new["backlog"] = backlog_of(backlog)
     while True:
-        now, stored = yield from _read(core, id)
+        now, stored = yield from read_stored(core, id)
         if stored is None:
             raise ScheduleNotFound(id)
         rule = changed_rule(stored, every, cron, zone)
@@ -160,7 +160,7 @@ def unschedule(client: ClientFace, *ids: str) -> Talk[list[str]]:
 def schedule(client: ClientFace, id: str) -> Talk[Schedule | None]:  # noqa: A002 - as above
     """The schedule of this id, or None."""
     core = client.core
-    _, stored = yield from _read(core, text("id", id, core.limits.name))
+    _, stored = yield from read_stored(core, text("id", id, core.limits.name))
     return None if stored is None else read_schedule(core.codec, id, stored)
 
 
@@ -189,7 +189,7 @@ def _read_call(rows: Sequence[Row]) -> Call[list[tuple[int, Fields | None]]]:
     return build("get_schedules", decode, rows)
 
 
-def _read(core: Core, schedule_id: str) -> Talk[tuple[int, Fields | None]]:
+def read_stored(core: Core, schedule_id: str) -> Talk[tuple[int, Fields | None]]:
     """What the time is, and what is stored of a schedule, if there is one."""
     call = _read_call([(schedule_id,)])
     return (yield from ask_one(core, core.shard_of(schedule_id), call))[0]
