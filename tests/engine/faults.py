@@ -196,8 +196,8 @@ RETENTION = [
     Fault(
         "a retried job keeps whole messages",
         "ops/fail",
-        "}, failure, short)",
-        "}, failure, message)",
+        "}, failure, short, data)",
+        "}, failure, message, data)",
     ),
     Fault(
         "a dull failure keeps the traceback before",
