@@ -24,6 +24,6 @@ LISTS = (
 )
 
 
-@pytest.mark.parametrize("fault", chain.from_iterable(LISTS), ids=str)
+@pytest.mark.parametrize("fault", list(chain.from_iterable(LISTS)), ids=str)
 def test_a_fault_fits_the_text_of_its_script(fault: Fault) -> None:
     assert fault.swaps()
