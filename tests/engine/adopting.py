@@ -75,6 +75,7 @@ def what_comes_from_elsewhere(url: str, swaps: dict[str, str] | None = None) -> 
     client, clock = opened(url, swaps)
     with client as hr:
         jobs_come(hr, clock)
+        ties_come(hr)
         items_come(hr)
         days_come(hr, clock)
         assert hr.audit().balanced, hr.audit().problems
@@ -136,6 +137,20 @@ def _come_once(hr: Client, clock: Clock, every: list[Adopted]) -> None:
     assert other.is_new
     assert other.id.startswith("{first}~")
     assert bring(hr, job("first", badge="another")) == [Taken(other.id, is_new=False)]
+
+
+def ties_come(hr: Client) -> None:
+    hr.queue("mine").put(1, id="parent")
+    every = [
+        job("parent", badge="p", queue="ties", tracked=True),
+        job("child", "blocked", queue="ties", depends_on=("parent", "gone"), parents=("p", "q")),
+        job("free", "blocked", queue="ties", depends_on=("parent",), parents=("q",)),
+    ]
+    parent = bring(hr, *every)[0].id
+    [late] = bring(hr, job("late", "blocked", depends_on=("parent",), parents=("p",)))
+    assert found(hr, "child").depends_on == found(hr, late.id).depends_on == [parent] != ["parent"]
+    assert found(hr, "free").state == "waiting"
+    assert [each.id for each in hr.tracked().jobs] == [parent]
 
 
 def items_come(hr: Client) -> None:

@@ -8,9 +8,11 @@ import msgspec
 import pytest
 
 from headrace import Client, ImportRefused
+from headrace.importing.verifying import verify
 from headrace.testing import START
 from tests.engine.shortcuts import found as job_of
-from tests.importing.old import Old, imported
+from tests.engine.shortcuts import pop_one
+from tests.importing.old import Old, imported, nothing
 from tests.proof import proves
 
 NOW = int(START.timestamp())
@@ -264,6 +266,82 @@ def test_jobs_of_later_versions_are_turned_round(hr: Client, old: Old) -> None:
     assert job_of(hr, "child").depends_on == ["high"]
     assert job_of(hr, "grandchild").depends_on == ["child"]
     assert hr.config.get("keep_age") == 7 * DAY
+
+
+@proves("QL-24")
+def test_one_job_of_a_later_version_shows_the_direction_of_all(hr: Client, old: Old) -> None:
+    lay_job(old, "a", priority=1)
+    lay_job(old, "b", priority=5)
+    lay_later(old, "c", priority=3)
+    old.lay("ZADD ql:q:example-work 1 a 5 b 3 c")
+
+    imported(hr, old, "qless")
+
+    assert [job.id for job in hr.queue("example").jobs("waiting").jobs] == ["b", "c", "a"]
+    assert job_of(hr, "b").data == {"hello": "how are you"}
+
+
+@proves("Q-50")
+def test_tracked_jobs_are_tracked_here(hr: Client, old: Old) -> None:
+    lay_queue(old)
+    old.lay("ZADD ql:tracked 1 held 2 later 3 gone")
+
+    found = imported(hr, old, "qless")
+
+    assert sorted(job.id for job in hr.tracked().jobs) == ["held", "later"]
+    assert found.plan.left_out == ["gone: tracked, but there is no such job"]
+    hr.untrack("held")
+    place = old.place("qless")
+    again = verify(hr, place, found.plan, nothing)
+    assert again.faults == ["job 'held' of 'example' has another tracked here"]
+
+
+def test_a_job_depends_on_those_it_came_with(hr: Client, old: Old) -> None:
+    hr.queue("mine").put(1, id="high")
+    lay_later(old, "high")
+    lay_later(old, "child", state="depends")
+    lay_later(old, "grandchild", state="depends")
+    old.say("HSET", b"ql:j:\xff", "state", "waiting", "queue", "example", "data", "1")
+    old.say("SADD", "ql:j:child-dependencies", "high", b"\xff")
+    old.say("ZADD", "ql:q:example-work", "1", "high", "2", b"\xff")
+    old.lay("""
+        ZADD ql:q:example-depends 1 grandchild 1 child
+        SADD ql:j:grandchild-dependencies child high
+    """)
+
+    imported(hr, old, "qless")
+
+    high, odd = (job.id for job in hr.queue("example").jobs("waiting").jobs)
+    assert sorted(job_of(hr, "child").depends_on) == sorted([high, odd])
+    assert high.startswith("{high}~") or odd.startswith("{high}~")
+    assert job_of(hr, "high").dependents == []
+
+
+def test_what_a_job_waits_for_may_be_left_out_or_done_by_now(hr: Client, old: Old) -> None:
+    for name in "ab":
+        lay_later(old, name)
+    lay_later(old, "elsewhere", queue="other")
+    lay_later(old, "child", state="depends")
+    old.lay("""
+        ZADD ql:q:example-work 1 a 2 b
+        ZADD ql:q:other-work 1 elsewhere
+        ZADD ql:q:example-depends 1 child
+        SADD ql:j:child-dependencies a b elsewhere
+    """)
+    imported(hr, old, "qless", None, "example")
+    assert sorted(job_of(hr, "child").depends_on) == ["a", "b"]
+    pop_one(hr.queue("example")).complete()
+
+    imported(hr, old, "qless", None, "example")
+
+
+def test_other_queues_may_have_names_that_cannot_be_here(hr: Client, old: Old) -> None:
+    lay_queue(old)
+    old.say("ZADD", b"ql:q:\xff-work", "1", "x")
+
+    assert imported(hr, old, "qless", None, "example").brought.made == 5
+    with pytest.raises(ImportRefused, match="choose others with --queue"):
+        imported(hr, old, "qless")
 
 
 def test_jobs_that_wait_for_each_other_are_refused(hr: Client, old: Old) -> None:

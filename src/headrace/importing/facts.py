@@ -43,6 +43,7 @@ def facts_of_job(job: Adopted, kept: int) -> dict[str, Any]:
         "history": _past(job, kept),
         "result": job.result,
         "depends_on": sorted(job.depends_on),
+        "tracked": job.tracked or None,
     }
     return {name: value for name, value in known.items() if value is not None}
 
@@ -93,9 +94,16 @@ def facts_here(job: Job, result: bytes | None, like: Adopted) -> dict[str, Any]:
             for stage in past
         ],
         "result": result,
-        "depends_on": sorted(job.depends_on),
+        "depends_on": _parents(job, like),
+        "tracked": job.tracked,
     }
     return {name: value for name, value in known.items() if value is not None}
+
+
+def _parents(job: Job, like: Adopted) -> list[str]:
+    """What it waits for; some of that may be done by now, or did not come."""
+    here = set(job.depends_on)
+    return sorted(like.depends_on if here.issubset(like.depends_on) else here)
 
 
 def _failure(job: Job, like: Adopted) -> list[Any] | None:

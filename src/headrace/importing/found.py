@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -73,6 +73,7 @@ class FoundSchedule:
     """What puts a job again and again; `due` is its next turn in milliseconds."""
 
     id: str
+    badge: str
     queue: str
     data: bytes
     every: float
@@ -89,13 +90,15 @@ Frame = FoundQueue | FoundFeed | tuple[str, Value]
 
 
 class Notes:
-    """What is not brought, and why; the first of each kind by name."""
+    """What is not brought, and why; the first of each kind by name. The keys that have it stay."""
 
     def __init__(self) -> None:
+        self.staying: set[bytes] = set()
         self._counts: Counter[str] = Counter()
         self._first: dict[str, str] = {}
 
-    def add(self, why: str, name: str | bytes) -> None:
+    def add(self, why: str, name: str | bytes, *staying: bytes) -> None:
+        self.staying.update(staying)
         self._counts[why] += 1
         self._first.setdefault(why, shown(name))
 
@@ -119,7 +122,7 @@ class Reader(Protocol):
         """Everything, in the order in which it is to come here."""
 
     def keys(self) -> Iterator[bytes]:
-        """The keys of all this."""
+        """The keys of all this, also of what is not brought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +183,18 @@ def queue_name(given: bytes) -> str:
             f"{shown(given)!r} cannot be the name of a queue here ({error}): rename it at the "
             "source, or choose others with --queue"
         ) from error
+
+
+def queue_names(place: Place, every: Iterable[bytes]) -> dict[str, bytes]:
+    """Queues by what they are called here; where some are chosen, others may have any name."""
+    found: dict[str, bytes] = {}
+    for given in every:
+        try:
+            found[queue_name(given)] = given
+        except ImportRefused:
+            if not place.queues:
+                raise
+    return found
 
 
 def check_all_found(place: Place, found: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
@@ -18,16 +19,15 @@ from headrace.importing.found import (
     Thing,
     check_all_found,
     not_of,
-    queue_name,
+    queue_names,
     shown,
 )
-from headrace.importing.qless_jobs import Stored, read, schedule_of
+from headrace.importing.qless_jobs import KLASS, Stored, read, schedule_of
+from headrace.importing.qless_keys import RECURRING, Keys
 from headrace.importing.qless_stats import day_keys, days
 from headrace.importing.source import in_pages
 
 PREFIX = "ql"
-PARTS = (b"-work", b"-locks", b"-scheduled", b"-depends")
-RECURRING = b"-recur"
 STATES = {
     "waiting": "waiting",
     "scheduled": "scheduled",
@@ -48,6 +48,7 @@ OPTIONS: dict[str, tuple[str, int]] = {
     "max-job-history": ("history", 1),
 }
 IN_SECONDS_LATER = "jobs-history"
+CONFIG, TRACKED = b"config", b"tracked"
 OF_A_QUEUE = {"-heartbeat": "lease", "-max-concurrency": "concurrency"}
 
 
@@ -68,42 +69,31 @@ class QlessReader:
         self._place = place
         self._source = place.source
         self._prefix = (place.prefix or PREFIX).encode()
-        self._queues = self._found_queues()
-        self._job_keys = self._found_jobs()
+        self._keys = Keys(place.source, self._prefix)
+        self._queues = queue_names(place, self._keys.queues())
+        self._job_keys = self._keys.jobs()
         if not self._queues and not self._job_keys:
             raise not_of(place, "hash ql:j:<id> and no ql:q:<queue>-work, -locks or -scheduled")
         check_all_found(place, list(self._queues))
         self._is_later = self._written_later()
-
-    def _key(self, *parts: bytes) -> bytes:
-        return b":".join((self._prefix, *parts))
-
-    def _found_queues(self) -> dict[str, bytes]:
-        begins = self._key(b"q", b"")
-        given = [each for each, _ in self._source.scored(self._key(b"queues"))]
-        for part in (*PARTS, RECURRING):
-            keys = self._source.keys(begins=begins, ends=part)
-            given += [key.removeprefix(begins).removesuffix(part) for key in keys]
-        return {queue_name(each): each for each in dict.fromkeys(given)}
-
-    def _found_jobs(self) -> list[bytes]:
-        keys = self._source.keys(begins=self._key(b"j", b""))
-        kinds = self._source.kinds(keys)
-        return [key for key in keys if kinds[key] == "hash"]
+        self._tracked = frozenset(each for each, _ in self._source.scored(self._keys.of(TRACKED)))
 
     def _written_later(self) -> bool:
-        for page in in_pages(self._job_keys[:1]):
-            return any(b"klass" in fields for fields in self._source.hashes(page))
-        return False
+        """Whether a later version has served it, in which higher priorities come first: one job
+        that only such a version writes shows it, as that served all of them.
+        """
+        recurring = self._source.keys(begins=self._keys.of(b"r", b""))
+        pages = in_pages([*self._job_keys, *recurring])
+        return any(any(self._source.have(page, KLASS)) for page in pages)
 
     # queues and settings
 
     def frames(self) -> Iterator[Frame]:
         config = {
             name.decode(errors="replace"): value.decode(errors="replace")
-            for name, value in self._source.fields(self._key(b"config")).items()
+            for name, value in self._source.fields(self._keys.of(CONFIG)).items()
         }
-        paused = set(self._source.members(self._key(b"paused_queues")))
+        paused = set(self._source.members(self._keys.of(b"paused_queues")))
         of_queues = self._of_queues(config)
         for option, said in sorted(config.items()):
             yield from self._setting(option, said)
@@ -128,9 +118,9 @@ class QlessReader:
     def _setting(self, option: str, said: str) -> Iterator[Frame]:
         setting, unit = OPTIONS.get(option, ("", 0))
         if not setting:
-            self.notes.add("this option has no counterpart here", option)
+            self.notes.add("this option has no counterpart here", option, self._keys.of(CONFIG))
         elif not said.lstrip("-").isdigit():
-            self.notes.add("this option is no whole number", option)
+            self.notes.add("this option is no whole number", option, self._keys.of(CONFIG))
         else:
             later = self._is_later and option == IN_SECONDS_LATER
             yield setting, max(0, int(said)) * (1 if later else unit)
@@ -147,12 +137,21 @@ class QlessReader:
         yield from self._recurring()
         found = day_keys(self._source, self._prefix, set(self._queues), self.notes)
         yield from days(self._place, found, self.notes)
+        self._note_rest(seen)
+
+    def _note_rest(self, seen: set[bytes]) -> None:
+        for each in sorted(self._tracked - seen):
+            self.notes.add("tracked, but there is no such job", each, self._keys.of(TRACKED))
+        known = self._known()
+        for key in self._source.keys(begins=self._keys.of(b"")):
+            if key not in known:
+                self.notes.add("this key is not known; it stays there", key)
 
     def _in_queues(self) -> Iterator[Found]:
         for name, given in self._queues.items():
             if not self._place.wants(name):
                 continue
-            where = self._key(b"q", given)
+            where = self._keys.of(b"q", given)
             for each, _ in self._source.scored(where + b"-locks"):
                 yield Found(each, "running")
             waits = [each for each, _ in self._source.scored(where + b"-work")]
@@ -163,26 +162,26 @@ class QlessReader:
                 yield Found(each, "scheduled", at)
 
     def _failed(self) -> Iterator[Found]:
-        for registry in (self._key(b"failures"), self._key(b"failures", b"")):
+        for registry in (self._keys.of(b"failures"), self._keys.of(b"failures", b"")):
             for kind in self._source.members(registry):
-                for each in self._source.oldest_first(self._key(b"f", kind)):
+                for each in self._source.oldest_first(self._keys.of(b"f", kind)):
                     yield Found(each, "failed", None, kind.decode(errors="replace"))
 
     def _completed(self) -> Iterator[Found]:
-        for each, at in self._source.scored(self._key(b"completed")):
+        for each, at in self._source.scored(self._keys.of(b"completed")):
             yield Found(each, "complete", at)
 
     def _elsewhere(self, seen: set[bytes]) -> Iterator[Found]:
         """Jobs that no list names: those that are complete, and what got lost."""
-        begins = self._key(b"j", b"")
         for page in in_pages(self._job_keys):
-            ids = [key.removeprefix(begins) for key in page]
-            for each, fields in zip(ids, self._source.hashes(page), strict=True):
+            for key, fields in zip(page, self._source.hashes(page), strict=True):
+                each = self._keys.id_of(key)
                 state = fields.get(b"state", b"").decode(errors="replace")
                 if each in seen:
                     continue
                 if state not in STATES:
-                    self.notes.add(f"says {state!r}, and no queue has it; it stays there", each)
+                    why = f"says {state!r}, and no queue has it; it stays there"
+                    self.notes.add(why, each, key)
                     continue
                 if state != "complete":
                     why = f"says {state!r}, but no queue has it; it comes all the same"
@@ -207,20 +206,23 @@ class QlessReader:
         if self._place.wants(job.queue):
             yield FoundJob(found.was, job)
 
-    def _stored(self, ids: Sequence[bytes]) -> list[Stored]:
-        keys = [self._key(b"j", each) for each in ids]
+    def _stored(self, ids: Sequence[bytes], kind: bytes = b"j") -> list[Stored]:
+        keys = [self._keys.of(kind, each) for each in ids]
         hashes = self._source.hashes(keys)
-        if not self._is_later:
-            return [Stored(each, fields) for each, fields in zip(ids, hashes, strict=True)]
-        histories = self._source.lists([key + b"-history" for key in keys])
-        return [Stored(*each) for each in zip(ids, hashes, histories, strict=True)]
+        histories: list[list[bytes]] = [[] for _ in keys]
+        if self._is_later and kind == b"j":
+            histories = self._source.lists([key + b"-history" for key in keys])
+        return [
+            Stored(*each, highest_first=self._is_later, is_tracked=each[0] in self._tracked)
+            for each in zip(ids, keys, hashes, histories, strict=True)
+        ]
 
     def _blocked(self, seen: set[bytes]) -> Iterator[FoundJob]:
         """Jobs that wait for others, after those."""
         depends: dict[bytes, list[bytes]] = {}
         for given in self._queues.values():
-            for each, _ in self._source.scored(self._key(b"q", given) + b"-depends"):
-                key = self._key(b"j", each) + b"-dependencies"
+            for each, _ in self._source.scored(self._keys.of(b"q", given) + b"-depends"):
+                key = self._keys.of(b"j", each) + b"-dependencies"
                 depends[each] = self._source.members(key)
         try:
             ordered = [
@@ -237,34 +239,27 @@ class QlessReader:
                 if not stored.fields:
                     self.notes.add("listed as depends, but there is no such job", stored.id)
                     continue
-                parents = tuple(each.decode(errors="replace") for each in depends[stored.id])
-                blocked = Stored(stored.id, stored.fields, stored.apart, parents)
+                blocked = replace(stored, depends_on=tuple(depends[stored.id]))
                 yield from self._job(blocked, "blocked", Found(stored.id, "depends"))
 
     def _recurring(self) -> Iterator[FoundSchedule]:
         for name, given in self._queues.items():
             if not self._place.wants(name):
                 continue
-            turns = self._source.scored(self._key(b"q", given) + RECURRING)
+            turns = self._source.scored(self._keys.of(b"q", given) + RECURRING)
             for page in in_pages(turns):
-                hashes = self._source.hashes([self._key(b"r", each) for each, _ in page])
-                for (each, at), fields in zip(page, hashes, strict=True):
-                    found = schedule_of(self.notes, Stored(each, fields), name, at)
-                    if found is not None:
+                every = self._stored([each for each, _ in page], b"r")
+                for (_, at), stored in zip(page, every, strict=True):
+                    found = schedule_of(self.notes, stored, name, at)
+                    if found is None:
+                        self.notes.staying.add(self._keys.of(b"q", given) + RECURRING)
+                    else:
                         yield found
 
     def keys(self) -> Iterator[bytes]:
-        stay = self._staying()
-        for key in self._source.keys(begins=self._key(b"")):
-            if key not in stay:
+        for key, owner in self._known().items():
+            if owner not in self.notes.staying:
                 yield key
 
-    def _staying(self) -> set[bytes]:
-        """Jobs that are not brought, and so not deleted either."""
-        stay = set()
-        for page in in_pages(self._job_keys):
-            for key, fields in zip(page, self._source.hashes(page), strict=True):
-                state = fields.get(b"state", b"").decode(errors="replace")
-                if state not in (*STATES, "depends"):
-                    stay.add(key)
-        return stay
+    def _known(self) -> dict[bytes, bytes]:
+        return self._keys.known(self._queues.values(), self._job_keys)

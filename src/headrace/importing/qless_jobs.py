@@ -23,6 +23,7 @@ from headrace.importing.found import (
 )
 
 UNKNOWN_QUEUE = "imported"
+KLASS = b"klass"
 
 
 @dataclass(slots=True)
@@ -46,9 +47,12 @@ class Stored:
     """A job hash, and beside it what later versions keep apart."""
 
     id: bytes
+    key: bytes
     fields: dict[bytes, bytes]
     apart: list[bytes] = field(default_factory=list)
-    depends_on: tuple[str, ...] = ()
+    depends_on: tuple[bytes, ...] = ()
+    highest_first: bool = False
+    is_tracked: bool = False
 
     def text(self, name: str) -> str:
         return self.fields.get(name.encode(), b"").decode(errors="replace")
@@ -61,9 +65,9 @@ class Stored:
             return None
 
     @property
-    def is_later(self) -> bool:
-        """Whether a version wrote it in which higher priorities come first."""
-        return b"klass" in self.fields
+    def has_klass(self) -> bool:
+        """Whether a later version wrote it."""
+        return KLASS in self.fields
 
 
 def read(
@@ -96,14 +100,16 @@ def read(
         remaining=_count(stored, "remaining"),
         failure=_failure(stored, kind, when) if state == "failed" else None,
         history=_past(steps, state, _failure(stored, kind, when)),
-        depends_on=stored.depends_on,
+        depends_on=tuple(job_id(each, badge_of(each)) for each in stored.depends_on),
+        parents=tuple(badge_of(each) for each in stored.depends_on),
+        tracked=stored.is_tracked,
     )
 
 
 def payload_of(stored: Stored) -> bytes:
     """The data as they are; those of a klass become the call of a task of that name."""
     data = stored.fields.get(b"data", b"null")
-    if not stored.is_later:
+    if not stored.has_klass:
         return data
     args = data if data.lstrip()[:1] == b"{" else b'{"data":' + data + b"}"
     return b'{"task":' + msgspec.json.encode(stored.text("klass")) + b',"args":' + args + b"}"
@@ -119,19 +125,19 @@ def _priority(notes: Notes, stored: Stored) -> float:
     try:
         found = float(number("priority", float(said)))
     except (ValueError, InvalidArgument):
-        notes.add("its priority is no number; here it has 0", stored.id)
+        notes.add("its priority is no number; here it has 0", stored.id, stored.key)
         return 0.0
-    return -found if stored.is_later and found else found
+    return -found if stored.highest_first and found else found
 
 
 def _tags(notes: Notes, stored: Stored) -> tuple[str, ...]:
     said = stored.json("tags")
-    if not said:
+    if not said and (said is not None or stored.text("tags") in ("", "null")):
         return ()
     try:
         return tuple(tags(said if isinstance(said, list) else None, LIMITS))
     except InvalidArgument:
-        notes.add("its tags cannot be tags here; it has none", stored.id)
+        notes.add("its tags cannot be tags here; it has none", stored.id, stored.key)
         return ()
 
 
@@ -157,10 +163,11 @@ def schedule_of(notes: Notes, stored: Stored, queue: str, at: float) -> FoundSch
     """A recurring job; None if it does not say how often."""
     every, backlog = _count(stored, "interval"), _count(stored, "backlog")
     if not every:
-        notes.add("recurs, but does not say in which interval", stored.id)
+        notes.add("recurs, but does not say in which interval", stored.id, stored.key)
         return None
     return FoundSchedule(
         id=job_id(stored.id, badge_of(stored.id)),
+        badge=badge_of("recurring", stored.id),
         queue=queue,
         data=payload_of(stored),
         every=every,

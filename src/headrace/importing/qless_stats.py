@@ -29,12 +29,12 @@ def day_keys(source: Source, prefix: bytes, known: set[str], notes: Notes) -> Da
     for key in source.keys(begins=begins):
         told = _told(key.removeprefix(begins))
         if told is None:
-            notes.add("the name of this key says no day", key)
+            notes.add("the name of this key says no day", key, key)
             continue
         series, day, given = told
         name = given.decode(errors="replace")
         if name not in known and name.rpartition(":")[0] in known:
-            notes.add("statistics by tag are kept by the lake, not by the server", key)
+            notes.add("statistics by tag are kept by the lake, not by the server", key, key)
             continue
         found.setdefault((queue_name(given), day), {})[series] = key
     return found
@@ -72,13 +72,13 @@ def days(place: Place, found: Days, notes: Notes) -> Iterator[FoundDay]:
 
 
 def _series(fields: Mapping[bytes, bytes], notes: Notes, key: bytes | None) -> Series:
-    if not fields:
+    if not fields or key is None:
         return NOTHING
     try:
         count = int(float(fields[b"total"]))
         mean, vk = float(fields[b"mean"]), float(fields.get(b"vk", b"0"))
     except (KeyError, ValueError):
-        notes.add("these figures are not numbers", key or b"")
+        notes.add("these figures are not numbers", key, key)
         return NOTHING
     if count <= 0:
         return NOTHING

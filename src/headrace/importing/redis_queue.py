@@ -18,7 +18,7 @@ from headrace.importing.found import (
     check_all_found,
     job_id,
     not_of,
-    queue_name,
+    queue_names,
 )
 from headrace.importing.source import in_pages
 
@@ -54,15 +54,16 @@ class RedisQueueReader:
     def _found(self) -> dict[str, bytes]:
         lists = [key for key, kind in self._kinds.items() if kind == "list"]
         asked = self._place.queues
-        found = {}
+        shown: list[bytes] = []
         for key in lists:
             name = key.removeprefix(self._prefix)
             if (asked and name.decode(errors="replace") in asked) or self._shows_it(key):
-                found[queue_name(name)] = key
+                shown.append(name)
             else:
                 self.notes.add("nothing shows that this list is a queue; --queue names it", key)
-        for key in self._done_sets():
-            found.setdefault(queue_name(key.removeprefix(self._prefix)), key)
+        shown += [key.removeprefix(self._prefix) for key in self._done_sets()]
+        given = queue_names(self._place, shown)
+        found = {name: self._prefix + each for name, each in given.items()}
         if not found:
             raise not_of(self._place, "list with a set <list>:done, or with entries <id>|<time>")
         check_all_found(self._place, list(found))
@@ -136,4 +137,5 @@ class RedisQueueReader:
     def keys(self) -> Iterator[bytes]:
         for key in self._queues.values():
             yield from (key, key + DONE)
-            yield from self._source.keys(begins=key + DATA)
+            entries = map(entry_of, self._source.oldest_first(key))
+            yield from (key + DATA + entry.id for entry in entries)

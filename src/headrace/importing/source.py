@@ -113,6 +113,12 @@ class Source:
         """Several hashes; one that is not there is empty."""
         return self._many([("HGETALL", key) for key in keys])
 
+    def have(self, keys: Sequence[bytes], field: bytes) -> list[bool]:
+        """Which of several hashes have a field."""
+        kinds = self.kinds(keys)
+        found = [key for key in keys if kinds[key] == "hash"]
+        return [bool(has) for has in self._many([("HEXISTS", key, field) for key in found])]
+
     def values(self, key: bytes, fields: Sequence[bytes]) -> list[bytes | None]:
         """Fields of a hash."""
         return list(self._ask("HMGET", key, *fields)) if fields else []

@@ -21,7 +21,7 @@ from headrace.importing.found import (
     check_all_found,
     job_id,
     not_of,
-    queue_name,
+    queue_names,
     whole_ms,
 )
 from headrace.importing.source import in_pages
@@ -74,7 +74,7 @@ class ThoonkReader:
         registry = self._prefix + b"feeds"
         if self._source.kinds([registry])[registry] != "set":
             raise not_of(place, "set 'feeds'")
-        given = {queue_name(each): each for each in self._source.members(registry)}
+        given = queue_names(place, self._source.members(registry))
         check_all_found(place, list(given))
         self._feeds = [self._feed(name, each) for name, each in given.items() if place.wants(name)]
 
@@ -110,7 +110,7 @@ class ThoonkReader:
             found = None
         if isinstance(found, dict):
             return found
-        self.notes.add("this config is not a JSON object, so the feed has none here", where)
+        self.notes.add("this config is not a JSON object, so the feed has none here", where, where)
         return {}
 
     def _type(self, name: str, keys: dict[str, bytes], config: dict[str, Any]) -> str:
@@ -185,7 +185,8 @@ class ThoonkReader:
         strays = sorted(set(self._names(feed)) - {*placed, *running})
         if feed.type == QUEUE:
             for stray in strays:
-                self.notes.add(f"was taken from {feed.name!r}, and stayed", stray)
+                why = f"was taken from {feed.name!r}, and stayed"
+                self.notes.add(why, stray, feed.keys["items"])
         else:
             running += strays
         first = [each for each in running if each not in placed]
@@ -234,7 +235,8 @@ class ThoonkReader:
         if where is None:
             return {}
         if self._source.kinds([where])[where] != "hash":
-            self.notes.add("a counter of cancels of all jobs together says nothing of one", where)
+            why = "a counter of cancels of all jobs together says nothing of one"
+            self.notes.add(why, where, where)
             return {}
         counts = self._source.fields(where).items()
         return {each: int(times) for each, times in counts if times.isdigit()}
@@ -255,7 +257,7 @@ class ThoonkReader:
                 given = key.removeprefix(begins)
                 first, *others = self._source.newest_first(key)
                 for _ in others:
-                    self.notes.add(f"more than one result in {feed.name!r}", given)
+                    self.notes.add(f"more than one result in {feed.name!r}", given, key)
                 item, _, result = first.partition(b"\0")
                 badge = badge_of(feed.given, given)
                 yield FoundJob(

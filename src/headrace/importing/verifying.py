@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from headrace.client.client import Client
 from headrace.client.queue import QueueName
@@ -50,7 +51,11 @@ def verify(client: Client, place: Place, plan: Plan, advance: Advance) -> Verifi
 
 def delete_verified(client: Client, place: Place, plan: Plan, advance: Advance) -> Verified:
     """Verifies, and if all is well deletes the keys at the source, unless they change meanwhile."""
-    with place.source.watched(READERS[place.system](place).keys()) as delete:
+    reader = READERS[place.system](place)
+    for _ in chain(reader.frames(), reader.things()):
+        # Only to learn what is left out: the keys that have it stay.
+        pass
+    with place.source.watched(sorted({*reader.keys()} - reader.notes.staying)) as delete:
         found = verify(client, place, plan, advance)
         if not found.faults:
             delete()
@@ -66,6 +71,7 @@ class _Check:
         self._found = found
         self._kept: dict[str, int] = {}
         self._last: dict[tuple[str, float, int], int] = {}
+        self._renamed: dict[str, str] = {}
 
     def batch(self, batch: list[Thing]) -> None:
         jobs = [thing for thing in batch if isinstance(thing, FoundJob)]
@@ -93,10 +99,13 @@ class _Check:
             renamed = yield from present_jobs(self._client.core, [each.id for each in answers])
             for at, answer, job in zip(lost, answers, renamed, strict=True):
                 here[at] = job
+                self._renamed[jobs[at].id] = answer.id
                 if answer.is_new:
                     self._fault(jobs[at], "was missing, and has been brought now")
         for thing, found in zip(batch, here, strict=True):
-            yield from self._job(thing, found)
+            parents = tuple(self._renamed.get(each, each) for each in thing.job.depends_on)
+            known = FoundJob(thing.was, replace(thing.job, depends_on=parents))
+            yield from self._job(known, found)
 
     def _job(self, thing: FoundJob, here: tuple[Job, int] | None) -> Talk[None]:
         kept = yield from self._history(thing.job.queue)

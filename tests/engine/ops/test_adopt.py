@@ -8,7 +8,16 @@ from headrace import Client, FeedNotFound, Queue
 from headrace.client.talks.adopting import Taken
 from headrace.testing import Clock, open_with_clock
 from tests.dump import dump
-from tests.engine.adopting import COMPLETE, FAILED, bring, bring_items, days_come, items_come, job
+from tests.engine.adopting import (
+    COMPLETE,
+    FAILED,
+    bring,
+    bring_items,
+    days_come,
+    items_come,
+    job,
+    ties_come,
+)
 from tests.engine.adopting import jobs_come as come
 from tests.engine.shortcuts import found, pop_one
 
@@ -21,6 +30,12 @@ def test_jobs_come_in_the_state_they_had_and_come_once(hr: Client, clock: Clock)
 
 def test_items_come_in_their_order_and_come_once(hr: Client) -> None:
     items_come(hr)
+
+
+def test_jobs_come_with_what_they_depend_on_and_tracked(hr: Client) -> None:
+    ties_come(hr)
+
+    assert hr.audit().balanced
 
 
 def test_a_day_is_added_once(hr: Client, clock: Clock) -> None:

@@ -34,8 +34,8 @@ class Adopted:
     """A job as it was elsewhere; times are milliseconds.
 
     The badge tells it from all others of its import. `since` is when it is due (scheduled)
-    or was popped (complete); failure is type, message, when and worker. None is "as the queue has
-    it", or for retries False: without limit.
+    or was popped (complete); failure is type, message, when and worker; parents are the badges of
+    what it depends on. None is "as the queue has it", or for retries False: without limit.
     """
 
     id: str
@@ -58,6 +58,8 @@ class Adopted:
     failure: tuple[str, str, int, str] | None = None
     history: tuple[Stage, ...] = ()
     depends_on: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    tracked: bool = False
     result: bytes | None = field(default=None, repr=False)
 
     def about(self) -> bytes:
@@ -79,6 +81,8 @@ class Adopted:
             "failure": self.failure,
             "history": self.history,
             "depends_on": self.depends_on,
+            "parents": self.parents or None,
+            "tracked": self.tracked or None,
         }
         return packed({name: value for name, value in every.items() if value is not None})
 

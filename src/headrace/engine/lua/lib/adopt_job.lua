@@ -1,8 +1,8 @@
 -- adopt_job: a job comes into being in the state it had elsewhere, with the times, attempts and history it
 -- had there. The log tells of it as of now, and that it was imported: no span is counted today.
 --
--- uses   now settings jobs make emit open_queue claims books move line_up keep_complete failure_list error_text
--- uses   notices
+-- uses   keys now settings jobs make emit open_queue claims books move line_up keep_complete failure_list
+-- uses   error_text notices
 -- later  hold_back
 
 local IMPORTED = 'imported'
@@ -71,6 +71,10 @@ local function adopt_job(id, queue, data, about, result)
     more[3], more[4] = 'delay', math.max(1, about.since - now)
   end
   job.seq = put_event(job, data, more)
+  if about.tracked then
+    redis.call('ZADD', TRACKED, now, id)
+    set_extra(job, 'tracked', true)
+  end
   if LIVE[about.state] then
     take_claim(job)
   end

@@ -16,6 +16,16 @@ end
 local before = adopted_as(import_name, badges)
 read_jobs(ids)
 local answers, taken = {}, {}
+
+-- What jobs of these badges are called here; those that did not come are left out.
+local function ids_here(parents)
+  local ids = {}
+  for i, id in ipairs(adopted_as(import_name, parents)) do
+    ids[#ids + 1] = taken[parents[i]] or id or nil
+  end
+  return ids
+end
+
 for id, spare, badge, queue, data, about, result in each() do
   local at = #answers + 1
   local job, adopted_id = known[id], before[at] or taken[badge]
@@ -25,6 +35,9 @@ for id, spare, badge, queue, data, about, result in each() do
   elseif not free then
     answers[at] = 'JOB_EXISTS ' .. job.state
   else
+    if about.parents then
+      about.depends_on = ids_here(about.parents)
+    end
     adopt_job(free, queue, data, about, result)
     note_adopted(badge, free)
     taken[badge] = free
