@@ -151,3 +151,17 @@ def test_the_configuration_can_be_used_like_a_dictionary(hr: Client) -> None:
     assert (config["heartbeat"], hr.config.get("lease")) == (30, 30)
     del config["heartbeat"]
     assert config["heartbeat"] == 60
+
+
+@proves("Q-04")
+@pytest.mark.parametrize("option", [5, [], b"heartbeat"])
+async def test_an_option_that_is_no_text_is_refused(qless: Any, option: Any) -> None:
+    with pytest.raises(InvalidArgument, match="option must be a str"):
+        await got(qless.get_config(option))
+    with pytest.raises(InvalidArgument, match="option must be a str"):
+        await got(qless.set_config(option, 5))
+
+
+@proves("Q-07")
+async def test_an_option_is_read_by_its_name_in_both_colours(qless: Any) -> None:
+    assert await got(qless.config["heartbeat"]) == 60

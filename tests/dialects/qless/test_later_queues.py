@@ -249,3 +249,16 @@ async def test_statistics_count_what_is_failed_and_what_failed_and_was_retried(
     found = await got(queue.stats())
 
     assert (found["failed"], found["failures"], found["retries"]) == (1, 2, 1)
+
+
+async def test_workers_and_queues_are_counted_however_many_there_are(
+    qless: Any, hr: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.dialects.qless.talks.watching.PAGE", 2)
+    names = [f"worker-{number}" for number in range(5)]
+    for name in names:
+        hr.session(name)
+        await got(qless.queues[name].put(1))
+
+    assert [known["name"] for known in await got(qless.workers.counts())] == names
+    assert [known["name"] for known in await got(qless.queues.counts())] == names

@@ -89,3 +89,11 @@ def test_a_queue_of_the_dialect_is_a_queue_like_any_other(hr: Client) -> None:
     assert isinstance(job, qless.Job)
     assert job.state == "complete"
     assert hr.audit() == headrace.Audit(queues=1, jobs=1, problems=[])
+
+
+@pytest.mark.parametrize("part", ["config", "jobs", "queues", "throttles", "workers"])
+async def test_what_is_found_by_name_cannot_be_gone_through(qless: Any, part: str) -> None:
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(getattr(qless, part))
+    with pytest.raises(TypeError, match=r"not iterable|not a container"):
+        assert "name" in getattr(qless, part)

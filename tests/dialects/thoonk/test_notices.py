@@ -212,3 +212,20 @@ async def test_what_can_go_wrong_has_the_name_that_thoonk_gave_it(thoonk: Any) -
     for error, call, arguments in errors:
         assert error.__name__ in str(error)
         assert await tried(error, call, *arguments)
+
+
+async def test_a_handler_that_gives_up_keeps_nobody_else_from_hearing(
+    listening: Any, plain: Thoonk, caplog: pytest.LogCaptureFixture
+) -> None:
+    def gives_up(*_: Any) -> None:
+        raise asyncio.CancelledError if isinstance(listening, AsyncThoonk) else SystemExit
+
+    listening.register_handler("create", gives_up)
+    notices = await all_of(listening)
+    with caplog.at_level(logging.ERROR, "headrace.dialects.thoonk"):
+        plain.leaf("a")
+        plain.leaf("b")
+
+        assert await notices.next(2) == [("create", "a"), ("create", "b")]
+
+    assert "a handler failed: feed 'a', event made" in caplog.text

@@ -255,3 +255,25 @@ async def test_a_feed_made_anew_as_another_type_is_not_the_old_one(thoonk: Any) 
 
     await tried(FeedDoesNotExist, queue.put, "item")
     await tried(FeedDoesNotExist, queue.get, 1)
+
+
+@pytest.mark.parametrize("config", [{"type": []}, '{"type": {}}', "[" * 100_000, "\ud800"])
+async def test_a_config_whose_type_is_no_text_is_refused(
+    thoonk: Any, hr: Client, config: Any
+) -> None:
+    await got(thoonk.leaf("news"))
+    before = dump(hr)
+
+    await tried(InvalidArgument, thoonk.create_feed, "other", config)
+    await tried(InvalidArgument, thoonk.set_config, "news", config)
+
+    assert dump(hr) == before
+
+
+@pytest.mark.parametrize("about", ['{"type": []}', "[" * 10_000])
+async def test_a_feed_of_which_others_say_anything_is_what_it_behaves_like(
+    thoonk: Any, hr: Client, about: str
+) -> None:
+    hr.create_feed("news", about=about)
+
+    assert await got(thoonk.get_config("news")) == {"type": "leaf"}

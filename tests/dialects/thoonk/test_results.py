@@ -128,3 +128,32 @@ async def test_a_finished_job_whose_result_waits_has_no_item_any_more(
     await got(steps.retract(job_id))
 
     assert dump(hr) == before
+
+
+@proves("T-47")
+async def test_a_result_that_will_never_come_is_not_waited_for(thoonk: Any) -> None:
+    steps, ids = await steps_of(thoonk, "without", "taken")
+    without, taken = ids
+    for _ in ids:
+        await got(steps.get(1))
+    await got(steps.finish(without))
+    await got(steps.finish(taken, "result"))
+    await got(steps.get_result(taken, 1))
+
+    for one in (without, taken, "bogus"):
+        with pytest.raises(Empty, match="not in this feed, or over without one"):
+            await asyncio.wait_for(begun(steps.get_result, one, 20), 10)
+
+
+@proves("T-48")
+async def test_a_result_is_taken_from_its_own_feed_alone(thoonk: Any, hr: Client) -> None:
+    steps, [job_id] = await steps_of(thoonk, "item")
+    other = await got(thoonk.job("other"))
+    await got(steps.get(1))
+    await got(steps.finish(job_id, "result"))
+    before = dump(hr)
+
+    await tried(Empty, other.get_result, job_id, 0.01)
+
+    assert dump(hr) == before
+    assert await got(steps.get_result(job_id, 1)) == ("item", "result")

@@ -107,3 +107,16 @@ async def test_an_item_is_retracted(thoonk: Any) -> None:
 
     assert await got(line.get_ids()) == ["2"]
     assert not await got(line.has_id("1"))
+
+
+async def test_a_place_that_is_none_is_refused(thoonk: Any, hr: Client) -> None:
+    feed = await got(thoonk.sorted_feed("sorted"))
+    await got(feed.append("a"))
+    before = dump(hr)
+
+    for place in (None, 1, b":1"):
+        await tried(InvalidArgument, feed.move, place, "1")
+    await tried(InvalidArgument, feed.publish_before, None, "item")
+    await tried(InvalidArgument, feed.publish_after, None, "item")
+
+    assert dump(hr) == before

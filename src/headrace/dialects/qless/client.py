@@ -39,10 +39,11 @@ class Config(Part):
 
 @named
 class AsyncConfig(AsyncPart):
-    """The configuration, for code that awaits."""
+    """The configuration, for code that awaits: await config["heartbeat"]."""
 
     get = awaiting(options.get_config)
     set = awaiting(options.set_config)
+    __getitem__ = awaiting(options.get_config)
 
 
 @named

@@ -30,6 +30,9 @@ class AsyncWhole(Whole, Protocol):
 class Part:
     """What hangs on a Qless."""
 
+    # What is found by name has no end to go through: without this, `in` would count for ever.
+    __iter__ = None
+
     def __init__(self, whole: Whole) -> None:
         self._whole = whole
         self.dialect = whole.dialect
@@ -44,6 +47,8 @@ class Part:
 
 class AsyncPart:
     """What hangs on an AsyncQless, which may have to be opened first."""
+
+    __iter__ = None
 
     def __init__(self, whole: AsyncWhole) -> None:
         self._whole = whole

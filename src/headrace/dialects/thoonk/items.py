@@ -8,7 +8,7 @@ from headrace.client.talk import Talk
 from headrace.client.talks import feeds
 from headrace.client.talks.faces import FeedFace
 from headrace.dialects.thoonk.errors import ItemDoesNotExist
-from headrace.engine.check import PAGE
+from headrace.engine.check import PAGE, text
 from headrace.errors import InvalidArgument
 
 
@@ -72,12 +72,20 @@ def prepend(feed: FeedFace, item: Any) -> Talk[str]:
 
 def publish_before(feed: FeedFace, before_id: str, item: Any) -> Talk[str]:
     """Publishes an item before another one; raises ItemDoesNotExist if that is not there."""
-    return (yield from feeds.publish(feed, item, before=before_id))
+    return (
+        yield from feeds.publish(
+            feed, item, before=text("before_id", before_id, feed.core.limits.name)
+        )
+    )
 
 
 def publish_after(feed: FeedFace, after_id: str, item: Any) -> Talk[str]:
     """Publishes an item after another one; raises ItemDoesNotExist if that is not there."""
-    return (yield from feeds.publish(feed, item, after=after_id))
+    return (
+        yield from feeds.publish(
+            feed, item, after=text("after_id", after_id, feed.core.limits.name)
+        )
+    )
 
 
 def edit(feed: FeedFace, id: str, item: Any) -> Talk[None]:  # noqa: A002
@@ -89,6 +97,8 @@ def edit(feed: FeedFace, id: str, item: Any) -> Talk[None]:  # noqa: A002
 
 def move(feed: FeedFace, rel_position: str, id: str) -> Talk[None]:  # noqa: A002
     """Moves an item: before another one (":2"), after it ("2:"), to "begin:" or to ":end"."""
+    if not isinstance(rel_position, str):
+        raise InvalidArgument(f"a place must be a str, not {type(rel_position).__name__}")
     if rel_position == "begin:":
         yield from move_first(feed, id)
     elif rel_position == ":end":

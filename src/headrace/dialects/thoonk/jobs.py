@@ -142,11 +142,17 @@ def retract(feed: Facts, id: str) -> Talk[None]:  # noqa: A002
 
 def _record(feed: Facts, job_id: str) -> Talk[Record | None]:
     """The job of this feed as it is stored, None if the feed has none of this id, or it is over."""
+    found = yield from _kept(feed, job_id)
+    return None if found is None or found.state == "complete" else found
+
+
+def _kept(feed: Facts, job_id: str) -> Talk[Record | None]:
+    """The same, also if it is over and its result waits."""
     core = feed.core
     call: Call[list[Any]] = build("get", list, [(text("id", job_id, core.limits.name),)])
     for described in (yield from ask_one(core, core.shard_of(job_id), call)):
         record = decode_record(described[1])
-        if record.queue == feed.name and record.state != "complete":
+        if record.queue == feed.name:
             return record
     return None
 
@@ -198,7 +204,10 @@ def get_result(feed: Facts, id: str, timeout: Span | None = 0) -> Talk[tuple[Any
     Raises Empty when it did not come in time, or will not: the job is stalled, was finished without
     one, or somebody else has taken it.
     """
-    yield from present(feed)
+    if (yield from _kept(feed, id)) is None:
+        # Ids are made by put: one that the feed does not have now, it never will.
+        yield from present(feed)
+        raise Empty(f"there is no result: job {id!r} is not in this feed, or over without one")
     try:
         found = yield from jobs.result(feed, id, wait=timeout or None, take=True)
     except (JobNotFound, NoResult, WrongState) as why:

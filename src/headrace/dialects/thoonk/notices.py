@@ -96,7 +96,7 @@ class Listener:
         for call in self._handlers.calls(event, self._core.instance):
             try:
                 call()
-            except Exception:
+            except (Exception, SystemExit):
                 log.exception(FAILED, event.feed, event.kind)
 
     def close(self) -> None:
@@ -135,6 +135,10 @@ class AsyncListener:
                 answer = call()
                 if inspect.isawaitable(answer):
                     await answer
+            except asyncio.CancelledError:
+                if self._task.cancelling():
+                    raise
+                log.exception(FAILED, event.feed, event.kind)
             except Exception:
                 log.exception(FAILED, event.feed, event.kind)
 

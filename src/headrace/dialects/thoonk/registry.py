@@ -15,12 +15,11 @@ import msgspec
 
 from headrace.client.core import Core
 from headrace.client.queue import QueueName
-from headrace.client.talk import Talk, ask_one
+from headrace.client.talk import Talk
 from headrace.client.talks import feeds, queues
 from headrace.client.talks.faces import ClientFace
-from headrace.dialects.opening import UNCHOSEN
+from headrace.dialects.opening import chosen
 from headrace.dialects.thoonk.errors import FeedDoesNotExist, FeedExists, NotAllowed
-from headrace.engine.call import Call, build
 from headrace.engine.check import PAGE
 from headrace.errors import InvalidArgument, QueueNotFound
 
@@ -66,13 +65,18 @@ def read(found: feeds.Info) -> Known:
     """The type and the config of a feed; one that thoonk has not made has those it behaves by."""
     fields = found.fields
     config: Any = None
-    with suppress(msgspec.DecodeError):
+    with suppress(msgspec.DecodeError, RecursionError):
         config = msgspec.json.decode(fields["about"])
-    if not isinstance(config, dict) or config.get("type") not in TYPES:
+    if not isinstance(config, dict) or not _is_type(config.get("type")):
         config = {"type": SORTED if fields["kind"] == "sorted" else LEAF}
         if fields["max_length"]:
             config["max_length"] = int(fields["max_length"])
     return Known(TYPES[config["type"]], config)
+
+
+def _is_type(given: object) -> bool:
+    """Whether a feed can have this as its type; a config may say anything."""
+    return isinstance(given, str) and given in TYPES
 
 
 def present(feed: Facts) -> Talk[None]:
@@ -86,12 +90,12 @@ def checked(config: Mapping[str, Any] | str | None, default_type: str) -> Known:
     if isinstance(config, str):
         try:
             config = msgspec.json.decode(config)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise InvalidArgument(f"config is not JSON: {error}") from error
     if config is not None and not isinstance(config, Mapping):
         raise InvalidArgument(f"config must be a dict or JSON, not {type(config).__name__}")
     whole = {"type": default_type, **(config or {})}
-    if whole["type"] not in TYPES:
+    if not _is_type(whole["type"]):
         raise InvalidArgument(f"a feed has a type of {', '.join(TYPES)}, not {whole['type']!r}")
     return Known(TYPES[whole["type"]], whole)
 
@@ -169,9 +173,7 @@ def settle(core: Core, name: str, type_name: str) -> Talk[None]:
 
 def _fitting(queue: QueueName, type_name: str) -> Talk[bool]:
     """Whether somebody has chosen how the queue behaves; raises if that cannot be a feed so."""
-    call: Call[list[bytes]] = build("queue_settings", lambda reply: reply[0], queue=queue.name)
-    own = yield from ask_one(queue.core, 0, call)
-    if UNCHOSEN.issuperset(own[::2]):
+    if not (yield from chosen(queue)):
         return False
     if (yield from queues.settings(queue))["removes"] is not (type_name == "queue"):
         raise NotAllowed(

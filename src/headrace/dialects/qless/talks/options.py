@@ -81,8 +81,12 @@ def get_config(client: Face, option: str | None = None) -> Talk[Number | dict[st
 
 def _found(option: str | None) -> tuple[str, Option | None]:
     """An option, and the queue of whose it is."""
-    if option is None or option in OPTIONS:
-        return "", OPTIONS.get(option or "")
+    if option is None:
+        return "", None
+    if not isinstance(option, str):
+        raise InvalidArgument(f"option must be a str, not {type(option).__name__}")
+    if option in OPTIONS:
+        return "", OPTIONS[option]
     for ending, of_queue in OF_A_QUEUE.items():
         if option.endswith(ending) and option != ending:
             return option.removesuffix(ending), of_queue

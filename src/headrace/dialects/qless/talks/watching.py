@@ -100,8 +100,11 @@ def worker_counts(face: Face) -> Talk[list[Document]]:
     them are stalled.
     """
     found = yield from _holders(face)
-    for worker in (yield from sessions.workers(face, count=PAGE)):
-        found.setdefault(worker.name, ([], []))
+    seen = 0
+    while known := (yield from sessions.workers(face, offset=seen, count=PAGE)):
+        seen += len(known)
+        for worker in known:
+            found.setdefault(worker.name, ([], []))
     return [
         {"name": name, "jobs": len(held), "stalled": len(late)}
         for name, (held, late) in sorted(found.items())
