@@ -63,6 +63,7 @@ class Wire:
     def __init__(self, topology: Topology[ConnectionPool]) -> None:
         self._topology = topology
         self._local = threading.local()
+        self.closed = False
         self._held: WeakSet[Ear] = WeakSet()
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
@@ -128,6 +129,7 @@ class Wire:
 
     def close(self) -> None:
         """Closes the connections of this thread and all idle ones; ends what is listened to."""
+        self.closed = True
         for ear in list(self._held):
             ear.end()
         mine = self._mine()
@@ -161,7 +163,7 @@ class AsyncWire:
     def __init__(self, topology: Topology[AsyncConnectionPool], timeout: float) -> None:
         self._topology = topology
         self._timeout = timeout
-        self._closed = False
+        self.closed = False
         self._lines: dict[Address, AsyncLines] = {}
         self._ears: list[AsyncEar] = []
         self._held: set[AsyncEar] = set()
@@ -210,7 +212,7 @@ class AsyncWire:
     def keep(self, ear: AsyncEar) -> None:
         """Keeps a subscription for the next wait on the same channels."""
         self._ears.append(ear)
-        while self._ears and (self._closed or len(self._ears) > EARS_KEPT):
+        while self._ears and (self.closed or len(self._ears) > EARS_KEPT):
             self._ears.pop(0).disconnect()
 
     def hold(self, ear: AsyncEar) -> None:
@@ -219,7 +221,7 @@ class AsyncWire:
 
     async def close(self) -> None:
         """Closes every connection; ends what is listened to."""
-        self._closed = True
+        self.closed = True
         while self._held:
             await self._held.pop().end()
         while self._ears:

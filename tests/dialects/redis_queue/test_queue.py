@@ -278,6 +278,20 @@ async def test_an_id_that_was_pushed_without_a_message_is_its_own(hr: Client, rq
     assert await got(rq.safe_pop_msg("q")) == ("a", "a")
 
 
+@proves("RL-01")
+@pytest.mark.parametrize("codec", ["json", "msgpack"])
+@pytest.mark.parametrize("tid", ["hello", "123", "ä"])
+def test_an_id_is_its_own_message_whatever_messages_are_written_in(
+    url: str, codec: str, tid: str
+) -> None:
+    hr, _ = open_with_clock(url, codec=codec)
+    with hr:
+        rq = RedisQueue(hr, poptimeout=0)
+        push(hr, rq, "q", tid)
+
+        assert rq.safe_pop_msg("q") == (tid, tid)
+
+
 # how it is opened
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import headrace
 from headrace import Client, JobNotFound, QueueNotFound
 from headrace.dialects.worqr import AsyncWorqr, Worqr, notices
 from headrace.testing import Clock, open_with_clock
@@ -232,6 +233,76 @@ async def test_what_is_done_is_told_in_the_codec_of_the_client(
             ("work", 1),
             ("done", {"workerId": "W1", "task": task, "result": None}),
         )
+
+
+@proves("WL-02")
+async def test_what_is_done_is_told_by_a_notice_alone(hr: Client, worqr: Any, url: str) -> None:
+    await at_work(worqr, "Q1")
+    await got(worqr.enqueue(["T0", "T1"], "Q1"))
+    await got(worqr.finishTask((await started(worqr)).id, "result"))
+    process = await started(worqr)
+
+    with commands(url) as sent:
+        await got(worqr.finishTask(process.id, "result"))
+
+    scripts = [hr.core.library[op].sha for op in ("get", "complete")]
+    assert [line.split()[1] for line in sent] == [*scripts, hr.core.key(0, "done:Q1")]
+    assert not hr.feeds()
+
+
+@proves("WL-02")
+async def test_who_stays_when_a_queue_is_deleted_goes_on_to_hear_what_is_done(worqr: Any) -> None:
+    heard = hearing(worqr)
+    await at_work(worqr, "Q1")
+    await got(worqr.enqueue("T0", "Q1"))
+    await got(worqr.deleteQueue("Q1"))
+    await got(worqr.enqueue("T1", "Q1"))
+
+    await got(worqr.finishTask((await started(worqr)).id))
+
+    done = {"workerId": "W1", "task": "T1", "result": None}
+    await hears(heard, ("work", 1), ("delete", None), ("work", 1), ("done", done))
+
+
+@proves("WD-12")
+@pytest.mark.parametrize(
+    ("channel", "message"),
+    [("queue", "work"), ("queue", "work many"), ("done", "x"), ("done", b"\x93\x01\x02\x03")],
+)
+async def test_a_notice_that_makes_no_sense_is_left_out(
+    hr: Client, worqr: Any, caplog: pytest.LogCaptureFixture, channel: str, message: str | bytes
+) -> None:
+    heard = hearing(worqr)
+    await at_work(worqr, "Q1")
+
+    hr.core.wire.send([(0, ("SPUBLISH", hr.core.key(0, f"{channel}:Q1"), message))])
+    await got(worqr.enqueue("T0", "Q1"))
+
+    await hears(heard, ("work", 1))
+    assert "a notice of queue 'Q1' is left out" in caplog.text
+
+
+async def test_what_another_codec_has_written_makes_nobody_deaf(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    hr, _ = open_with_clock(url)
+    with (
+        hr,
+        headrace.connect(url, namespace=hr.core.namespace, codec="raw") as other,
+        Worqr(hr, workerId="W1") as worqr,
+    ):
+        heard = hearing(worqr)
+        worqr.startWorker()
+        worqr.startWork("Q1")
+        other.queue("Q1").put(b"\xff")
+        await hears(heard, ("work", 1))
+
+        other.cancel_matching("Q1", b"\xff")
+        worqr.enqueue("T0", "Q1")
+
+        await hears(heard, ("work", 1))
+        assert "it was written by another codec" in caplog.text
+        assert "nothing is heard" not in caplog.text
 
 
 # handlers

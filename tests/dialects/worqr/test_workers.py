@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -10,10 +11,11 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument, LeaseLost, SessionEnded, SessionRequired
+from headrace.dialects.plain import Plain
 from headrace.dialects.worqr import AsyncWorqr, Worqr
 from headrace.testing import Clock
 from tests.client.test_both_colours import methods, parameters
-from tests.colours import COLOURS, got
+from tests.colours import COLOURS, got, opened
 from tests.dialects.worqr.conftest import KINDS
 from tests.dialects.worqr.working import at_work, drained, eventually, hearing, hears, started
 from tests.dump import dump
@@ -300,9 +302,10 @@ def test_options_that_make_no_sense_are_refused(hr: Client, kind: Any) -> None:
 
 async def test_to_close_is_to_fail_and_nothing_runs_on(hr: Client, new: New) -> None:
     worqr = new(workerHeartbeatInterval=SOON)
-    hearing(worqr)
+    heard = hearing(worqr)
     await got(worqr.enqueue(["T0", "T1"], "Q1"))
     await at_work(worqr, "Q1", "Q2")
+    await hears(heard, ("work", 2))
     await started(worqr)
 
     await got(worqr.close())
@@ -314,6 +317,51 @@ async def test_to_close_is_to_fail_and_nothing_runs_on(hr: Client, new: New) -> 
     else:
         assert len(worqr.crew._threads) == 4
         assert not [thread for thread in worqr.crew._threads if thread.is_alive()]
+
+
+async def test_who_is_used_again_after_it_was_closed_hears_again(new: New) -> None:
+    worqr = new()
+    heard = hearing(worqr)
+    await got(worqr.enqueue("T0", "Q1"))
+    for _ in range(3):
+        await at_work(worqr, "Q1")
+        await hears(heard, ("work", 1))
+        await got(worqr.close())
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+async def test_nothing_keeps_a_worker_alive_whose_client_is_closed(
+    hr: Client, url: str, colour: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(colour, url, namespace=hr.core.namespace) as client:
+        worqr = KINDS[colour](client, workerId="W1", workerHeartbeatInterval=SOON)
+        await at_work(worqr, "Q1")
+
+    await eventually(lambda: not worqr.crew.members and not worqr.crew.posts, "it has noticed")
+    assert "worker 'W1' is not kept alive: its client is closed" in caplog.text
+    await got(worqr.close())
+
+
+async def test_workers_that_start_work_at_once_hear_everything_once(url: str, hr: Client) -> None:
+    async with (
+        opened("awaiting", url, namespace=hr.core.namespace, codec=Plain()) as client,
+        AsyncWorqr(client) as worqr,
+    ):
+        heard = hearing(worqr)
+        for name in ("W1", "W2", "W3"):
+            await worqr.startWorker(name)
+        await asyncio.gather(*(worqr.startWork(name, "Q1") for name in ("W1", "W2", "W3")))
+
+        await worqr.enqueue("T0", "Q1")
+        process = await worqr.startTask("Q1", "W1")
+        assert process is not None
+        await worqr.finishTask(process.id)
+
+        done = {"workerId": "W1", "task": "T0", "result": None}
+        await hears(heard, ("work", 1), ("done", done))
+        for name in ("W1", "W2", "W3"):
+            await worqr.stopWork(name, "Q1")
+        assert not [ear for ear in client.core.wire._held if not ear.broken]
 
 
 async def test_a_worker_that_is_started_again_has_lost_what_it_had(hr: Client, worqr: Any) -> None:

@@ -45,7 +45,14 @@ def safe_pop(face: Face, qkey: str) -> Talk[str | None]:
 def safe_pop_msg(face: Face, qkey: str) -> Talk[tuple[str, Any] | None]:
     """As safe_pop, but the id with its message."""
     popped = yield from _popped(face, qkey)
-    return (popped.id, face.core.codec.decode(popped.payload)) if popped else None
+    return (popped.id, _message(face, popped)) if popped else None
+
+
+def _message(face: Face, popped: popping.Popped) -> Any:
+    # An id that was pushed without a message is its own, and no codec has written it.
+    if popped.payload == popped.id.encode():
+        return popped.id
+    return face.core.codec.decode(popped.payload)
 
 
 def _popped(face: Face, qkey: str) -> Talk[popping.Popped | None]:

@@ -83,7 +83,7 @@ class Threads(Crew):
         self._tending = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._told: SimpleQueue[tuple[str, str, Any] | None] = SimpleQueue()
-        self._telling = False
+        self._teller: threading.Thread | None = None
 
     def new_bell(self) -> ThreadBell:
         return ThreadBell()
@@ -93,9 +93,8 @@ class Threads(Crew):
         if not self.handlers.get(queue):
             return
         with self._tending:
-            if not self._telling:
-                self._telling = True
-                self._begin("handlers", self._tell_handlers)
+            if self._teller is None:
+                self._teller = self._begin("handlers", self._tell_handlers)
         self._told.put((queue, kind, message))
 
     def _tell_handlers(self) -> None:
@@ -110,11 +109,12 @@ class Threads(Crew):
             for what, talk in _to_begin(face):
                 self._begin(what, partial(self._run, face, talk))
 
-    def _begin(self, what: str, function: Callable[[], None]) -> None:
+    def _begin(self, what: str, function: Callable[[], None]) -> threading.Thread:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
         thread = threading.Thread(target=function, name=f"headrace {what}", daemon=True)
         self._threads.append(thread)
         thread.start()
+        return thread
 
     def _run(self, face: Face, talk: Talk[None]) -> None:
         try:
@@ -128,10 +128,18 @@ class Threads(Crew):
             with suppress(HeadraceError):
                 drive(face.core.wire, failWorker(face, worker))
         self.tend(face)
-        self._told.put(None)
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join(face.core.timeout)
+        _join([thread for thread in self._threads if thread is not self._teller], face)
+        # Nobody is left who could tell something.
+        teller, self._teller = self._teller, None
+        if teller is not None:
+            self._told.put(None)
+            _join([teller], face)
+
+
+def _join(threads: list[threading.Thread], face: Face) -> None:
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join(face.core.timeout)
 
 
 def tended(talk: Callable[Concatenate[F, P], Talk[T]]) -> Callable[Concatenate[F, P], T]:

@@ -54,6 +54,7 @@ class Crew(ABC):
         self.members: dict[str, Member] = {}
         self.posts: dict[str, Post] = {}
         self.handlers: dict[str, list[Handler]] = {}
+        self._surplus: list[Post] = []
 
     @abstractmethod
     def new_bell(self) -> Bell: ...
@@ -92,13 +93,21 @@ class Crew(ABC):
         if self.members.get(member.worker) is member:
             del self.members[member.worker]
 
+    def take(self, post: Post) -> None:
+        """Adds a post; of several that were begun for a queue at the same time one is enough."""
+        if self.posts.setdefault(post.queue, post) is not post:
+            self._surplus.append(post)
+
     def left(self) -> list[Post]:
-        """The queues that nobody works on any more; they are forgotten."""
+        """The posts that are not needed any more; they are forgotten."""
         wanted = {queue for member in list(self.members.values()) for queue in member.queues}
         empty = [post for post in list(self.posts.values()) if post.queue not in wanted]
         for post in empty:
-            post.station.closed = True
             self.posts.pop(post.queue, None)
+        while self._surplus:
+            empty.append(self._surplus.pop())
+        for post in empty:
+            post.station.closed = True
         return empty
 
 

@@ -3,73 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
-from typing import Any, NamedTuple
+
+import msgspec
 
 from headrace.client.core import Core
 from headrace.client.holdings import log
 from headrace.client.listening import Station, hear, tune_in
 from headrace.client.queue import QueueName
-from headrace.client.talk import LONGEST_PAUSE, Sleep, Talk
-from headrace.client.talks import feeds, queues
+from headrace.client.talk import LONGEST_PAUSE, Send, Sleep, Talk
+from headrace.client.talks import queues
 from headrace.client.talks.faces import QueueFace
-from headrace.client.talks.feed_listening import HAS_ITEM, Told
 from headrace.dialects.worqr.crew import Face, Notice, Post
-from headrace.dialects.worqr.values import done_item, read_done
-from headrace.errors import FeedNotFound, HeadraceError
+from headrace.errors import HeadraceError, Unreadable
 
 LOOK_EVERY = 5.0
 
 
-class DoneFeed(NamedTuple):
-    """A feed by which those who work on a queue hear what was done."""
-
-    core: Core
-    name: str
-    sorted: bool = False
+def done_channel(queue: QueueFace) -> tuple[int, str]:
+    """The channel on which those who work on a queue hear what was done, and its shard."""
+    core = queue.core
+    return core.channel(core.shard_of(queue.name), "done", queue.name)
 
 
-def done_feed(queue: QueueFace) -> DoneFeed:
-    """That of a queue."""
-    return DoneFeed(queue.core, f"done:{queue.name}")
+def tell_done(queue: QueueFace, worker: str, task: bytes, result: bytes | None) -> Talk[None]:
+    """Tells who works on a queue that a process is done, once: as every notice, it is a hint.
 
-
-def tell_done(queue: QueueFace, process: str, worker: str, task: Any, result: Any) -> Talk[None]:
-    """Tells who works on a queue that a process is done; nothing of that is kept."""
-    feed = done_feed(queue)
-    # The task is done: whoever did it must not hear that this was not told.
-    with suppress(HeadraceError):
-        item = done_item(queue.core.codec, worker, task, result)
-        yield from feeds.publish(feed, item, id=process)
-        yield from feeds.retract(feed, process)
-
-
-def forget_done(queue: QueueFace) -> Talk[None]:
-    """The feed goes with the queue."""
-    with suppress(FeedNotFound):
-        yield from feeds.delete(done_feed(queue))
+    The task is done by now, so whoever did it does not hear that this was not told.
+    """
+    shard, channel = done_channel(queue)
+    message = msgspec.msgpack.encode((worker, task, result))
+    yield Send([(shard, ("SPUBLISH", channel, message))])
 
 
 def listen(queue: QueueName) -> Talk[Station[Notice]]:
     """Hears from now on what happens in a queue; what waits there already is work too."""
     core = queue.core
-    feed = done_feed(queue)
-    yield from feeds.make(core, feed.name, max_length=1, open_existing=True)
-    told_of_done = core.channel(core.shard_of(feed.name), "changes", feed.name)
+    done = done_channel(queue)
     channels = [core.channel(shard, "queue", queue.name) for shard in range(core.shards)]
 
     def read(channel: str, message: bytes) -> Iterable[Notice]:
-        return _done(core, message) if channel == told_of_done[1] else _read(core, message)
+        try:
+            return _done(core, message) if channel == done[1] else _read(core, message)
+        except (Unreadable, msgspec.DecodeError, ValueError) as error:
+            # Anybody may publish; nobody must be able to make us deaf.
+            log.warning("a notice of queue %r is left out: %s", queue.name, error)
+            return []
 
     station: Station[Notice] = Station(
-        core, [*channels, told_of_done], read, lambda: waiting(queue), wait=LOOK_EVERY
+        core, [*channels, done], read, lambda: waiting(queue), wait=LOOK_EVERY
     )
     return (yield from tune_in(station))
 
 
 def _done(core: Core, message: bytes) -> Iterable[Notice]:
-    event = Told(core.codec, message).event
-    return [("done", read_done(core.codec, event.item))] if event.kind in HAS_ITEM else []
+    worker, task, result = msgspec.msgpack.decode(message, type=tuple[str, bytes, bytes | None])
+    told = {
+        "workerId": worker,
+        "task": core.codec.decode(task),
+        "result": None if result is None else core.codec.decode(result),
+    }
+    return [("done", told)]
 
 
 def _read(core: Core, message: bytes) -> Iterable[Notice]:

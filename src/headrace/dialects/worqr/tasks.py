@@ -11,7 +11,7 @@ from headrace.client.talks import ending, matching, popping, putting, queues
 from headrace.client.values import payload_of
 from headrace.dialects.opening import chosen, made
 from headrace.dialects.worqr.crew import Face, named_worker
-from headrace.dialects.worqr.notices import forget_done, tell_done
+from headrace.dialects.worqr.notices import tell_done
 from headrace.dialects.worqr.values import Process, delivery, process_id
 from headrace.engine.call import Call, build
 from headrace.engine.check import text
@@ -68,10 +68,10 @@ def stopTask(face: Face, process: str) -> Talk[None]:
 def finishTask(face: Face, process: str, result: Any = None) -> Talk[None]:
     """Ends a process and its task for good; who works on the queue hears of it, with the result."""
     held = yield from _held(face, process)
-    task = face.core.codec.decode(held.payload)
     yield from ending.complete(held, ending.NO_RESULT if result is None else result)
     queue = QueueName(face.core, held.record.queue)
-    yield from tell_done(queue, process, held.record.worker, task, result)
+    told = None if result is None else face.core.codec.encode(result)
+    yield from tell_done(queue, held.record.worker, held.payload, told)
 
 
 def _held(face: Face, process: str) -> Talk[Held]:
@@ -96,6 +96,4 @@ def cancelTasks(face: Face, queue: str, task: Any) -> Talk[None]:
 
 def deleteQueue(face: Face, queue: str) -> Talk[None]:
     """Deletes a queue with its tasks and processes; who works there hears of it."""
-    target = QueueName(face.core, queue)
-    yield from queues.delete(target)
-    yield from forget_done(target)
+    yield from queues.delete(QueueName(face.core, queue))

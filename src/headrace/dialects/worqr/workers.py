@@ -44,7 +44,7 @@ def startWork(face: Face, worker: str, queue: str | None = None) -> Talk[None]:
     if target.name in face.crew.posts:
         yield from requestWork(face, target.name)
     else:
-        face.crew.posts[target.name] = Post(target.name, (yield from listen(target)))
+        face.crew.take(Post(target.name, (yield from listen(target))))
 
 
 def stopWork(face: Face, worker: str, queue: str | None = None) -> Talk[None]:
@@ -96,6 +96,10 @@ def keeping(face: Face, member: Member) -> Talk[None]:
     while not member.ended:
         yield Hear(member.bell, pause)
         if member.ended:
+            return
+        if face.core.wire.closed:
+            log.warning("worker %r is not kept alive: its client is closed", member.worker)
+            face.crew.dismiss(member)
             return
         try:
             yield from sessions.renew(member)
