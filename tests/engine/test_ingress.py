@@ -215,16 +215,29 @@ def test_in_a_ring_what_is_pushed_is_the_id_of_the_job(
     assert hr.audit().problems == []
 
 
-def test_an_id_of_another_queue_is_passed_over(hr: Client, ring: Queue, queue: Queue) -> None:
+def test_an_id_of_another_queue_is_told_apart_by_the_name_of_the_queue(
+    hr: Client, ring: Queue, queue: Queue
+) -> None:
     queue.put("x", id="a")
-    ring.put("there is a ring")
-    ring.pop("w")
+    push(hr, "round", "a", "a")
+
+    assert ids(ring.pop("w", count=9)) == ["a@round"]
+
     push(hr, "round", "a")
-    before = {key: value for key, value in dump(hr).items() if "ingress:" not in key}
-
     assert ring.pop("w") == []
+    assert ids(queue.pop("w")) == ["a"]
+    assert hr.audit().problems == []
 
-    assert dump(hr) == before
+
+def test_an_id_that_is_too_long_with_the_name_of_the_queue_gets_one(
+    hr: Client, ring: Queue, queue: Queue
+) -> None:
+    queue.put("x", id="a" * 250)
+    push(hr, "round", "a" * 250)
+
+    [lease] = ring.pop("w", count=9)
+
+    assert lease.id.startswith("ingress-")
 
 
 def test_a_long_list_of_known_ids_hides_nothing(hr: Client, ring: Queue) -> None:

@@ -208,6 +208,22 @@ async def test_the_same_id_pushed_twice_is_the_same_message(hr: Client, rq: Any)
     assert await popped(rq) == ["a"]
 
 
+async def test_the_same_id_in_two_queues_is_done_in_each(hr: Client, rq: Any) -> None:
+    for qkey in ("mail", "pictures", "mail", "pictures"):
+        push(hr, rq, qkey, "123")
+
+    assert await got(rq.safe_pop("mail")) == "123"
+    assert await got(rq.safe_pop_msg("pictures")) == ("123", "123")
+    assert [await got(rq.safe_pop(qkey)) for qkey in ("mail", "pictures")] == [None, None]
+
+    await got(rq.mark_done("pictures", "123"))
+
+    assert [hr.queue(qkey).length() for qkey in ("mail", "pictures")] == [1, 0]
+    await got(rq.mark_done("mail", "123"))
+    assert hr.queue("mail").length() == 0
+    assert hr.audit().balanced
+
+
 @proves("RD-05")
 @pytest.mark.parametrize("tid", ["a|b", "123|1417696237", "|", "q:done", "{a}", "ä ö%s"])
 def test_an_id_may_have_any_visible_character(hr: Client, clock: Clock, tid: str) -> None:

@@ -39,19 +39,26 @@ def safe_pop(face: Face, qkey: str) -> Talk[str | None]:
     It stays in the queue, and comes back after the task timeout unless it is marked as done.
     """
     popped = yield from _popped(face, qkey)
-    return popped.id if popped else None
+    return _said(qkey, popped) if popped else None
 
 
 def safe_pop_msg(face: Face, qkey: str) -> Talk[tuple[str, Any] | None]:
     """As safe_pop, but the id with its message."""
     popped = yield from _popped(face, qkey)
-    return (popped.id, _message(face, popped)) if popped else None
+    return (_said(qkey, popped), _message(face, qkey, popped)) if popped else None
 
 
-def _message(face: Face, popped: popping.Popped) -> Any:
+def _said(qkey: str, popped: popping.Popped) -> str:
+    """The id as it was pushed, also where another queue has the same."""
+    pushed = popped.id.removesuffix(f"@{qkey}")
+    return pushed if popped.payload == pushed.encode() else popped.id
+
+
+def _message(face: Face, qkey: str, popped: popping.Popped) -> Any:
     # An id that was pushed without a message is its own, and no codec has written it.
-    if popped.payload == popped.id.encode():
-        return popped.id
+    said = _said(qkey, popped)
+    if popped.payload == said.encode():
+        return said
     return face.core.codec.decode(popped.payload)
 
 
@@ -72,10 +79,12 @@ def push_msg(face: Face, qkey: str, msg: Any) -> Talk[str]:
 def mark_done(face: Face, qkey: str, tid: str) -> Talk[None]:
     """Says that an id is done, whoever popped it; one that is not being done stays as it is."""
     queue = QueueName(face.core, qkey)
-    job = yield from jobs.job(face, tid)
-    if job is not None and job.queue == queue.name:
-        with suppress(JobNotFound, WrongState):
-            yield from ending.finish(face, tid)
+    for job_id in (tid, f"{tid}@{qkey}"):
+        job = yield from jobs.job(face, job_id)
+        if job is not None and job.queue == queue.name:
+            with suppress(JobNotFound, WrongState):
+                yield from ending.finish(face, job_id)
+            return
 
 
 def _ring(face: Face, qkey: str) -> Talk[QueueName]:

@@ -17,8 +17,17 @@ local function fresh_id(begins)
   return id
 end
 
+-- An id that another queue has is told apart by the name of this one: both are to be done.
+local function said_id(queue, data)
+  local job = is_name(data) and read_job(data)
+  if job and job.queue ~= queue then
+    data = data .. '@' .. queue
+  end
+  return is_name(data) and data
+end
+
 local function take_one(queue, data, begins, says_id)
-  local id = says_id and is_name(data) and data or fresh_id(begins)
+  local id = says_id and said_id(queue, data) or fresh_id(begins)
   if not read_job(id) then
     make(queue, id, data, nil, '', { 'reason', 'ingress' })
   end
