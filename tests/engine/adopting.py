@@ -6,8 +6,10 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from headrace import Client
+from headrace.client.queue import QueueName
 from headrace.client.talk import drive
 from headrace.client.talks.adopting import Adopted, Taken, adopt, adopt_items, adopt_stats
+from headrace.client.talks.scheduling import adopt_schedule
 from headrace.engine.statistics import Series
 from headrace.testing import START, Clock
 from tests.dump import dump
@@ -78,6 +80,7 @@ def what_comes_from_elsewhere(url: str, swaps: dict[str, str] | None = None) -> 
         ties_come(hr)
         items_come(hr)
         days_come(hr, clock)
+        schedules_come(hr, clock)
         assert hr.audit().balanced, hr.audit().problems
 
 
@@ -151,6 +154,32 @@ def ties_come(hr: Client) -> None:
     assert found(hr, "child").depends_on == found(hr, late.id).depends_on == [parent] != ["parent"]
     assert found(hr, "free").state == "waiting"
     assert [each.id for each in hr.tracked().jobs] == [parent]
+
+
+def schedules_come(hr: Client, clock: Clock) -> None:
+    queue = QueueName(hr.core, "mail")
+
+    def bring_one(schedule_id: str, name: str = "test") -> bool:
+        badge, due = f"badge of {schedule_id}", at(clock.now) + 5000
+        talk = adopt_schedule(queue, name, badge, schedule_id, b"1", every=60, due=due, backlog=0)
+        return drive(hr.core.wire, talk)
+
+    hr.queue("mail").schedule("mine", 1, every=5)
+    mine = hr.schedule("mine")
+    assert (bring_one("mine"), hr.schedule("mine")) == (False, mine)
+    assert bring_one("turns")
+    turns = hr.schedule("turns")
+    assert turns is not None
+    assert at(turns.next) == at(clock.now) + 5000
+    assert not bring_one("turns")
+    hr.unschedule("turns", "mine")
+    assert not bring_one("turns")
+    assert bring_one("turns", "other")
+    hr.unschedule("turns")
+    clock.tick(31 * 86_400)
+    hr.sweep()
+    assert bring_one("turns")
+    hr.unschedule("turns")
 
 
 def items_come(hr: Client) -> None:

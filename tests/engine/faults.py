@@ -368,6 +368,8 @@ ADOPTED = [
     Fault("a stranger is the parent", "ops/adopt", "if about.parents then", "if nil then"),
     Fault("a parent is missing", "ops/adopt", "taken[parents[i]] or id", "id"),
     Fault("nobody tracks it", "lib/adopt_job", "if about.tracked then", "if nil then"),
+    Fault("an ended schedule comes again", "ops/schedule", "badge })[1]", "badge })[2]"),
+    Fault("a schedule is taken over", "ops/schedule", "(old or adopted_as", "(adopted_as"),
     Fault("an item comes again", "ops/adopt_items", "not before[at] and ", ""),
     Fault("a number is given twice", "ops/adopt_items", "      count_past(id)\n", ""),
     Fault("a bound is passed", "ops/adopt_items", "and not is_sorted then", "and nil then"),

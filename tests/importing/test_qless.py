@@ -211,7 +211,7 @@ def test_options_become_settings_unless_somebody_has_chosen(hr: Client, old: Old
     assert (own["lease"], own["concurrency"], own["paused"]) == (30, 4, True)
     assert found.plan.left_out == [
         "grace-period: this option has no counterpart here",
-        "histogram-history: this option is no whole number",
+        "histogram-history: this option is no number that it can be",
     ]
 
 
@@ -342,6 +342,39 @@ def test_other_queues_may_have_names_that_cannot_be_here(hr: Client, old: Old) -
     assert imported(hr, old, "qless", None, "example").brought.made == 5
     with pytest.raises(ImportRefused, match="choose others with --queue"):
         imported(hr, old, "qless")
+
+
+def test_numbers_that_are_none_or_too_large_do_no_harm(hr: Client, old: Old) -> None:
+    large = "9" * 5000
+    lay_later(old, "a", retries=large, remaining="10000000", priority="1e400", expires="nan")
+    lay_later(old, "b", retries="\u00b2", remaining="-3", tags='["' + "x" * 300 + '"]')
+    lay_job(old, "c", history=f'[["example", {large}, -1, "x", 7], [], 5, {{"q": 3}}]')
+    old.lay(f"""
+        ZADD ql:q:example-work 1 a 2 b 3 c
+        ZADD ql:q:example-scheduled inf later
+        ZADD ql:q:example-recur 1 r 2 s
+        HSET ql:j:later state scheduled queue example data 1
+        HSET ql:r:r interval 99999999999 backlog 5000 retries 99999999
+        HSET ql:r:s interval {large}
+        HSET ql:config heartbeat 0 jobs-history 999999999999 example-heartbeat \u00b2
+        HSET ql:config jobs-history-count {large} example-max-concurrency 0
+        HSET ql:s:wait:{YESTERDAY}:example total inf mean 1 vk 0
+        HSET ql:s:run:{YESTERDAY}:example total 1 mean nan vk 0
+        HSET ql:s:wait:{large}:example total 1 mean 1
+    """)
+
+    found = imported(hr, old, "qless")
+
+    assert found.counts[("example", "waiting")] == 3
+    a = job_of(hr, "a")
+    assert (a.retries, a.remaining, a.priority) == (5, 1_000_000, 0)
+    assert job_of(hr, "later").due == at(0.001)
+    assert hr.config.get("lease") == hr.queue("example").settings()["lease"] == 60
+    assert hr.config.get("keep_age") == 100 * 365 * DAY
+    schedule = hr.schedule("r")
+    assert schedule is not None
+    assert (schedule.backlog, schedule.options["retries"]) == (1000, 1_000_000)
+    assert hr.schedule("s") is None
 
 
 def test_jobs_that_wait_for_each_other_are_refused(hr: Client, old: Old) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -16,6 +17,7 @@ from headrace.errors import HeadraceError
 T = TypeVar("T")
 
 STEP = 250
+FIRST_LINE, NEXT_LINES = 2.0, 10.0
 
 
 class Stopped(HeadraceError):
@@ -61,11 +63,37 @@ class Gently:
             raise KeyboardInterrupt
 
 
+class Lines:
+    """Lines for a log: nothing of what is done soon, then one now and then."""
+
+    def __init__(
+        self, what: str, total: int | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._what = what
+        self._of = "" if total is None else f" of {total:,}"
+        self._done = 0
+        self._clock = clock
+        self._next = clock() + FIRST_LINE
+
+    def advance(self, more: int) -> None:
+        """So many more are done."""
+        self._done += more
+        now = self._clock()
+        if now >= self._next:
+            typer.echo(f"headrace: {self._what} {self._done:,}{self._of}", err=True)
+            self._next = now + NEXT_LINES
+
+
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr, if that is a terminal; it is moved on by what it yields."""
-    if total == 0 or not sys.stderr.isatty():
+    """A bar on stderr, if that is a terminal, otherwise a line now and then; it is moved on by
+    what it yields.
+    """
+    if total == 0:
         yield lambda _: None
+        return
+    if not sys.stderr.isatty():
+        yield Lines(what, total).advance
         return
     # Here, because rich takes long to load.
     from headrace.cli import screen  # noqa: PLC0415

@@ -91,7 +91,7 @@ def import_(
 
     place = place_of(source, system, prefix, queues or ())
     with closing(place.source):
-        with progress("counting", None) as advance:
+        with progress("counted", None) as advance:
             plan = planned(place, advance)
         if _agreed(plan, place, namespace, wish):
             with opened(into, namespace, make=True) as client:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from copy import copy
 from dataclasses import dataclass, field
 
 from headrace.client.client import Client
-from headrace.client.codec import codec_of
 from headrace.client.given import UNSET
 from headrace.client.queue import QueueName
 from headrace.client.talk import Talk, ask_one, drive
@@ -155,7 +153,7 @@ def _bring(client: Client, name: str, batch: list[Thing], brought: Brought) -> N
         if isinstance(thing, FoundDay):
             new.append(drive(core.wire, _add_day(client, name, thing)))
         elif isinstance(thing, FoundSchedule):
-            new.append(drive(core.wire, _schedule(client, thing)))
+            new.append(drive(core.wire, _schedule(client, name, thing)))
     brought.made += sum(new)
     brought.known += len(new) - sum(new)
 
@@ -183,25 +181,22 @@ def _add_day(client: Client, name: str, day: FoundDay) -> Talk[bool]:
     )
 
 
-def _schedule(client: Client, found: FoundSchedule) -> Talk[bool]:
-    """Makes a schedule whose next turn comes when it would have; one that is there stays."""
-    core = copy(client.core)
-    core.codec = codec_of("raw")
-    now, stored = yield from scheduling.read_stored(core, found.id)
-    if stored is not None:
-        return False
-    yield from scheduling.schedule_queue(
-        QueueName(core, found.queue),
-        found.id,
-        found.data,
-        every=found.every,
-        delay=max(0, found.due - now) / 1000,
-        backlog=found.backlog,
-        priority=found.priority,
-        tags=found.tags,
-        retries=UNSET if found.retries is None else found.retries,
+def _schedule(client: Client, name: str, found: FoundSchedule) -> Talk[bool]:
+    return (
+        yield from scheduling.adopt_schedule(
+            QueueName(client.core, found.queue),
+            name,
+            found.badge,
+            found.id,
+            found.data,
+            every=found.every,
+            due=found.due,
+            backlog=found.backlog,
+            priority=found.priority,
+            tags=found.tags,
+            retries=UNSET if found.retries is None else found.retries,
+        )
     )
-    return True
 
 
 def _set_up(client: Client, frame: Frame) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
+from math import isclose
 from typing import Any
 
+from headrace.client.schedules import Schedule
 from headrace.client.talks.adopting import Adopted
 from headrace.client.values import Job
-from headrace.engine.statistics import Series
+from headrace.engine.statistics import Series, Stats
 from headrace.importing.found import FoundDay, FoundItem, FoundJob, FoundSchedule, Thing
 
 SHORT_MESSAGE = 1024
+SMALLEST = 1e-6
 
 
 def facts_of(thing: Thing) -> Any:
@@ -20,7 +24,7 @@ def facts_of(thing: Thing) -> Any:
     if isinstance(thing, FoundItem):
         return [thing.id, thing.item]
     if isinstance(thing, FoundSchedule):
-        return [thing.id, thing.data, thing.every, thing.due, thing.backlog]
+        return facts_of_schedule(thing)
     return facts_of_day(thing)
 
 
@@ -114,10 +118,67 @@ def _failure(job: Job, like: Adopted) -> list[Any] | None:
     return [job.failure.type, job.failure.message, at, job.failure.worker]
 
 
+def facts_of_schedule(found: FoundSchedule) -> dict[str, Any]:
+    """The facts of a recurring job."""
+    return {
+        "id": found.id,
+        "queue": found.queue,
+        "data": found.data,
+        "interval": float(found.every),
+        "next turn": found.due,
+        "backlog": found.backlog,
+        "priority": float(found.priority),
+        "tags": sorted(found.tags),
+        "retries": found.retries,
+    }
+
+
+def schedule_here(here: Schedule, like: FoundSchedule) -> dict[str, Any]:
+    """The same facts of a schedule here; a turn that was over when it came has been made up for."""
+    turn = _ms(here.next)
+    has_begun = here.made or here.skipped or (turn or 0) > like.due
+    return {
+        "id": here.id,
+        "queue": here.queue,
+        "data": here.payload,
+        "interval": here.every,
+        "next turn": like.due if has_begun else turn,
+        "backlog": here.backlog,
+        "priority": float(here.options.get("priority") or 0),
+        "tags": sorted(here.options.get("tags") or ()),
+        "retries": here.options.get("retries"),
+    }
+
+
 def facts_of_day(day: FoundDay) -> list[Any]:
     """The facts of a day of statistics."""
     series = [_series(day.wait), _series(day.run)]
     return [day.day, *series, day.failures, day.retries]
+
+
+def day_here(here: Stats, like: FoundDay, *, has_histogram: bool) -> FoundDay:
+    """A day here as far as it was brought: more may have been counted here, but never less."""
+    return replace(
+        like,
+        wait=_part(here.wait, like.wait, has_histogram=has_histogram),
+        run=_part(here.run, like.run, has_histogram=has_histogram),
+        failures=min(here.failures, like.failures),
+        retries=min(here.retries, like.retries),
+    )
+
+
+def _part(here: Series, like: Series, *, has_histogram: bool) -> Series:
+    """What of a series here is that of the source; mean and variance can be compared only if
+    there is nothing else in it.
+    """
+    bins = {name: min(here.bins.get(name, 0), times) for name, times in like.bins.items()}
+    kept = {name: times for name, times in bins.items() if times} if has_histogram else like.bins
+    is_more = here.count > like.count
+    is_same = here.count == like.count and (
+        isclose(here.mean, like.mean, abs_tol=SMALLEST)
+        and isclose(here.variance, like.variance, abs_tol=SMALLEST)
+    )
+    return replace(like if is_more or is_same else here, bins=kept)
 
 
 def _series(series: Series) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from headrace.importing.source import Source
 BADGE_BYTES = 12
 LONGEST_ORIGIN = 200
 LIMITS = Limits()
+_WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,12 @@ def not_of(place: Place, looked_for: str) -> ImportRefused:
         f"{place.source.name} has nothing of {place.system}: there is no {looked_for}. It has "
         f"{some}. Is it the right database, and --prefix as it was there?"
     )
+
+
+def whole_number(said: str | bytes | None) -> int | None:
+    """A whole number that can be one of Headrace; None for what is none."""
+    words = said.decode(errors="replace") if isinstance(said, bytes) else said or ""
+    return int(words) if _WHOLE.fullmatch(words) else None
 
 
 def whole_ms(seconds: Any) -> int | None:

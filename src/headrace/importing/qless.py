@@ -7,6 +7,7 @@ from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
+from headrace.engine.check import LONGEST_MS
 from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
 from headrace.importing.found import (
@@ -21,6 +22,7 @@ from headrace.importing.found import (
     not_of,
     queue_names,
     shown,
+    whole_number,
 )
 from headrace.importing.qless_jobs import KLASS, Stored, read, schedule_of
 from headrace.importing.qless_keys import RECURRING, Keys
@@ -110,20 +112,20 @@ class QlessReader:
             for ending, setting in OF_A_QUEUE.items():
                 name = option.removesuffix(ending)
                 if option.endswith(ending) and name in self._queues:
-                    said = config.pop(option)
-                    if said.isdigit() and int(said) > 0:
-                        found.setdefault(name, {})[setting] = int(said)
+                    said = whole_number(config.pop(option))
+                    if said is not None and said > 0:
+                        found.setdefault(name, {})[setting] = min(said, LONGEST_MS // 1000)
         return found
 
     def _setting(self, option: str, said: str) -> Iterator[Frame]:
         setting, unit = OPTIONS.get(option, ("", 0))
         if not setting:
             self.notes.add("this option has no counterpart here", option, self._keys.of(CONFIG))
-        elif not said.lstrip("-").isdigit():
-            self.notes.add("this option is no whole number", option, self._keys.of(CONFIG))
+        elif (number := whole_number(said)) is None or (setting == "lease" and number <= 0):
+            self.notes.add("this option is no number that it can be", option, self._keys.of(CONFIG))
         else:
             later = self._is_later and option == IN_SECONDS_LATER
-            yield setting, max(0, int(said)) * (1 if later else unit)
+            yield setting, min(max(0, number) * (1 if later else unit), LONGEST_MS // 1000)
 
     # jobs and statistics
 

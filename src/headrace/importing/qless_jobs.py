@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 
+from headrace.client.given import MOST_RETRIES
+from headrace.client.schedules import MOST_BACKLOG
 from headrace.client.talks.adopting import Adopted, Stage
-from headrace.engine.check import number, tags
+from headrace.engine.check import LONGEST_MS, number, tags
 from headrace.errors import InvalidArgument
 from headrace.importing.facts import cut
 from headrace.importing.found import (
@@ -20,10 +22,12 @@ from headrace.importing.found import (
     job_id,
     queue_name,
     whole_ms,
+    whole_number,
 )
 
 UNKNOWN_QUEUE = "imported"
 KLASS = b"klass"
+AT_ONCE = 1
 
 
 @dataclass(slots=True)
@@ -80,6 +84,8 @@ def read(
     present = steps[-1] if steps else Step(UNKNOWN_QUEUE)
     badge = badge_of(stored.id)
     when = whole_ms(at)
+    if state == "scheduled" and when is None:
+        notes.add("is due at no time that there is; it is due at once", stored.id)
     worker = stored.text("worker") or present.worker
     popped = sum(step.popped is not None for step in steps)
     return Adopted(
@@ -90,14 +96,17 @@ def read(
         data=payload_of(stored),
         origin=place.origin(stored.id),
         put_at=present.put,
-        since={"scheduled": when, "complete": present.popped or present.put or when}.get(state),
+        since={
+            "scheduled": when or AT_ONCE,
+            "complete": present.popped or present.put or when,
+        }.get(state),
         ended=(present.done or when) if state == "complete" else None,
         worker=worker if state == "complete" else "",
         attempt=popped,
         priority=_priority(notes, stored),
         tags=_tags(notes, stored),
-        retries=_count(stored, "retries"),
-        remaining=_count(stored, "remaining"),
+        retries=_count(stored, "retries", MOST_RETRIES),
+        remaining=_count(stored, "remaining", MOST_RETRIES),
         failure=_failure(stored, kind, when) if state == "failed" else None,
         history=_past(steps, state, _failure(stored, kind, when)),
         depends_on=tuple(job_id(each, badge_of(each)) for each in stored.depends_on),
@@ -141,9 +150,9 @@ def _tags(notes: Notes, stored: Stored) -> tuple[str, ...]:
         return ()
 
 
-def _count(stored: Stored, name: str) -> int | None:
-    said = stored.text(name)
-    return max(0, int(said)) if said.lstrip("-").isdigit() else None
+def _count(stored: Stored, name: str, most: int) -> int | None:
+    said = whole_number(stored.text(name))
+    return None if said is None else min(max(0, said), most)
 
 
 def _failure(stored: Stored, listed: str, when: int | None) -> tuple[str, str, int, str]:
@@ -161,7 +170,8 @@ def _failure(stored: Stored, listed: str, when: int | None) -> tuple[str, str, i
 
 def schedule_of(notes: Notes, stored: Stored, queue: str, at: float) -> FoundSchedule | None:
     """A recurring job; None if it does not say how often."""
-    every, backlog = _count(stored, "interval"), _count(stored, "backlog")
+    every = _count(stored, "interval", LONGEST_MS // 1000)
+    backlog = _count(stored, "backlog", MOST_BACKLOG)
     if not every:
         notes.add("recurs, but does not say in which interval", stored.id, stored.key)
         return None
@@ -175,7 +185,7 @@ def schedule_of(notes: Notes, stored: Stored, queue: str, at: float) -> FoundSch
         backlog=backlog or None,
         priority=_priority(notes, stored),
         tags=_tags(notes, stored),
-        retries=_count(stored, "retries"),
+        retries=_count(stored, "retries", MOST_RETRIES),
     )
 
 

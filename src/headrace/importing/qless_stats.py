@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date
+from math import isfinite
 
 from headrace.engine.check import EPOCH
 from headrace.engine.statistics import Series
-from headrace.importing.found import FoundDay, Notes, Place, queue_name
+from headrace.importing.found import FoundDay, Notes, Place, queue_name, whole_number
 from headrace.importing.source import Source
 
 SERIES, COUNTS = ("wait", "run"), "stats"
 NOTHING = Series(0, 0.0, 0.0, {})
 # The document has one key for a day and does not say of which series; a day is one of completions.
 UNSAID = "run"
-_BIN = re.compile(r"(s|m|5m|15m|h|d)(\d+)")
+_BIN = re.compile(r"(s|m|5m|15m|h|d)([0-9]{1,6})")
 _DATE = re.compile(rb"(\d{4}-\d\d-\d\d):(.+)", re.DOTALL)
-_SECONDS = re.compile(rb"(wait|run|stats):(\d+):(.+)", re.DOTALL)
+_SECONDS = re.compile(rb"(wait|run|stats):(\d{1,11}):(.+)", re.DOTALL)
 
 Days = dict[tuple[str, int], dict[str, bytes]]
 
@@ -77,7 +78,10 @@ def _series(fields: Mapping[bytes, bytes], notes: Notes, key: bytes | None) -> S
     try:
         count = int(float(fields[b"total"]))
         mean, vk = float(fields[b"mean"]), float(fields.get(b"vk", b"0"))
-    except (KeyError, ValueError):
+        is_finite = isfinite(mean) and isfinite(vk)
+    except (KeyError, ValueError, OverflowError):
+        is_finite = False
+    if not is_finite:
         notes.add("these figures are not numbers", key, key)
         return NOTHING
     if count <= 0:
@@ -114,4 +118,4 @@ def bin_of(name: str) -> str | None:
 
 
 def _whole(said: bytes | None) -> int:
-    return int(said) if said and said.isdigit() else 0
+    return max(0, whole_number(said) or 0)

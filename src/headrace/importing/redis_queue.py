@@ -23,7 +23,7 @@ from headrace.importing.found import (
 from headrace.importing.source import in_pages
 
 DONE, DATA = b":done", b":data:"
-_POPPED = re.compile(rb"(.+)\|(\d+)", re.DOTALL)
+_POPPED = re.compile(rb"(.+)\|(\d{1,15})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from headrace.importing.found import (
     not_of,
     queue_names,
     whole_ms,
+    whole_number,
 )
 from headrace.importing.source import in_pages
 
@@ -239,7 +240,7 @@ class ThoonkReader:
             self.notes.add(why, where, where)
             return {}
         counts = self._source.fields(where).items()
-        return {each: int(times) for each, times in counts if times.isdigit()}
+        return {each: max(0, whole_number(times) or 0) for each, times in counts}
 
     def _listed(self, feed: Feed, role: str) -> list[bytes]:
         where = feed.keys.get(role)
@@ -285,8 +286,8 @@ class ThoonkReader:
 
 
 def _length(config: dict[str, Any]) -> int | None:
-    said = str(config.get("max_length", ""))
-    return int(said) if said.isdigit() and int(said) > 0 else None
+    said = whole_number(str(config.get("max_length", "")))
+    return said if said and said > 0 else None
 
 
 def _epoch_ms(at: bytes | float) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from itertools import chain
+from typing import Any
 
 from headrace.client.client import Client
 from headrace.client.queue import QueueName
+from headrace.client.schedules import read_schedule
 from headrace.client.talk import Talk, drive
-from headrace.client.talks import queues
+from headrace.client.talks import queues, scheduling
 from headrace.client.talks.adopting import (
     Adopted,
     adopt,
@@ -17,9 +20,17 @@ from headrace.client.talks.adopting import (
     present_result,
 )
 from headrace.client.values import Job
+from headrace.engine.check import EPOCH
 from headrace.importing.bringing import READERS, Advance, Plan, batches, check_unchanged
-from headrace.importing.facts import facts_here, facts_of_job
-from headrace.importing.found import FoundItem, FoundJob, Place, Thing
+from headrace.importing.facts import (
+    day_here,
+    facts_here,
+    facts_of,
+    facts_of_job,
+    facts_of_schedule,
+    schedule_here,
+)
+from headrace.importing.found import FoundDay, FoundItem, FoundJob, FoundSchedule, Place, Thing
 from headrace.importing.tally import Tally, key_of
 
 
@@ -69,7 +80,7 @@ class _Check:
         self._client = client
         self._name = name
         self._found = found
-        self._kept: dict[str, int] = {}
+        self._kept: dict[str, dict[str, Any]] = {}
         self._last: dict[tuple[str, float, int], int] = {}
         self._renamed: dict[str, str] = {}
 
@@ -81,10 +92,10 @@ class _Check:
         if items:
             drive(self._client.core.wire, self._items(items))
         for thing in batch:
-            if not isinstance(thing, FoundJob | FoundItem):
-                # Statistics and turns go on here; each came in one step.
-                self._found.there.add(thing)
-                self._found.here.add(thing)
+            if isinstance(thing, FoundDay):
+                drive(self._client.core.wire, self._day(thing))
+            elif isinstance(thing, FoundSchedule):
+                drive(self._client.core.wire, self._schedule(thing))
 
     def _jobs(self, batch: list[FoundJob]) -> Talk[None]:
         jobs = [thing.job for thing in batch]
@@ -108,8 +119,8 @@ class _Check:
             yield from self._job(known, found)
 
     def _job(self, thing: FoundJob, here: tuple[Job, int] | None) -> Talk[None]:
-        kept = yield from self._history(thing.job.queue)
-        expected = facts_of_job(thing.job, kept)
+        settings = yield from self._settings(thing.job.queue)
+        expected = facts_of_job(thing.job, settings["history"])
         if here is None or _has_moved_on(thing.job, here[0]):
             self._found.moved_on += 1
             return
@@ -134,11 +145,43 @@ class _Check:
             self._fault(job, "stands at another place here")
         self._last[line] = seq
 
-    def _history(self, queue: str) -> Talk[int]:
+    def _settings(self, queue: str) -> Talk[dict[str, Any]]:
         if queue not in self._kept:
-            settings = yield from queues.settings(QueueName(self._client.core, queue))
-            self._kept[queue] = int(str(settings["history"]))
+            self._kept[queue] = yield from queues.settings(QueueName(self._client.core, queue))
         return self._kept[queue]
+
+    def _day(self, day: FoundDay) -> Talk[None]:
+        settings = yield from self._settings(day.queue)
+        queue = QueueName(self._client.core, day.queue)
+        today = (yield from queues.stats(queue)).day
+        of = EPOCH + timedelta(days=day.day)
+        # Both may be forgotten before the day is over.
+        left = timedelta(seconds=settings["stats_age"]) - (today - of)
+        has_histogram = timedelta(seconds=settings["histogram_age"]) > today - of
+        if left <= timedelta(0):
+            self._found.moved_on += 1
+            return
+        stats = yield from queues.stats(queue, of)
+        here = day_here(stats, day, has_histogram=has_histogram)
+        self._found.there.add(day)
+        self._found.here.add(here)
+        if facts_of(here) != facts_of(day):
+            self._found.faults.append(f"the statistics of {day.queue!r} of {of} are others here")
+
+    def _schedule(self, found: FoundSchedule) -> Talk[None]:
+        _, stored = yield from scheduling.read_stored(self._client.core, found.id)
+        if stored is None:
+            self._found.moved_on += 1
+            return
+        expected = facts_of_schedule(found)
+        here = read_schedule(self._client.core.codec, found.id, stored)
+        actual = schedule_here(here, found)
+        self._found.there.count(key_of(found), expected)
+        self._found.here.count(key_of(found), actual)
+        wrong = [name for name in expected if expected[name] != actual[name]]
+        if wrong:
+            words = f"schedule {found.id!r} of {found.queue!r} has another {wrong[0]} here"
+            self._found.faults.append(words)
 
     def _items(self, batch: list[FoundItem]) -> Talk[None]:
         ids = [item.id for item in batch]

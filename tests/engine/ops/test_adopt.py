@@ -16,6 +16,7 @@ from tests.engine.adopting import (
     days_come,
     items_come,
     job,
+    schedules_come,
     ties_come,
 )
 from tests.engine.adopting import jobs_come as come
@@ -36,6 +37,10 @@ def test_jobs_come_with_what_they_depend_on_and_tracked(hr: Client) -> None:
     ties_come(hr)
 
     assert hr.audit().balanced
+
+
+def test_schedules_come_once(hr: Client, clock: Clock) -> None:
+    schedules_come(hr, clock)
 
 
 def test_a_day_is_added_once(hr: Client, clock: Clock) -> None:

@@ -258,6 +258,8 @@ def test_a_change_of_what_others_have_changed_is_refused_and_changes_nothing(
             nonce="n",
             seen="=other",
             delay=-1,
+            import_name="",
+            badge="",
         )
         assert drive(hr.core.wire, ask_one(hr.core, 0, call)) == b"NOT_AS_SEEN"
 

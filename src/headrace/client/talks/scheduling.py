@@ -87,6 +87,37 @@ def schedule_queue(
     return read_schedule(core.codec, id, written or {})
 
 
+def adopt_schedule(
+    queue: QueueFace,
+    name: str,
+    badge: str,
+    id: str,  # noqa: A002 - as above
+    data: bytes,
+    *,
+    every: Span,
+    due: int,
+    backlog: int | None,
+    **options: Any,
+) -> Talk[bool]:
+    """Makes a schedule that another queue had, once for an import, and not where there is one of
+    this id. Its next turn comes when it is due, in milliseconds; whether it was made now.
+    """
+    core = queue.core
+    given = options_of(core.limits, **options)
+    _check_id(core, id, given)
+    now, _ = yield from read_stored(core, id)
+    fields = {
+        "data": data,
+        "options": packed(given),
+        "prefix": _prefix(core, id),
+        "backlog": backlog_of(backlog),
+        **rule_of(every, None, "UTC"),
+    }
+    once = (name, badge)
+    written = yield from _write(core, id, queue.name, fields, None, max(0, due - now), once)
+    return written is not None
+
+
 def reschedule(
     client: ClientFace,
     id: str,  # noqa: A002 - the word users know
@@ -196,9 +227,18 @@ def read_stored(core: Core, schedule_id: str) -> Talk[tuple[int, Fields | None]]
 
 
 def _write(
-    core: Core, schedule_id: str, queue: str, fields: Fields, seen: bytes | None, delay: int
+    core: Core,
+    schedule_id: str,
+    queue: str,
+    fields: Fields,
+    seen: bytes | None,
+    delay: int,
+    once: tuple[str, str] | None = None,
 ) -> Talk[Fields | None]:
-    """Stores a schedule; None if it is no longer as it was seen."""
+    """Stores a schedule, or once that of an import and a badge; None if it is no longer as it
+    was seen, or came before.
+    """
+    import_name, badge = once or (None, None)
 
     def decode(reply: Any) -> Fields | None:
         return None if is_refusal(reply) else _fields(reply[1])
@@ -212,6 +252,8 @@ def _write(
         nonce=new_nonce(),
         seen=optional(seen),
         delay=delay,
+        import_name=optional(import_name),
+        badge=optional(badge),
     )
     return (yield from ask_one(core, core.shard_of(schedule_id), call))
 

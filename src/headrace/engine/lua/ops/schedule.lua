@@ -1,10 +1,11 @@
 -- schedule: makes a schedule, or changes the one of that id: its counts go on, and so do its turns
 -- if they come by the same rule and no delay is given (-1). Otherwise it begins anew after the
--- delay; if it is changed as it was seen, one interval after its last turn.
+-- delay; if it is changed as it was seen, one interval after its last turn. One that an import brings
+-- comes once, also if it was ended meanwhile, and not where there is one of that id.
 --
--- args   id queue nonce seen:optional delay:int
+-- args   id queue nonce seen:optional delay:int import_name:optional badge:optional
 -- each   name value
--- uses   keys now open_queue schedules cron notices
+-- uses   keys now open_queue schedules cron notices adopted
 -- reply  {now, {name, value, ...}}
 -- error  NOT_AS_SEEN
 
@@ -17,6 +18,8 @@ end
 if again and old and old.by == nonce then
   return described()
 elseif seen and not (old and old.by == seen) then
+  return 'NOT_AS_SEEN'
+elseif import_name and (old or adopted_as(import_name, { badge })[1]) then
   return 'NOT_AS_SEEN'
 end
 old = old or {}
@@ -44,6 +47,10 @@ if old.queue and old.queue ~= queue then
   unlist_schedule(id, old.queue)
 end
 list_schedule(id, queue, new.next)
+if import_name then
+  note_adopted(badge, id)
+  write_adopted(import_name)
+end
 settle()
 local fields = {}
 for name, value in pairs(new) do
