@@ -281,7 +281,7 @@ def test_one_job_of_a_later_version_shows_the_direction_of_all(hr: Client, old: 
     assert job_of(hr, "b").data == {"hello": "how are you"}
 
 
-@proves("Q-50")
+@proves("QL-13")
 def test_tracked_jobs_are_tracked_here(hr: Client, old: Old) -> None:
     lay_queue(old)
     old.lay("ZADD ql:tracked 1 held 2 later 3 gone")
