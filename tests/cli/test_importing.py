@@ -71,6 +71,16 @@ def test_the_source_is_deleted_only_if_that_is_said(typed: Type, client: Client,
     assert client.queue("q").counts().waiting == 3
 
 
+def test_what_was_left_out_stays_and_that_is_said(typed: Type, old: Old) -> None:
+    old.lay("HSET ql:j:a state waiting queue q data 1\nZADD ql:q:q-work 1 a\nSET ql:other x")
+
+    said = typed("import", "qless", old.url, "--yes", "--delete-source")
+
+    assert said.err == "left out: ql:other: this key is not known; it stays there\n"
+    assert said.out.endswith("1 verified; deleted at the source but for what was left out.\n")
+    assert set(old.dump()) == {b"ql:other"}
+
+
 def test_what_makes_no_sense_is_refused(typed: Type, old: Old) -> None:
     some = typed("import", "worqr", old.url, "--delete-source", "--queue", "q")
     assert (some.code, some.err) == (

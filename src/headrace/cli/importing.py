@@ -169,14 +169,14 @@ def _tell(plan: Plan, brought: Brought, verified: Verified, wish: Wish) -> None:
         }
         typer.echo(as_line(facts))
     else:
-        typer.echo(_sentence(brought, verified, wish))
+        typer.echo(_sentence(plan, brought, verified, wish))
     if faults:
         more = f" ({len(faults) - 1:,} more: --json lists them)" if len(faults) > 1 else ""
         typer.echo(f"headrace: not as at the source: {printable(faults[0])}{more}", err=True)
         raise typer.Exit(1)
 
 
-def _sentence(brought: Brought, verified: Verified, wish: Wish) -> str:
+def _sentence(plan: Plan, brought: Brought, verified: Verified, wish: Wish) -> str:
     parts = [f"{counted(brought.made, 'thing')} brought"]
     if brought.known:
         parts.append(f"{brought.known:,} had come before")
@@ -186,5 +186,6 @@ def _sentence(brought: Brought, verified: Verified, wish: Wish) -> str:
     if verified.moved_on:
         parts.append(f"{verified.moved_on:,} have moved on since they came")
     if wish.delete and not verified.faults:
-        parts.append("deleted at the source")
+        but = " but for what was left out" if plan.left_out else ""
+        parts.append(f"deleted at the source{but}")
     return "; ".join(parts) + "."

@@ -31,12 +31,13 @@ def in_pages(every: Iterable[T], size: int = PAGE) -> Iterator[list[T]]:
 
 
 @contextmanager
-def reading() -> Iterator[None]:
+def reading(key: bytes | None = None) -> Iterator[None]:
     """What goes wrong at the source, said as errors of Headrace."""
     try:
         yield
     except redis.ResponseError as error:
-        raise ImportRefused(f"the source answers: {error}") from error
+        asked = "" if key is None else f", asked for {key.decode(errors='backslashreplace')!r}"
+        raise ImportRefused(f"the source answers{asked}: {error}") from error
     except redis.RedisError as error:
         raise ServerUnavailable(
             f"the source did not answer ({type(error).__name__}: {error}); is its URL right? What "
@@ -95,7 +96,7 @@ class Source:
 
     def members(self, key: bytes) -> list[bytes]:
         """The members of a set, in order of their bytes."""
-        with reading():
+        with reading(key):
             return sorted(set(self._redis.sscan_iter(key, count=PAGE)))
 
     def scored(self, key: bytes) -> Iterator[tuple[bytes, float]]:
@@ -125,7 +126,7 @@ class Source:
 
     def names(self, key: bytes) -> Iterator[bytes]:
         """The names of the fields of a hash."""
-        with reading():
+        with reading(key):
             for name, _ in self._redis.hscan_iter(key, count=PAGE):
                 yield name
 
@@ -155,9 +156,9 @@ class Source:
 
             yield delete
 
-    def _ask(self, *command: Any) -> Any:
-        with reading():
-            return self._redis.execute_command(*command)
+    def _ask(self, command: str, key: bytes, *more: Any) -> Any:
+        with reading(key):
+            return self._redis.execute_command(command, key, *more)
 
     def _many(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         if not commands:
