@@ -107,9 +107,10 @@ def test_on_several_shards_all_of_it_comes_but_dependencies(url: str, old: Old) 
         assert imported(hr, old, "redis-queue").brought.made == 30
         assert hr.queue("q").counts().waiting == 30
 
-        old.lay(LATER)
+        old.lay(LATER + "HSET ql:config heartbeat 90")
         with pytest.raises(ImportRefused, match="import into a namespace that has one"):
             imported(hr, old, "qless")
+        assert (hr.job("a"), hr.config.get("lease")) == (None, 60)
 
 
 @pytest.mark.parametrize(

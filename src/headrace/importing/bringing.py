@@ -10,7 +10,7 @@ from headrace.client.given import UNSET
 from headrace.client.queue import QueueName
 from headrace.client.talk import Talk, ask_one, drive
 from headrace.client.talks import feeds, queues, scheduling
-from headrace.client.talks.adopting import Adopted, adopt, adopt_items, adopt_stats
+from headrace.client.talks.adopting import adopt, adopt_items, adopt_stats
 from headrace.engine.call import Call, build
 from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
@@ -53,11 +53,12 @@ def place_of(url: str, system: str, prefix: str | None = None, chosen: Iterable[
 
 @dataclass(slots=True)
 class Plan:
-    """What there is to bring, and what is left out."""
+    """What there is to bring, a job that depends on others, and what is left out."""
 
     name: str
     tally: Tally = field(default_factory=Tally)
     settings: int = 0
+    tied: str | None = None
     left_out: list[str] = field(default_factory=list)
 
 
@@ -68,6 +69,8 @@ def planned(place: Place, advance: Advance) -> Plan:
     plan.settings = sum(isinstance(frame, tuple) for frame in reader.frames())
     for thing in reader.things():
         plan.tally.add(thing)
+        if isinstance(thing, FoundJob) and thing.job.depends_on:
+            plan.tied = thing.job.id
         advance(1)
     plan.left_out = reader.notes.lines()
     return plan
@@ -84,6 +87,7 @@ class Brought:
 
 def bring(client: Client, place: Place, plan: Plan, advance: Advance) -> Brought:
     """Brings everything; raises ImportRefused if that is not what was counted."""
+    _check_shards(client, plan)
     reader = READERS[place.system](place)
     brought, read = Brought(), Tally()
     for frame in reader.frames():
@@ -140,7 +144,6 @@ def _bring(client: Client, name: str, batch: list[Thing], brought: Brought) -> N
     items = [thing for thing in batch if isinstance(thing, FoundItem)]
     new: list[bool] = []
     if jobs:
-        _check_shards(client, jobs)
         taken = drive(core.wire, adopt(core, name, jobs))
         new += [answer.is_new for answer in taken]
         brought.renamed += sum(
@@ -158,13 +161,12 @@ def _bring(client: Client, name: str, batch: list[Thing], brought: Brought) -> N
     brought.known += len(new) - sum(new)
 
 
-def _check_shards(client: Client, jobs: list[Adopted]) -> None:
-    for job in jobs:
-        if job.depends_on and client.core.shards > 1:
-            raise ImportRefused(
-                f"job {job.id!r} depends on others, and jobs that do live on one shard: import "
-                "into a namespace that has one"
-            )
+def _check_shards(client: Client, plan: Plan) -> None:
+    if plan.tied is not None and client.core.shards > 1:
+        raise ImportRefused(
+            f"job {plan.tied!r} depends on others, and jobs that do live on one shard: import "
+            "into a namespace that has one"
+        )
 
 
 def _add_day(client: Client, name: str, day: FoundDay) -> Talk[bool]:
