@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 EFFORT = 20 if os.environ.get("HEADRACE_LONG") else 1
-_ONE_IN = 12
+_ONE_IN = 40
 
 
 def sampled(faults: Sequence[Any]) -> list[Any]:

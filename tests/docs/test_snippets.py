@@ -23,6 +23,7 @@ pytestmark = pytest.mark.timeout(600)
 
 # Goes through a page as a reader would.
 READER = (Path(__file__).parent / "reader.py").read_text()
+BUSY = {"docs/pipeline.md", "headrace demo"}
 MAIN = "from headrace.cli.main import main; main()"
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "FORCE_COLOR": ""}
 
@@ -53,7 +54,19 @@ def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in pages() if steps(page)], ids=named)
+def waiting(case: str) -> list[pytest.MarkDecorator]:
+    """Pages that keep Spark busy for a minute are for the long run; test_demo has the demo."""
+    return [pytest.mark.long] if case in BUSY else []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=named(page), marks=waiting(named(page)))
+        for page in pages()
+        if steps(page)
+    ],
+)
 def test_what_is_done_on_a_page_prints_what_the_page_says(page: Path, here: Path) -> None:
     done = steps(page)
     ready = [(step.kind, str(step.block), step.text) for step in done]
@@ -70,7 +83,10 @@ def test_what_is_done_on_a_page_prints_what_the_page_says(page: Path, here: Path
 SHOWN = [(str(block), lines) for page in pages() for block, lines in commands(page)]
 
 
-@pytest.mark.parametrize(("where", "lines"), SHOWN, ids=[where for where, _ in SHOWN])
+@pytest.mark.parametrize(
+    ("where", "lines"),
+    [pytest.param(*case, id=case[0], marks=waiting(case[1][0][0])) for case in SHOWN],
+)
 def test_the_commands_of_a_block_print_what_the_page_says(
     where: str, lines: list[tuple[str, str]], here: Path
 ) -> None:
