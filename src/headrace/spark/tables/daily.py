@@ -70,14 +70,7 @@ def daily(events: DataFrame, *, few_tags: bool = False) -> DataFrame:
     rows = (
         alike.select("*", F.explode(_deeds()).alias("done"))
         .select("*", F.explode(_groups()).alias("group"))
-        .select(
-            "day",
-            "done.queue",
-            "group.*",
-            *(_count(name).alias(name) for name in COUNTS),
-            *told("wait", _deed() == "popped"),
-            *told("run", _deed().isin("completed", "moved on")),
-        )
+        .select("day", "done.queue", "group.*", *_figures())
     )
     keys = ["day", "queue", "by", "name"]
     columns = (*keys[1:], *COUNTS, *(f"{name}_{part}" for name in SERIES for part in PARTS))
@@ -86,14 +79,38 @@ def daily(events: DataFrame, *, few_tags: bool = False) -> DataFrame:
 
 def merged_days(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Rows of the table as one for each value of these keys, as if all days were one."""
-    gathering = [column for name in SERIES for column in gathered(name)]
-    sums = [F.sum(name).alias(name) for name in COUNTS]
     return (
         rows.groupBy(*keys)
-        .agg(*sums, *gathering)
-        .select(*keys, *COUNTS, *(column for name in SERIES for column in united(name)))
-        .select(*keys, *COUNTS, *(column for name in SERIES for column in finished(name)))
+        .agg(*_gathering())
+        .select(*keys, *COUNTS, *_uniting())
+        .select(*keys, *COUNTS, *_finishing())
     )
+
+
+@words.made_once
+def _gathering() -> list[Column]:
+    sums = [F.sum(name).alias(name) for name in COUNTS]
+    return [*sums, *(column for name in SERIES for column in gathered(name))]
+
+
+@words.made_once
+def _uniting() -> list[Column]:
+    return [column for name in SERIES for column in united(name)]
+
+
+@words.made_once
+def _finishing() -> list[Column]:
+    return [column for name in SERIES for column in finished(name)]
+
+
+@words.made_once
+def _figures() -> list[Column]:
+    """What a row counts, and what it has of each series."""
+    return [
+        *(_count(name).alias(name) for name in COUNTS),
+        *told("wait", _deed() == "popped"),
+        *told("run", _deed().isin("completed", "moved on")),
+    ]
 
 
 def has_few_tags(events: DataFrame) -> bool:
@@ -139,6 +156,7 @@ def _deed() -> Column:
     return F.col("done.deed")
 
 
+@words.made_once
 def _deeds() -> Column:
     """What an event means to its queue, and to the one that a job came into or was taken from."""
 
@@ -157,6 +175,7 @@ def _deeds() -> Column:
     )
 
 
+@words.made_once
 def _groups() -> Column:
     """Where a row counts: with its tag, or in all and with its worker, if there is one."""
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+from pyspark import SparkContext
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
@@ -16,6 +22,25 @@ IMPORTED = "imported"
 
 DAY_MS = 86_400_000
 MINUTE_MS = 60_000
+
+
+T = TypeVar("T")
+
+
+def made_once(make: Callable[[], T]) -> Callable[[], T]:
+    """Columns that are the same in every query: to make one costs some calls of Java, each time."""
+    made: WeakKeyDictionary[SparkContext, T] = WeakKeyDictionary()
+
+    @wraps(make)
+    def once() -> T:
+        context = SparkContext._active_spark_context  # noqa: SLF001 - it starts none
+        if context is None:
+            return make()
+        if context not in made:
+            made[context] = make()
+        return made[context]
+
+    return once
 
 
 def is_kind(*kinds: str) -> Column:
