@@ -112,6 +112,7 @@ def test_what_had_not_begun_loses_no_retry_when_its_process_dies(site: Site) -> 
     site.queue.resume()
     site.wait_for("failed", poison)
 
-    # Of what ran beside the poison, or was done and not yet said, nobody can know.
+    # Of what ran beside the poison, or was done and not yet said, nobody can know. The one that ran
+    # beside it may not have come to its note.
     harmed = {job.id for job in site.hr.jobs(behind) if job.state == "failed"}
-    assert harmed <= {note.id for note in site.notes()}
+    assert len(harmed - {note.id for note in site.notes()}) <= 1
