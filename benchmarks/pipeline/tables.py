@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.engine.statistics import bin_name
 from headrace.lake.manifest import Snapshot
 
 COLUMNS = (
@@ -72,19 +73,6 @@ class Series:
 
     def _quantile(self, share: float) -> float | None:
         return self.values[int(share * (self.count - 1))] / 1000 if self.values else None
-
-
-def bin_name(milliseconds: int) -> str:
-    seconds = milliseconds // 1000
-    if seconds < 60:
-        return f"s{seconds}"
-    if seconds < 3600:
-        return f"m{seconds // 60}"
-    if seconds < 86400:
-        return f"q{seconds // 900}"
-    if seconds < 259_200:
-        return f"h{seconds // 3600}"
-    return f"d{min(366, seconds // 86400)}"
 
 
 @dataclass(slots=True)
@@ -181,11 +169,11 @@ def _count(places: list[Day], kind: str, wait: int, run: int) -> None:
     for place in places:
         place.counts[kind] += 1
     if kind == "popped":
-        name = bin_name(wait)
+        name = bin_name(wait // 1000)
         for place in places:
             place.wait.add(wait, name)
     elif kind == "completed":
-        name = bin_name(run)
+        name = bin_name(run // 1000)
         for place in places:
             place.run.add(run, name)
 

@@ -89,6 +89,19 @@ def merged(parts: Iterable[Series]) -> Series:
     return Series(count, mean, squares / (count - 1) if count > 1 else 0.0, bins)
 
 
+def bin_name(seconds: int) -> str:
+    """The documented name of the bin of a span in whole seconds; as lib/stats.lua has it."""
+    if seconds < 60:
+        return f"s{seconds}"
+    if seconds < 3600:
+        return f"m{seconds // 60}"
+    if seconds < 86_400:
+        return f"q{seconds // 900}"
+    if seconds < 259_200:
+        return f"h{seconds // 3600}"
+    return f"d{min(366, seconds // 86_400)}"
+
+
 def read_series(name: str, summary: Mapping[str, str], bins: Mapping[str, str]) -> Series:
     """A series as the server stores it, in milliseconds."""
     count = int(summary.get(f"{name}:count", 0))

@@ -11,7 +11,8 @@ from headrace.client.queue import QueueName
 from headrace.client.talk import Talk, ask_one, drive
 from headrace.client.talks import feeds, queues, scheduling
 from headrace.client.talks.adopting import adopt, adopt_items, adopt_stats
-from headrace.engine.call import Call, build
+from headrace.dialects.opening import chosen
+from headrace.engine.call import build
 from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
 from headrace.importing.found import (
@@ -40,8 +41,6 @@ READERS: dict[str, Callable[[Place], Reader]] = {
     "redis-queue": RedisQueueReader,
 }
 BATCH, BATCH_BYTES = 200, 1 << 22
-# What a queue may have without anybody having chosen how it is to behave.
-UNCHOSEN = {b"created", b"paused"}
 
 Advance = Callable[[int], None]
 
@@ -220,9 +219,7 @@ def _set(client: Client, name: str, value: Value) -> Talk[None]:
 def _open_queue(client: Client, found: FoundQueue) -> Talk[None]:
     """Makes a queue as it was; how one that is there behaves was chosen by somebody."""
     queue = QueueName(client.core, found.name)
-    call: Call[list[bytes]] = build("queue_settings", lambda reply: reply[0], queue=found.name)
-    own = yield from ask_one(client.core, 0, call)
-    if UNCHOSEN.issuperset(own[::2]):
+    if not (yield from chosen(queue)):
         yield from queues.configure(queue, found.profile, **found.settings)
 
 

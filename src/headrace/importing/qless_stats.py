@@ -8,7 +8,7 @@ from datetime import date
 from math import isfinite
 
 from headrace.engine.check import EPOCH
-from headrace.engine.statistics import Series
+from headrace.engine.statistics import Series, bin_name
 from headrace.importing.found import FoundDay, Notes, Place, queue_name, whole_number
 from headrace.importing.source import Source
 
@@ -106,15 +106,7 @@ def bin_of(name: str) -> str | None:
         return None
     unit, at = found[1], int(found[2])
     seconds = at * {"s": 1, "m": 60, "5m": 900, "15m": 900, "h": 3600, "d": 86_400}[unit]
-    if seconds < 60:
-        return f"s{seconds}"
-    if seconds < 3600:
-        return f"m{seconds // 60}"
-    if seconds < 86_400:
-        return f"q{seconds // 900}"
-    if seconds < 259_200:
-        return f"h{seconds // 3600}"
-    return f"d{min(366, seconds // 86_400)}"
+    return bin_name(seconds)
 
 
 def _whole(said: bytes | None) -> int:

@@ -72,10 +72,10 @@ class ThoonkReader:
         self._place = place
         self._source = place.source
         self._prefix = (place.prefix or "").encode()
-        registry = self._prefix + b"feeds"
-        if self._source.kinds([registry])[registry] != "set":
+        feeds = self._prefix + b"feeds"
+        if self._source.kinds([feeds])[feeds] != "set":
             raise not_of(place, "set 'feeds'")
-        given = queue_names(place, self._source.members(registry))
+        given = queue_names(place, self._source.members(feeds))
         check_all_found(place, list(given))
         self._feeds = [self._feed(name, each) for name, each in given.items() if place.wants(name)]
 

@@ -107,7 +107,7 @@ def _build(
 def _table(spark: SparkSession, lake: Lake, build: str, told: Told, name: str) -> DataFrame:
     if name != "workers":
         return told.table(name)
-    # The attempts are written by now, which costs more than to read them.
+    # The attempts are written by now: to make them again costs more than to read them.
     return workers(_written(spark, lake, "attempts", build))
 
 

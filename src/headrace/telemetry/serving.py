@@ -24,13 +24,13 @@ class Server(ThreadingMixIn, WSGIServer):
 
     daemon_threads = True
 
-    def __init__(self, listening: socket.socket, registry: CollectorRegistry) -> None:
+    def __init__(self, listening: socket.socket, metrics: CollectorRegistry) -> None:
         super().__init__(listening.getsockname(), Quiet, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
         self.server_name, self.server_port = listening.getsockname()[:2]
         self.setup_environ()
-        self.set_app(make_wsgi_app(registry))
+        self.set_app(make_wsgi_app(metrics))
 
 
 class Quiet(WSGIRequestHandler):
@@ -42,9 +42,9 @@ class Quiet(WSGIRequestHandler):
 
 def registry_of(collector: Any) -> CollectorRegistry:
     """A registry with one collector."""
-    registry = CollectorRegistry()
-    registry.register(collector)
-    return registry
+    metrics = CollectorRegistry()
+    metrics.register(collector)
+    return metrics
 
 
 def main() -> None:
@@ -78,8 +78,8 @@ def _served_to_the_end(directory: str, number: int) -> bool:
 
 def _serve(directory: str, number: int, alive: int) -> NoReturn:
     try:
-        registry = registry_of(MultiProcessCollector(None, path=directory))
-        server = Server(socket.socket(fileno=number), registry)
+        metrics = registry_of(MultiProcessCollector(None, path=directory))
+        server = Server(socket.socket(fileno=number), metrics)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         # Nothing is ever written: it ends with the process that holds the other end.
         os.read(alive, 1)

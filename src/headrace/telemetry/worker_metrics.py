@@ -109,28 +109,28 @@ class Families:
         )
 
         values.ValueClass = values.MultiProcessValue(lambda: place)
-        registry = CollectorRegistry()
+        metrics = CollectorRegistry()
 
         def gauge(name: str, about: str) -> Any:
-            return Gauge(name, about, multiprocess_mode="livesum", registry=registry)
+            return Gauge(name, about, multiprocess_mode="livesum", registry=metrics)
 
         labels = ("task", "queue")
         self.runs = Counter(
-            "headrace_runs", "Runs that are over.", (*labels, "outcome"), registry=registry
+            "headrace_runs", "Runs that are over.", (*labels, "outcome"), registry=metrics
         )
         self.run_seconds = Histogram(
             "headrace_run_seconds",
             "How long jobs ran.",
             labels,
             buckets=RUN_BUCKETS,
-            registry=registry,
+            registry=metrics,
         )
         self.wait_seconds = Histogram(
             "headrace_wait_seconds",
             "How long after their put jobs were handed out.",
             labels,
             buckets=WAIT_BUCKETS,
-            registry=registry,
+            registry=metrics,
         )
         self.running = gauge("headrace_running", "Jobs that run now.")
         self.ready = gauge("headrace_ready", "Jobs in hand that do not run yet.")

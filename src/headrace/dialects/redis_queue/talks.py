@@ -45,7 +45,7 @@ def safe_pop(face: Face, qkey: str) -> Talk[str | None]:
 def safe_pop_msg(face: Face, qkey: str) -> Talk[tuple[str, Any] | None]:
     """As safe_pop, but the id with its message."""
     popped = yield from _popped(face, qkey)
-    return (_said(qkey, popped), _message(face, qkey, popped)) if popped else None
+    return _with_message(face, _said(qkey, popped), popped) if popped else None
 
 
 def _said(qkey: str, popped: popping.Popped) -> str:
@@ -54,12 +54,11 @@ def _said(qkey: str, popped: popping.Popped) -> str:
     return pushed if popped.payload == pushed.encode() else popped.id
 
 
-def _message(face: Face, qkey: str, popped: popping.Popped) -> Any:
+def _with_message(face: Face, said: str, popped: popping.Popped) -> tuple[str, Any]:
     # An id that was pushed without a message is its own, and no codec has written it.
-    said = _said(qkey, popped)
     if popped.payload == said.encode():
-        return said
-    return face.core.codec.decode(popped.payload)
+        return said, said
+    return said, face.core.codec.decode(popped.payload)
 
 
 def _popped(face: Face, qkey: str) -> Talk[popping.Popped | None]:
