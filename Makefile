@@ -6,7 +6,7 @@ READY := .venv/.ready
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check test test-slow demo docs requirements bench-engine bench-feeds bench-limits \
-	bench-worker bench-pipeline bench lock clean
+	bench-field bench-quick bench-scale bench-costs bench-pipeline bench lock clean
 .DELETE_ON_ERROR:
 
 help:  ## Show this list
@@ -62,13 +62,24 @@ bench-limits: setup  ## Measure what limits cost a pop
 bench-feeds: setup  ## Measure how soon what is published is heard
 	@$(BIN)/python -m benchmarks.feeds
 
-bench-worker: setup  ## Measure the worker beside others; brings them to benchmarks/.rivals
-	@$(BIN)/python -m benchmarks.worker
+bench-field: setup  ## Measure it beside other queues, an hour; brings them to benchmarks/.rivals
+	@$(BIN)/python -m benchmarks.field
+
+bench-quick: setup  ## The same beside the four that tell most, in less than five minutes
+	@$(BIN)/python -m benchmarks.field --quick
+
+bench-scale: setup  ## Measure the same drain over more shards, and say what more nodes would do
+	@$(BIN)/python -m benchmarks.scale
+
+bench-costs: setup  ## Count what each operation costs: round trips, commands, bytes
+	@$(BIN)/python -m benchmarks.costs
 
 bench-pipeline: setup  ## Measure the data pipeline beside plain loops
 	@$(BIN)/python -m benchmarks.pipeline
 
-bench: bench-pipeline  ## A million events through sync, rollup and query; the books balanced
+bench: setup  ## Measure everything: the field, more shards, costs, the pipeline, the engine, feeds, limits
+	@failed=0; for part in field scale costs pipeline engine feeds limits; do \
+		$(BIN)/python -m benchmarks.$$part || failed=1; done; exit $$failed
 
 lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that still fit
 	@[ -x .venv/lock/bin/uv ] || { $(PYTHON) -m venv .venv/lock && \

@@ -1,4 +1,4 @@
-"""`python -m docs.generate`: writes the documents that are made from the code.
+"""`python -m docs.generate`: writes the documents that are made from the code and from figures.
 
 With --check it writes nothing and fails if one of them is not what it would write.
 """
@@ -12,7 +12,7 @@ from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 
-from docs import reference, sentences
+from docs import figures, reference, sentences
 from headrace.engine.events import KINDS, VERSION, Event
 from headrace.engine.profile import PROFILES, SETTINGS, Setting, Value
 from headrace.engine.states import MOVES, STATES
@@ -131,6 +131,11 @@ def stale() -> Iterator[tuple[Path, str]]:
         path, text = HERE / name, "\n".join(made()) + "\n"
         if not path.exists() or path.read_text() != text:
             yield path, text
+    yield from figures.stale()
+
+
+def _place(path: Path) -> str:
+    return path.name if path.parent == figures.ROOT else f"docs/{path.name}"
 
 
 def main() -> None:
@@ -139,7 +144,7 @@ def main() -> None:
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(inspect.getdoc(sys.modules[__name__]))
     if sys.argv[1:] and found:
-        names = ", ".join(f"docs/{path.name}" for path, _ in found)
+        names = ", ".join(_place(path) for path, _ in found)
         sys.exit(f"not what the code says any more: {names}; write them anew with: make docs")
     for path, text in found:
         path.write_text(text)

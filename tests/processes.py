@@ -28,4 +28,6 @@ def gone(pid: int) -> bool:
     found = subprocess.run(
         ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
-    return found.stdout.strip()[:1] in {"", "Z"}
+    state = found.stdout.strip()
+    # With threads left (l) it still holds its files, though its first thread is over.
+    return not state or (state.startswith("Z") and "l" not in state)

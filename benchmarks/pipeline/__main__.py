@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.table import Table
 
 import headrace
+from benchmarks.bars import Bar
 from benchmarks.pipeline import jobs, lakes, tables
 from benchmarks.pipeline.history import make_history
-from benchmarks.rivals.bars import Bar
 from headrace.client.scratch import private_server
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
@@ -200,7 +200,7 @@ def bars(found: Figures) -> list[Bar]:
     memory = found["driver memory, MiB"]
     return [
         ratio("events to Parquet", 0.5),
-        Bar("micro-batch of 50,000", found["micro-batch of 50,000, s"]["seconds"], 1.5, "s"),
+        Bar("micro-batch of 50,000", found["micro-batch of 50,000, s"]["seconds"], 1.0, "s"),
         Bar("driver, Python", memory["python_after_all"] - memory["python_after_few"], 50, "MiB"),
         Bar("driver, Java", memory["java_after_all"] - memory["java_after_few"], 50, "MiB"),
         ratio("DataFrame to jobs", 0.5),

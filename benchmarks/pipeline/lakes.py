@@ -16,6 +16,7 @@ from headrace.spark.pipeline import sync
 from headrace.spark.rollup import rollup
 from headrace.spark.stored import lake_events
 from headrace.spark.tables.daily import daily
+from headrace.spark.tables.histories import count_tagged
 
 
 def sync_rate(spark: SparkSession, server: Server, lake: Path) -> tuple[int, float]:
@@ -35,7 +36,8 @@ def loop_rate(server: Server, folder: Path) -> tuple[int, float]:
 
 def write_daily(spark: SparkSession, lake: Lake, folder: Path) -> None:
     """The table daily of a whole lake, as Parquet."""
-    daily(lake_events(spark, lake, lake.snapshot()), few_tags=True).write.parquet(str(folder))
+    events = lake_events(spark, lake, lake.snapshot())
+    daily(events, tagged=count_tagged(events)).write.parquet(str(folder))
 
 
 def roll_up(spark: SparkSession, lake: Lake) -> None:

@@ -19,8 +19,8 @@ def server() -> Any:
     return redis.Redis.from_url(os.environ["BENCH_URL"], socket_timeout=None)
 
 
-def put(at: float) -> None:
-    server().lpush(LIST, at)
+def put(_: str, call: dict[str, float]) -> None:
+    server().lpush(LIST, call["at"])
 
 
 def work() -> None:

@@ -1,32 +1,18 @@
-"""dramatiq without results, as it comes."""
+"""Dramatiq without results, as it comes."""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import dramatiq
 from dramatiq.brokers.redis import RedisBroker
 
-from benchmarks.rivals.tally import Tally
+from benchmarks.rivals import blocking
 
 dramatiq.set_broker(RedisBroker(url=os.environ["BENCH_URL"]))
-tally = Tally()
+TASKS: dict[str, Any] = {name: dramatiq.actor(each) for name, each in blocking.TASKS.items()}
 
 
-@dramatiq.actor
-def noop() -> None:
-    tally.count()
-
-
-@dramatiq.actor
-def late(at: float) -> None:
-    tally.late(at)
-
-
-def fill(count: int) -> None:
-    for _ in range(count):
-        noop.send()
-
-
-def put(at: float) -> None:
-    late.send(at)
+def put(task: str, call: dict[str, Any]) -> None:
+    TASKS[task].send(**call)

@@ -1,31 +1,20 @@
-"""Huey on a plain list with a blocking pop, results off: its fastest storage."""
+"""Huey on a plain list with a blocking pop, its fastest storage; results off."""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from huey import RedisHuey
+from redis import ConnectionPool
 
-from benchmarks.rivals.tally import Tally
+from benchmarks.rivals import blocking
 
-huey = RedisHuey("bench", url=os.environ["BENCH_URL"], results=False)
-tally = Tally()
-
-
-@huey.task()
-def noop() -> None:
-    tally.count()
+# A hundred workers in a process need more connections than redis-py gives by itself.
+pool = ConnectionPool.from_url(os.environ["BENCH_URL"], max_connections=200)
+huey = RedisHuey("bench", results=False, connection_pool=pool)
+TASKS: dict[str, Any] = {name: huey.task()(each) for name, each in blocking.TASKS.items()}
 
 
-@huey.task()
-def late(at: float) -> None:
-    tally.late(at)
-
-
-def fill(count: int) -> None:
-    for _ in range(count):
-        noop()
-
-
-def put(at: float) -> None:
-    late(at)
+def put(task: str, call: dict[str, Any]) -> None:
+    TASKS[task](**call)

@@ -1,47 +1,29 @@
-"""taskiq on a stream, the broker that it recommends for work that must not be lost."""
+"""taskiq on a stream, the broker that it recommends for work that must not be lost; no results."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-from functools import cache
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 from taskiq_redis import RedisStreamBroker
 
-from benchmarks.rivals.tally import Tally
+from benchmarks.rivals import awaiting
 
 broker = RedisStreamBroker(os.environ["BENCH_URL"])
-tally = Tally()
-
-IN_FLIGHT = 50
-
-
-@broker.task
-async def noop() -> None:
-    tally.count()
+TASKS: dict[str, Any] = {
+    name: broker.task(task_name=name)(each) for name, each in awaiting.TASKS.items()
+}
 
 
-@broker.task
-async def late(at: float) -> None:
-    tally.late(at)
+async def put(task: str, call: dict[str, Any]) -> None:
+    await TASKS[task].kiq(**call)
 
 
-@cache
-def runner() -> asyncio.Runner:
-    """For the producer. It makes the consumer group: what is put before there is one is lost."""
-    made = asyncio.Runner()
-    made.run(broker.startup())
-    return made
-
-
-def fill(count: int) -> None:
-    runner().run(put_all(count))
-
-
-def put(at: float) -> None:
-    runner().run(late.kiq(at))
-
-
-async def put_all(count: int) -> None:
-    for begun in range(0, count, IN_FLIGHT):
-        await asyncio.gather(*(noop.kiq() for _ in range(min(IN_FLIGHT, count - begun))))
+@asynccontextmanager
+async def session() -> AsyncIterator[None]:
+    """Makes the consumer group: what is put before there is one is lost."""
+    await broker.startup()
+    yield
+    await broker.shutdown()

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.rivals.measure import Start, again, parsed_starts
-from benchmarks.rivals.processes import descendants, memory_mib, rollup_kib, stat_fields, tree
+from benchmarks.field.processes import descendants, memory_mib, rollup_kib, stat_fields, tree
 
 ROLLUP = """\
 55d0c0a00000-7ffe2d1fe000 ---p 00000000 00:00 0                          [rollup]
@@ -19,7 +18,7 @@ Pss_Dirty:         20000 kB
 def test_a_process_whose_name_has_blanks_and_brackets_is_read() -> None:
     text = "17 (a (b) c) S 5 17 17 0 -1 4194560 900 0 0 0 250 50 0 0 20 0 1 0 99 1 1"
 
-    assert stat_fields(text) == ("S", 5, 300)
+    assert stat_fields(text) == ("S", 5, 17, 300)
 
 
 def test_shared_and_resident_memory_are_told_apart() -> None:
@@ -38,13 +37,3 @@ def test_this_process_is_found_with_its_memory() -> None:
     assert tree(os.getpid())[0] == os.getpid()
     shared, resident = memory_mib(os.getpid())
     assert 1 < shared <= resident
-
-
-def test_the_second_start_of_a_job_is_found_and_a_third_does_not_count() -> None:
-    starts = parsed_starts("0 7 1.0\n1 7 1.5\n0 8 4.0\n0 9 6.0\n")
-
-    assert again(starts) == {0: Start(0, 8, 4.0)}
-
-
-def test_a_line_that_is_being_written_is_left_for_later() -> None:
-    assert parsed_starts("0 7 1.0\n1 7 1.") == [Start(0, 7, 1.0)]

@@ -458,7 +458,7 @@ def test_a_lake_that_lags_is_a_warning(valkey_url: str, client: Client, name: st
     assert looked(valkey_url, name)["event log"].verdict == OK
 
     client.config.set("events_cap", 100)
-    client.queue("mail").put_many(range(300))
+    client.queue("mail").put_many(range(1200))
     found = looked(valkey_url, name)["lakes"]
     assert "above 100 they are dropped" in found.found
     assert "were dropped before every lake had them" in found.found

@@ -189,3 +189,27 @@ def test_a_lake_of_another_namespace_is_refused_before_spark_is_asked(
     assert said.code == 1
     assert "give each a lake of its own" in said.err
     assert "starting Spark" not in said.err
+
+
+@pytest.mark.parametrize("words", ["sync --to", "status --lake", "sql select --lake"])
+def test_a_place_that_is_empty_is_refused(typed: Type, words: str) -> None:
+    said = typed("lake", *words.split(), "")
+    assert said.code == 2
+    assert "it is empty" in said.err
+
+
+def test_a_place_that_is_a_file_is_one_line(typed: Type, tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.touch()
+    said = typed("lake", "status", "--lake", str(place))
+    assert said.code == 1
+    assert said.err.startswith("headrace: ")
+    assert str(place) in said.err
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("into", ["", "x\ty", "x" * 251])
+def test_jobs_are_not_made_anew_in_what_is_no_queue(typed: Type, into: str) -> None:
+    said = typed("lake", "replay", "--where", "true", "--into", into, "--yes")
+    assert said.code == 2
+    assert "--into" in said.err

@@ -93,7 +93,7 @@ async def test_a_server_that_goes_away_in_the_middle_may_have_done_it(
 ) -> None:
     async with opened(colour, way.url, namespace=f"away-{colour}", retry_for=0.3) as hr:
         await got(hr.queue("mail").put("x"))
-        way.lose(hr.core.library["put"].sha, "before the answer", meanwhile=way.close)
+        way.lose(hr.core.library["put_one"].sha, "before the answer", meanwhile=way.close)
 
         with pytest.raises(ServerUnavailable, match="may have been carried out") as refused:
             await got(hr.queue("mail").put("y"))

@@ -125,7 +125,7 @@ def test_a_server_that_is_busy_with_a_foreign_script_is_waited_for(
                 other.eval("while true do end", 0)
 
         def end_it() -> None:
-            puts = hr.core.library["put"].sha.encode()
+            puts = hr.core.library["put_one"].sha.encode()
             until(lambda: sum(puts in one for one in way.requests) > 3, "the put is tried again")
             admin.script_kill()
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CHANGING = (
-    (re.compile(r"\b[0-9a-f]{24}\b"), "<id>"),
+    (re.compile(r"\b[0-9a-z]{16}\b"), "<id>"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(\+00:00)?"), "<time>"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "<day>"),
     (re.compile(r"unix://\S+"), "<url>"),

@@ -33,7 +33,8 @@ class Fault:
 
 ORDER = [
     Fault("equal priorities are not served by age", "lib/member", "job.seq) ..", "0) .."),
-    Fault("a plain job is not put by age", "lib/plain_put", "'%016.0f',", "'%016.0f', 0 *"),
+    Fault("a plain job is not put by age", "lib/plain_put", "'%016d',", "'%016d', 0 *"),
+    Fault("one job is not put by age", "ops/put_one", "'%016d', seq", "'%016d', 0"),
     Fault("the back is the front", "lib/give_back", "position == 'back'", "position == 'front'"),
     Fault("what returns has no priority", "lib/line_up", "job.priority", "0"),
     Fault(
@@ -69,8 +70,13 @@ TIME = [
 
 LEASES = [
     Fault("any token will do", "lib/held", "token == job.token", "token ~= ''"),
-    Fault("a plain complete sees no token", "ops/complete", "or job.token ~= tokens[i]", ""),
-    Fault("attempts are not counted", "ops/pop", "job.attempt = attempt", "job.attempt = 1"),
+    Fault("a plain complete sees no token", "ops/complete", "token ~= tokens[i] or ", ""),
+    Fault("attempts are not counted", "ops/pop", "pack(attempt + 1, ret", "pack(1, ret"),
+    Fault(
+        "a plain pop does not begin to run", "ops/pop", "at_since) .. since", "at_since) .. '\\0'"
+    ),
+    Fault("a plain job has no retries left", "lib/plain_put", "tries .. tries", "tries .. '\\0'"),
+    Fault("one job has no retries left", "ops/put_one", "retries, retries,", "retries, 0,"),
     Fault("a lost lease costs nothing", "lib/lose", "job.remaining - 1", "job.remaining"),
     Fault("one retry too many", "lib/lose", "job.remaining <= 0", "job.remaining < 0"),
     Fault("a retried job has no new budget", "ops/retry", "job.remaining = job.retries", ""),
@@ -233,40 +239,47 @@ STATISTICS = [
 TIDINGS = [
     Fault("events with holes", "lib/emit", "number = number + 1", "number = number + 2"),
     Fault("plain events with holes", "lib/plain_put", "event = event + 1", "event = event + 2"),
+    Fault("one event leaves a hole", "ops/put_one", "'number', seq,", "'number', seq + 1,"),
+    Fault("nobody is woken for one job", "ops/put_one", "'work 1'", "'rest 1'"),
+    Fault("one job goes past a limit", "ops/put_one", "if own[1] then", "if false then"),
+    Fault("one job goes past an offer", "ops/put_one", "elseif own[2] then", "elseif false then"),
+    Fault("one job is put beside what is due", "ops/put_one", "'-inf', now) > 0", "'-inf', 0) > 0"),
     Fault("what comes due is not told", "lib/promote", "emit('due', job)", ""),
     Fault("a holder is not told", "lib/lose", "tell_worker(job, 'lost')", ""),
     Fault("nobody is woken", "lib/line_up", "wake(job.queue, 1)", ""),
     Fault(
         "an offer is taken up twice",
-        "lib/hand_over",
-        "'HDEL', key('settings', queue)",
-        "'HLEN', key('settings', queue)",
+        "ops/hand_one",
+        "return 1\nend\nredis.call('HDEL', key('settings', queue), 'idle')",
+        "return 1\nend",
     ),
     Fault(
         "a job is handed past others",
-        "lib/hand_over",
-        "return redis.call('EXISTS', key('waiting', queue), key('ingress', queue)) > 0",
-        "return false",
+        "ops/hand_one",
+        "redis.call('EXISTS', key('waiting', queue), key('ingress', queue)) > 0",
+        "false",
     ),
     Fault(
         "a job is handed to the dead",
-        "lib/hand_over",
-        "tonumber(ends) > now and tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) > now",
-        "tonumber(ends) > now",
+        "ops/hand_one",
+        "tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) <= now",
+        "false",
     ),
     Fault(
         "a handed job is not booked",
-        "lib/hand_over",
-        "redis.call('HINCRBY', books, 'running', 1)",
+        "ops/hand_one",
+        "redis.call('HINCRBY', key('books', queue), 'running', '1')",
         "",
     ),
     Fault(
         "a handed job is not held",
-        "lib/hand_over",
-        "redis.call('ZADD', key('held', worker), 0, queue .. '\\0' .. id)",
+        "ops/hand_one",
+        "redis.call('ZADD', key('held', worker), '0', queue .. '\\0' .. id)",
         "",
     ),
-    Fault("a handed job has not waited", "lib/hand_over", "write_series(queue, 'wait', { 0 })", ""),
+    Fault(
+        "a handed job has not waited", "ops/hand_one", "'wait:count', n,", "'wait:count', n - 1,"
+    ),
     Fault("what comes sooner is not told", "lib/move", "expect(queue, score)", ""),
     Fault("nobody is woken for plain jobs", "lib/plain_put", "'work ' ..", "'rest ' .."),
     Fault("a sweep sees what is gone", "ops/sweep", "settle()", ""),

@@ -8,6 +8,7 @@ from headrace import Queue
 from headrace.client.talk import ask_one, drive
 from headrace.client.talks.popping import Handout, pop_call
 from headrace.client.talks.putting import put_call
+from headrace.engine.call import build, packed
 from tests.dump import Content, dump
 from tests.engine.twin import opened
 
@@ -24,13 +25,16 @@ def pop(queue: Queue, worker: str = "w", *, count: int = 1, offer: float = OFFER
 
 
 def put(queue: Queue, job_id: str, data: bytes = b"1") -> None:
-    """A plain put, under an id that is known."""
-    call = put_call(queue.name, [(job_id, data)], b"", None, "")
-    drive(queue.core.wire, ask_one(queue.core, 0, call))
+    """A plain put, under an id that is known, as a client does it that knows of the offer."""
+    hand = build("hand_one", int, queue=queue.name, id=job_id, data=data)
+    if drive(queue.core.wire, ask_one(queue.core, 0, hand)) != 1:
+        call = put_call(queue.name, [(job_id, data)], b"", None, "")
+        drive(queue.core.wire, ask_one(queue.core, 0, call))
 
 
 def _put_two(queue: Queue) -> None:
-    call = put_call(queue.name, [("a", b"1"), ("b", b"2")], b"", None, "")
+    options = packed({"priority": 1})
+    call = put_call(queue.name, [("a", b"1"), ("b", b"2")], options, None, "")
     drive(queue.core.wire, ask_one(queue.core, 0, call))
 
 
@@ -54,6 +58,7 @@ def _after(url: str, swaps: dict[str, str], *, offer: float) -> list[Content]:
         if not offer:
             pop(queue, offer=0)
         put(queue, "waits")
+        assert queue.counts().waiting == 1
         pop(queue, offer=0)
         pop(queue, "gone", offer=offer)
         client.end_worker("gone")

@@ -8,6 +8,9 @@ from headrace.client.talk import drive
 from headrace.client.talks import lakes
 from headrace.client.talks.log_reading import logs, seek_entries
 
+PIECE = 256  # the log is cut in whole pieces,
+SLACK = 1024 + PIECE  # and not at every event
+
 
 def mark(hr: Client, lake: str, entry: str, shard: int = 0) -> None:
     drive(hr.core.wire, lakes.mark_lake(hr, lake, {shard: entry}))

@@ -118,10 +118,15 @@ class Work(Moves):
     def take_in(self, queue: str) -> None:
         """What was pushed from outside becomes jobs, each under its own id or a new one."""
         for data in self.pushed.pop(queue, []):
-            says_id = self.rules(queue).ingress == "id" and 0 < len(data) <= LONGEST_NAME
-            job_id = data if says_id else self._new_id()
+            says_id = self.rules(queue).ingress == "id"
+            job_id = (says_id and self._said_id(queue, data)) or self._new_id()
             if job_id not in self.jobs:
                 self._make(queue, job_id, data, {}, 1)
+
+    def _said_id(self, queue: str, data: str) -> str:
+        job = self.jobs.get(data)
+        said = data if job is None or job.queue == queue else f"{data}@{queue}"
+        return said if len(said) <= LONGEST_NAME else ""
 
     def _new_id(self) -> str:
         step = 1

@@ -7,8 +7,7 @@ from datetime import timedelta
 from headrace import Client, Queue
 from headrace.testing import Clock
 from tests.dump import dump
-
-SLACK = 512  # the log is cut in pieces, so that cutting costs next to nothing
+from tests.engine.marks import PIECE, SLACK
 
 
 def kept(hr: Client) -> list[int]:
@@ -26,7 +25,7 @@ def test_old_events_go_and_are_counted(hr: Client, queue: Queue, clock: Clock) -
     clock.tick(timedelta(days=7, milliseconds=1))
     queue.put_many(range(600))
 
-    assert 3000 - SLACK <= dropped(hr) <= 3000
+    assert 3000 - PIECE <= dropped(hr) <= 3000
     assert kept(hr) == list(range(dropped(hr) + 1, 3601))
 
 
@@ -45,7 +44,7 @@ def test_an_idle_log_is_cut_too(hr: Client, queue: Queue, clock: Clock) -> None:
 
     hr.sweep()
 
-    assert dropped(hr) >= 3000 - SLACK
+    assert dropped(hr) >= 3000 - PIECE
     assert kept(hr) == list(range(dropped(hr) + 1, 3001))
 
 

@@ -16,6 +16,7 @@ from tests.engine.error_texts import errors_are_kept
 from tests.engine.faults import FAULTS, Fault
 from tests.engine.handing import handing_over
 from tests.engine.matches import matching_in_steps
+from tests.engine.putting_one import one_at_a_time
 from tests.engine.sifting import bulk_is_exact
 from tests.engine.telling import log_tells_what_is_counted
 from tests.engine.tie_faults import TIES
@@ -39,6 +40,7 @@ CHECKS = [
     jobs_are_walked_through,
     what_comes_is_told,
     handing_over,
+    one_at_a_time,
     trimming_by_proof,
     marks_are_of_the_log,
     log_tells_what_is_counted,

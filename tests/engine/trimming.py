@@ -8,10 +8,8 @@ import pytest
 
 from headrace import Client, LakeRefused
 from headrace.testing import Clock
-from tests.engine.marks import entry_of, log_of, mark, mark_number, present
+from tests.engine.marks import PIECE, SLACK, entry_of, log_of, mark, mark_number, present
 from tests.engine.twin import opened
-
-SLACK = 256  # whole pieces are cut, and not at every event
 
 
 @dataclass
@@ -69,7 +67,7 @@ class Ledger:
 
     def check_size(self) -> None:
         """Raises if more is there than has a reason to be."""
-        self.put(256)
+        self.put(SLACK)
         for _ in range(5):
             self.hr.sweep()
         there = present(self.hr)
@@ -126,7 +124,7 @@ def _by_age_and_force(ledger: Ledger) -> None:
     ledger.clock.tick(100)
     ledger.put(300)
     ledger.mark("a", 0.5)
-    ledger.put(2000)
+    ledger.put(4000)
     ledger.check_size()
     assert ledger.dropped > 0
 
@@ -142,7 +140,7 @@ def _by_number(ledger: Ledger) -> None:
     ledger.put(1000)
     ledger.mark("a", 0.3)
     ledger.mark("b", 1)
-    assert ledger.lowest - present(ledger.hr).start < SLACK
+    assert ledger.lowest - present(ledger.hr).start < PIECE
     ledger.check_size()
 
 
@@ -158,9 +156,9 @@ def _without_lakes(ledger: Ledger) -> None:
     ledger.put(1000)
     ledger.forget("a")
     ledger.forget("b")
-    assert len(present(ledger.hr)) <= ledger.count + SLACK
+    assert len(present(ledger.hr)) <= ledger.count + PIECE
     ledger.limit("events_age", 60)
-    ledger.put(256)
+    ledger.put(SLACK)
     ledger.tick(0)
     ledger.clock.tick(61)
     ledger.put(300)

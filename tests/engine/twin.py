@@ -14,7 +14,7 @@ import msgspec
 
 import headrace
 from headrace.client.talk import ask_one, drive
-from headrace.engine.call import Call
+from headrace.engine.call import Call, build
 from headrace.engine.moments import moment
 from headrace.engine.script import Library
 from headrace.testing import START, Clock, settable_clock
@@ -88,7 +88,7 @@ class Twin:
         refused = bool(refusals) and all(refusals)
         before = snapshot(self.hr) if refused else None
         call = call_of(op, each or [], self.new("nonce"), args)
-        answer = readable(op, self._ask(call))
+        answer = readable(op, self._ask_as_clients_do(call, each or []))
         assert answer in self._answers(op, expected), op
         if refused:
             assert snapshot(self.hr) == before, f"{op} was refused, but changed something"
@@ -103,6 +103,23 @@ class Twin:
 
     def _ask(self, call: Call[Any]) -> Any:
         return drive(self.hr.core.wire, ask_one(self.hr.core, 0, call))
+
+    def _ask_as_clients_do(self, call: Call[Any], each: list[Any]) -> Any:
+        """A plain job goes by put_one, unless that says that it has done nothing."""
+        if call.op == "put" and len(each) == 1 and self._is_plain(call, *each[0]):
+            one = build("put_one", int, queue=call.args[0], id=call.args[-2], data=call.args[-1])
+            before = snapshot(self.hr) if self.answers_get_lost else None
+            if self._ask(one) == 1:
+                if self.answers_get_lost:
+                    self._ask_again(one)
+                return 1
+            assert before is None or snapshot(self.hr) == before
+        return self._ask(call)
+
+    def _is_plain(self, call: Call[Any], job_id: str, *others: Any) -> bool:
+        spare, _, own = others
+        is_new = job_id not in self.model.jobs
+        return is_new and not (spare or own or call.args[1] or call.args[3])
 
     def _ask_again(self, call: Call[Any]) -> None:
         before = snapshot(self.hr)

@@ -326,6 +326,8 @@ def from_outside(tour: Tour) -> None:
     tour.push("fifo", "d", "d")
     tour.pop("ring")
     tour.push("ring", "b", "c", "f")
+    tour.put("job", "e" * 248)
+    tour.push("ring", "a", "e" * 248, "a")
     tour.sweep()
     tour.pop("ring", count=9)
     tour.pop("fifo", count=9)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from headrace.lake.files import LocalFiles
 from headrace.lake.manifest import Span
-from headrace.spark.counted import BatchMismatch, Part, checked, data_files
+from headrace.spark.counted import BatchMismatch, Part, checked, data_files, read_parts
 
 SPAN = Span(shard=0, after="5-10", to="7-20")
 
@@ -71,3 +73,10 @@ def test_a_file_has_the_rows_of_all_its_shards() -> None:
     ]
     found = [(file.path, file.rows, file.bytes, file.queue) for file in data_files(parts)]
     assert found == [("a", 2, 100, "mail"), ("b", 4, 100, "mail")]
+
+
+@pytest.mark.parametrize("damaged", [b"", b"PAR1 and then nothing of it PAR1"])
+def test_a_file_that_cannot_be_read_back_is_named(tmp_path: Path, damaged: bytes) -> None:
+    (tmp_path / "some.parquet").write_bytes(damaged)
+    with pytest.raises(BatchMismatch, match=r"some\.parquet cannot be read back"):
+        read_parts(LocalFiles(tmp_path), ["some.parquet"])

@@ -12,12 +12,14 @@ from pyspark.sql import SparkSession
 import headrace
 from headrace import Client, LakeRefused
 from headrace.errors import InvalidArgument, NamespaceNotFound
-from headrace.lake.files import LocalFiles
+from headrace.lake import batches
+from headrace.lake.files import Files, LocalFiles
 from headrace.lake.lake import Lake, LakeMoved, LakeNotFound
 from headrace.lake.lock import LakeBusy
 from headrace.lake.opening import open_lake
-from headrace.spark import pipeline
-from headrace.spark.counted import BatchMismatch, Part, written_parts
+from headrace.spark import batch_files
+from headrace.spark.counted import BatchMismatch, Part, read_parts
+from headrace.spark.hadoop_files import HadoopFiles
 from headrace.spark.options import Server
 from headrace.spark.pipeline import follow, sync
 from tests.spark.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
@@ -38,6 +40,12 @@ def server(valkey_url: str, hr: Client) -> Server:
 @pytest.fixture
 def files(tmp_path: Path) -> LocalFiles:
     return LocalFiles(tmp_path / "lake")
+
+
+@pytest.fixture(params=["directory", "scheme"])
+def place(request: pytest.FixtureRequest, spark: SparkSession, files: LocalFiles) -> Files:
+    """Where tasks write themselves, and where Spark writes."""
+    return files if request.param == "directory" else HadoopFiles(spark, files.root)
 
 
 def work(hr: Client, count: int) -> None:
@@ -68,16 +76,16 @@ PLAIN = (*("id", "j", "queue", "mail", "attempt", "0", "worker", ""), *("priorit
 
 
 def test_a_lake_equals_the_log(
-    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+    spark: SparkSession, hr: Client, server: Server, place: Files
 ) -> None:
     work(hr, 20)
     yesterday = dt.datetime.now(dt.UTC) - dt.timedelta(days=1)
     ms = str(int(yesterday.timestamp() * 1000))
     write_entry(hr, "kind", "mystery", *PLAIN, "v", "9", "at", ms, "colour", "blue")
     told = list(hr.events())
-    found = list(sync(spark, server, files, batch=60))
+    found = list(sync(spark, server, place, batch=60))
 
-    lake = Lake.open(files)
+    lake = Lake.open(place)
     expect_equal(spark, lake, told)
     assert [batch.number for batch in found] == [1, 2, 3]
     assert sum(batch.events for batch in found) == len(told) > 120
@@ -90,9 +98,9 @@ def test_a_lake_equals_the_log(
     assert (late["version"], late["more"]) == (9, {"colour": b"blue"})
     assert {file.queue for file in lake.snapshot().files} == {"mail", "a/b é"}
 
-    assert list(sync(spark, server, files)) == []
+    assert list(sync(spark, server, place)) == []
     work(hr, 2)
-    [more] = sync(spark, server, files)
+    [more] = sync(spark, server, place)
     assert more.number == 4
     expect_equal(spark, lake, hr.events())
 
@@ -113,6 +121,7 @@ def test_whenever_a_sync_dies_nothing_is_lost_and_nothing_doubled(
         "list .making",
         "list replays",
         "create begun",
+        "list events",
         "flush events",
         "create manifests",
         "delete begun",
@@ -131,22 +140,22 @@ def test_whenever_a_sync_dies_nothing_is_lost_and_nothing_doubled(
 
 
 def test_of_what_was_dropped_a_gap_is_left(
-    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+    spark: SparkSession, hr: Client, server: Server, place: Files
 ) -> None:
     hr.config.set("events_count", 100)
     hr.config.set("events_cap", 300)
     queue = hr.queue("mail")
     with server.open() as client:
-        open_lake(files, client)
-    list(sync(spark, server, files))
-    queue.put_many(range(1500))
+        open_lake(place, client)
+    list(sync(spark, server, place))
+    queue.put_many(range(6000))
     told = list(hr.events())
     dropped = {row.shard: row.dropped for row in hr.lakes()}
-    assert 1500 - sum(dropped.values()) == len(told) < 1200
+    assert 6000 - sum(dropped.values()) == len(told) < 5000
 
-    [batch] = sync(spark, server, files)
-    lake = Lake.open(files)
-    assert (batch.events, batch.missing) == (1500, sum(dropped.values()))
+    [batch] = sync(spark, server, place)
+    lake = Lake.open(place)
+    assert (batch.events, batch.missing) == (6000, sum(dropped.values()))
     assert lake.snapshot().missing == batch.missing
     rows = rows_of(spark, lake)
     gaps = {shard: rows.pop((shard, 1)) for shard in dropped}
@@ -225,16 +234,34 @@ def test_a_batch_that_is_not_whole_is_not_committed(
 ) -> None:
     work(hr, 3)
 
-    def lose_one(own: SparkSession, lake: Lake, batch: str) -> list[Part]:
-        written = [found.path for found in files.list("events") if found.path.endswith(".parquet")]
-        files.delete(written[0])
-        return written_parts(own, lake, batch)
+    def lose_one(place: LocalFiles, paths: list[str]) -> list[Part]:
+        place.delete(paths[0])
+        return read_parts(place, paths)
 
-    monkeypatch.setattr(pipeline, "written_parts", lose_one)
+    monkeypatch.setattr(batch_files, "read_parts", lose_one)
     with pytest.raises(BatchMismatch, match="nothing was committed"):
         list(sync(spark, server, files))
     assert Lake.open(files).snapshot().number == 0
     assert {row.entry for row in hr.lakes()} == {"0-0"}
+
+
+def test_what_attempts_have_left_goes(
+    spark: SparkSession,
+    hr: Client,
+    server: Server,
+    files: LocalFiles,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work(hr, 3)
+
+    def with_a_leftover(batch: str) -> str:
+        files.create(f"{batches.folder_of(batch)}/day=2026-11-01/queue=mail/part.parquet", b"half")
+        return batches.folder_of(batch)
+
+    monkeypatch.setattr(batch_files, "folder_of", with_a_leftover)
+    list(sync(spark, server, files))
+    snapshot = Lake.open(files).snapshot()
+    assert [found.path for found in files.list("events")] == [file.path for file in snapshot.files]
 
 
 def test_following_goes_on_until_it_is_stopped(

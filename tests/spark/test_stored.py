@@ -9,6 +9,8 @@ from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile, Span
 from headrace.lake.schema import EVENTS
+from headrace.lake.writing import queue_folder
+from headrace.spark import stored
 from headrace.spark.pipeline import lake_events
 from headrace.spark.stored import COLUMNS, as_stored
 
@@ -54,6 +56,14 @@ def event_of(number: int, queue: str) -> dict[str, object]:
         "priority": 0.0,
         "data": b"\0\xff",
         "more": {"colour": b"blue"} if number == 1 else None,
+    }
+
+
+def test_folders_are_named_as_by_tasks(spark: SparkSession) -> None:
+    names = spark.createDataFrame([(name,) for name in ODD_NAMES], "queue string")
+    rows = names.select("queue", stored.queue_folder(names["queue"]).alias("folder")).collect()
+    assert {row["queue"]: row["folder"] for row in rows} == {
+        name: queue_folder(name) for name in ODD_NAMES
     }
 
 

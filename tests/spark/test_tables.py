@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -10,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from headrace.engine.events import Event
 from headrace.spark import tables
+from headrace.spark.tables.histories import count_tagged
 from headrace.spark.tables.series import SERIES
 from headrace.testing import open_with_clock
 from tests.spark.comparing import expect_row, expect_table
@@ -57,6 +59,23 @@ def test_the_history_has_all_that_can_happen(story: list[Event]) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_is_that_of_the_reference(name: str, events: DataFrame, story: list[Event]) -> None:
     expect_table(name, TABLES[name](events), story)
+
+
+def test_what_is_known_of_tags_changes_no_table(events: DataFrame, story: list[Event]) -> None:
+    tagged = count_tagged(events)
+    assert tagged == sum(event.tags not in (None, "[]") for event in story) > 0
+    expect_table("daily", tables.daily(events, tagged=tagged), story)
+    expect_table("attempts", tables.attempts(events, tagged=tagged), story)
+
+
+def test_where_there_are_no_tags_they_are_not_asked_for(
+    events: DataFrame, story: list[Event]
+) -> None:
+    without = events.withColumn("tags", F.lit(None).cast("string"))
+    told = [replace(event, tags=None) for event in story]
+    assert count_tagged(without) == 0
+    expect_table("daily", tables.daily(without, tagged=0), told)
+    expect_table("attempts", tables.attempts(without, tagged=0), told)
 
 
 def test_days_are_merged_as_if_they_were_one(events: DataFrame) -> None:

@@ -26,7 +26,7 @@ from headrace.app.options import CARRIED, COMPUTED, JobOptions, checked
 from headrace.app.signature import Signature
 from headrace.app.tracing import UNTRACED, Told
 from headrace.client.codec import digest_of
-from headrace.client.queue import QueueName
+from headrace.client.queue import Queue, QueueName
 from headrace.client.talks.scheduling import schedule_queue
 from headrace.client.values import Job, Put
 from headrace.engine.check import Span, listed
@@ -188,6 +188,7 @@ class Call(Generic[P, R]):
     ) -> None:
         self.task = task
         self._queue: str = options["queue"]
+        self._kept: Queue | None = None
         self._options = {
             name: value
             for name, value in options.items()
@@ -203,7 +204,7 @@ class Call(Generic[P, R]):
             if self.task.app.inline is not None:
                 job_id = self.task.app.inline.put(self.task, data, options)
             else:
-                job_id = self.task.app.client.queue(self._queue).put(data, **options)
+                job_id = self._blocking_queue().put(data, **options)
             told([job_id])
         return job_id
 
@@ -226,8 +227,7 @@ class Call(Generic[P, R]):
             if self.task.app.inline is not None:
                 ids = [self.task.app.inline.put(self.task, data, options) for data in datas]
             else:
-                queue = self.task.app.client.queue(self._queue)
-                ids = queue.put_many(self._items(datas), **options)
+                ids = self._blocking_queue().put_many(self._items(datas), **options)
             told(ids)
         return ids
 
@@ -242,6 +242,13 @@ class Call(Generic[P, R]):
                 ids = await queue.put_many(self._items(datas), **options)
             told(ids)
         return ids
+
+    def _blocking_queue(self) -> Queue:
+        """The queue, of which one is kept for the client that there is."""
+        client = self.task.app.client
+        if self._kept is None or self._kept.core is not client.core:
+            self._kept = client.queue(self._queue)
+        return self._kept
 
     def schedule(self, core: Core, cron: str, zone: str) -> Talk[Schedule]:
         """Lets the server put this call again and again."""
@@ -272,6 +279,8 @@ class Call(Generic[P, R]):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         data = self._data(args, kwargs)
+        if not self._computed:
+            return data, self._options
         return data, self._options | self._computed_for(data["args"])
 
     def _prepared_many(

@@ -122,3 +122,7 @@ def main() -> None:
         lines = (line.strip() for line in str(error).splitlines())
         typer.echo(f"headrace: {' | '.join(filter(None, lines))}", err=True)
         sys.exit(2 if isinstance(error, InvalidArgument) else 1)
+    except OSError as error:
+        # A place that cannot be written to or read: what to do about it, the system says.
+        typer.echo(f"headrace: {error}", err=True)
+        sys.exit(1)

@@ -78,7 +78,7 @@ def wanted(
         timeout=milliseconds("timeout", timeout) / 1000,
     )
     if found.timeout == 0:
-        raise InvalidArgument("timeout must be more than 0: no server answers at once")
+        raise InvalidArgument("timeout must be at least a millisecond: no server answers at once")
     return found
 
 

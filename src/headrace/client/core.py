@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -12,11 +13,23 @@ from headrace.engine.check import Limits
 from headrace.engine.script import Library
 from headrace.engine.shard import prefix, shard_of
 
+# Of so many queues; more are begun anew.
+WAYS_KEPT = 10_000
+
+
+@dataclass(slots=True)
+class PlainWay:
+    """By which script a plain job comes into a queue on a shard, and from when on to try it."""
+
+    op: str = "put_one"
+    not_before: float = 0.0
+
 
 class Core:
     """One client's view of a namespace. The wire is a Wire or an AsyncWire, as the client is."""
 
     __slots__ = (
+        "_plain_ways",
         "_prefixes",
         "_shas",
         "codec",
@@ -52,6 +65,7 @@ class Core:
         self.timeout = timeout
         self.next_shard = 0
         self.holdings: list[Holdings] = []
+        self._plain_ways: dict[tuple[int, str], PlainWay] = {}
         self.instance = uuid4().hex
         self._shas: dict[str, bytes] = {}
         self.use_shards(1)
@@ -62,6 +76,14 @@ class Core:
 
     def shard_of(self, job_id: str) -> int:
         return shard_of(job_id, self.shards)
+
+    def plain_way(self, shard: int, queue: str) -> PlainWay:
+        way = self._plain_ways.get((shard, queue))
+        if way is None:
+            if len(self._plain_ways) >= WAYS_KEPT:
+                self._plain_ways.clear()
+            way = self._plain_ways[shard, queue] = PlainWay()
+        return way
 
     def channel(self, shard: int, role: str, name: str) -> tuple[int, str]:
         """A channel for notices, and the shard it belongs to."""

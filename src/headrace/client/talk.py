@@ -97,21 +97,30 @@ def ask(core: Core, calls: Sequence[tuple[int, Call[T]]]) -> Talk[list[T]]:
     return [call.decode(reply) for (_, call), reply in zip(calls, replies, strict=True)]
 
 
-def ask_one(core: Core, shard: int, call: Call[T]) -> Talk[T]:
-    """Makes one call."""
-    return (yield from ask(core, [(shard, call)]))[0]
+def ask_one(core: Core, shard: int, call: Call[T], *, again: bool = False) -> Talk[T]:
+    """Makes one call; again, if what it asks for may have been done."""
+    replies = yield Send([(shard, core.words(shard, call, again=again))])
+    if isinstance(replies[0], Exception):
+        replies = yield from _recover(core, [(shard, call)], replies, maybe_done=again)
+    return call.decode(replies[0])
 
 
-def _recover(core: Core, calls: Sequence[tuple[int, Call[Any]]], replies: list[Any]) -> Talk[Any]:
+def _recover(
+    core: Core,
+    calls: Sequence[tuple[int, Call[Any]]],
+    replies: list[Any],
+    *,
+    maybe_done: bool = False,
+) -> Talk[Any]:
     """Repeats what can be repeated until every call has an answer or time is up."""
     deadline = time.monotonic() + core.retry_for
-    again = [False] * len(calls)
+    again = [maybe_done] * len(calls)
     pause = FIRST_PAUSE
     loaded = False
     while unanswered := [i for i, reply in enumerate(replies) if isinstance(reply, Exception)]:
         missing = [calls[i] for i in unanswered if isinstance(replies[i], NoScriptError)]
         for i in unanswered:
-            again[i] = again[i] or _maybe_done(core, calls[i][1], replies[i])
+            again[i] = _maybe_done(core, calls[i][1], replies[i]) or again[i]
         if loaded or len(missing) < len(unanswered):
             if time.monotonic() + pause > deadline:
                 some_done = any(again) or len(unanswered) < len(replies)

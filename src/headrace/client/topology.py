@@ -6,6 +6,8 @@ from binascii import crc_hqx
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
+from redis.exceptions import MovedError
+
 P = TypeVar("P")
 Address = tuple[str, int]
 
@@ -35,6 +37,7 @@ class Topology(Generic[P]):
         self._sentinels = sentinels
         self._pools: dict[Address, P] = {}
         self._ranges: list[tuple[int, int, Address]] = []
+        self._moved: dict[int, Address] = {}
 
     def pool(self, address: Address) -> P:
         if address not in self._pools:
@@ -56,13 +59,22 @@ class Topology(Generic[P]):
         return self._seeds[0]
 
     def addresses(self) -> list[Address]:
-        """All known nodes of a Cluster, those that answered last first."""
+        """All known nodes of a Cluster, those that have just got a slot first."""
         known = [address for _, _, address in self._ranges]
-        return list(dict.fromkeys([*known, *self._seeds]))
+        return list(dict.fromkeys([*self._moved.values(), *known, *self._seeds]))
+
+    def heard(self, moved: MovedError) -> None:
+        """Notes where a slot is by the word of the node that had it."""
+        if moved.host:
+            self._moved[moved.slot_id] = (moved.host, moved.port)
 
     def learn(self, asked: Address, slots: Any) -> None:
-        """Takes in the answer of CLUSTER SLOTS; an empty host is that of the node asked."""
-        self._ranges = [
+        """Takes in the answer of CLUSTER SLOTS; an empty host is that of the node asked.
+
+        A node may not know yet of a slot that moved between others: what was heard counts more.
+        """
+        moved, self._moved = self._moved, {}
+        self._ranges = [(slot, slot, address) for slot, address in moved.items()] + [
             (first, last, ((primary[0] or b"").decode() or asked[0], primary[1]))
             for first, last, primary, *_ in slots
         ]

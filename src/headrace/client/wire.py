@@ -17,7 +17,7 @@ from weakref import WeakSet
 import hiredis
 from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
 from redis.connection import Connection, ConnectionPool
-from redis.exceptions import RedisError
+from redis.exceptions import MovedError, RedisError
 
 from headrace.client.async_line import AsyncLines
 from headrace.client.ear import AsyncEar, Channels, Ear
@@ -48,13 +48,37 @@ def _by_node(
     return grouped
 
 
+def _place(
+    topology: Topology[Any], replies: list[Any], positions: list[int], found: list[Any]
+) -> None:
+    for position, reply in zip(positions, found, strict=True):
+        replies[position] = reply
+        if isinstance(reply, MovedError):
+            topology.heard(reply)
+
+
 def _packed(commands: list[Words]) -> bytes:
     # redis-py looks at every word in Python before it calls this; ours are already what it wants.
+    if len(commands) == 1:
+        return bytes(hiredis.pack_command(cast(Any, commands[0])))
     return b"".join([hiredis.pack_command(cast(Any, words)) for words in commands])
 
 
 def _blocks(commands: list[Words]) -> bool:
     return commands[0][:2] == ("XREAD", "BLOCK")
+
+
+class Life:
+    """The life of this process: after a fork it is another one. To ask for a pid takes longer."""
+
+    this = object()
+
+    @classmethod
+    def begin(cls) -> None:
+        cls.this = object()
+
+
+os.register_at_fork(after_in_child=Life.begin)
 
 
 class Wire:
@@ -73,8 +97,7 @@ class Wire:
         replies: list[Any] = [None] * len(commands)
         for address, positions in _by_node(commands, self._topology.node_of).items():
             words = [commands[position][1] for position in positions]
-            for position, reply in zip(positions, self.exchange(address, words), strict=True):
-                replies[position] = reply
+            _place(self._topology, replies, positions, self.exchange(address, words))
         return replies
 
     def nodes(self) -> list[Address]:
@@ -143,8 +166,8 @@ class Wire:
 
     def _mine(self) -> dict[str, Any]:
         held: dict[str, Any] | None = getattr(self._local, "held", None)
-        if held is None or held["pid"] != os.getpid():
-            held = {"pid": os.getpid(), "lines": {}, "ears": {}}
+        if held is None or held["life"] is not Life.this:
+            held = {"life": Life.this, "lines": {}, "ears": {}}
             self._local.held = held
         return held
 
@@ -180,8 +203,7 @@ class AsyncWire:
         ]
         answers = await asyncio.gather(*exchanges)
         for positions, found in zip(grouped.values(), answers, strict=True):
-            for position, reply in zip(positions, found, strict=True):
-                replies[position] = reply
+            _place(self._topology, replies, positions, found)
         return replies
 
     async def refresh(self) -> None:

@@ -18,6 +18,7 @@ from headrace.engine.source import LATER, Source
 Line = tuple[str, tuple[str, int]]
 
 _FIELD = re.compile(r"\b((?:[a-z]+_)?job)\.([a-z_]+)")
+_KEY = re.compile(r"\bkey\('(\w+)', ([a-z]\w*(?:\[\d+\])?)\)")
 _POSITIONS = {name: position for position, name in enumerate(FIELDS, 1)}
 _STRING = re.compile(r"'(?:[^'\\]|\\.)*'")
 _NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
@@ -28,7 +29,10 @@ _OPENS = re.compile(r"(^(local )?function |^do$|function\(.*\)$|[({]$|\bthen$|\b
 
 @dataclass(slots=True)
 class Item:
-    """One statement at the top of a file. Functions and state may be left out; the rest runs."""
+    """One statement at the top of a file. What runs is always there, the rest where it is needed.
+
+    State is there once; functions, and constants (in capitals), may be made again in a later one.
+    """
 
     kind: str
     lines: list[Line]
@@ -167,7 +171,8 @@ def _item(statement: list[Line], *, runs_state: bool) -> Item:
         return Item("function", statement, frozenset([function[1]]), names)
     state = _STATE.match(text)
     if state and not runs_state:
-        return Item("state", statement, frozenset(_NAME.findall(state[1])), names)
+        kind = "constant" if state[1].isupper() else "state"
+        return Item(kind, statement, frozenset(_NAME.findall(state[1])), names)
     return Item("runs", statement, frozenset(), names)
 
 
@@ -230,5 +235,6 @@ def _composed(line: str) -> Item:
 
 
 def _compiled(line: str) -> str:
-    """Fields of a job by position: job.state is read faster as job[1]."""
-    return _FIELD.sub(lambda found: f"{found[1]}[{_POSITIONS[found[2]]}]", line)
+    """Fields of a job by position, as job.state is read faster as job[1]; keys without a call."""
+    by_position = _FIELD.sub(lambda found: f"{found[1]}[{_POSITIONS[found[2]]}]", line)
+    return _KEY.sub(r"(shard .. '\1:' .. \2)", by_position)

@@ -6,16 +6,21 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from headrace.engine.events import entry_number
 from headrace.errors import HeadraceError
 from headrace.lake.batches import folder_of
+from headrace.lake.files import Files
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile, Span
 from headrace.lake.schema import GAP
@@ -73,6 +78,54 @@ def written_parts(spark: SparkSession, lake: Lake, batch: str) -> list[Part]:
         )
         for row in counted.collect()
     ]
+
+
+def read_parts(files: Files, paths: Iterable[str]) -> list[Part]:
+    """The same of some files of one queue each, as far as they are there, without Spark."""
+    found: list[Part] = []
+    for path in paths:
+        with suppress(FileNotFoundError):
+            found += _checked_parts(path, files.read(path))
+    # Else a driver keeps for good what one large batch has needed.
+    pa.default_memory_pool().release_unused()
+    return found
+
+
+def _checked_parts(path: str, content: bytes) -> list[Part]:
+    try:
+        return list(_parts_of(path, content))
+    except (pa.ArrowException, OSError) as error:
+        raise BatchMismatch(
+            f"{path} cannot be read back ({error}), so nothing was committed; check the disk, then "
+            "sync again"
+        ) from error
+
+
+def _parts_of(path: str, content: bytes) -> Iterator[Part]:
+    columns = ["shard", "number", "kind", "missing", "queue_name"]
+    file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+    # Threads would keep memory of their own.
+    table = file.read(columns=columns, use_threads=False)
+    for shard in table["shard"].unique().to_pylist():
+        rows = table.filter(pc.equal(table["shard"], shard))
+        is_gap = pc.equal(rows["kind"], GAP)
+        numbers = rows["number"].filter(pc.invert(is_gap))
+        missing = rows.filter(is_gap)
+        gaps = tuple(
+            zip(missing["number"].to_pylist(), missing["missing"].to_pylist(), strict=True)
+        )
+        yield Part(
+            path=path,
+            size=len(content),
+            day=dt.date.fromisoformat(path.partition("/day=")[2][:10]),
+            queue=rows["queue_name"][0].as_py(),
+            shard=shard,
+            events=len(numbers),
+            total=pc.sum(numbers).as_py() or 0,
+            lowest=pc.min(rows["number"]).as_py(),
+            highest=pc.max(pc.add(rows["number"], pc.coalesce(rows["missing"], 1))).as_py() - 1,
+            gaps=gaps,
+        )
 
 
 def data_files(parts: Iterable[Part]) -> list[DataFile]:

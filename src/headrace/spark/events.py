@@ -208,7 +208,12 @@ def _parts(
         missing = plan.missing_before(span, ends)
         if missing and options.fail_on_data_loss:
             raise EventsTrimmed(span.shard, span.first, missing)
-    numbers = {span.shard: plan.cuts(span, ends, options.per_partition) for span in spans}
+    return (yield from cut(core, spans, ends, options.per_partition))
+
+
+def cut(core: Core, spans: Sequence[Span], ends: Sequence[LogEnds], most: int) -> Talk[list[Span]]:
+    """Spans cut into parts that have no more than so many events each."""
+    numbers = {span.shard: plan.cuts(span, ends, most) for span in spans}
     found = yield from seek_entries(core, numbers)
     return [part for span in spans for part in plan.parts_of(span, found[span.shard])]
 
@@ -220,13 +225,15 @@ def _read(
     if not isinstance(partition, Part):
         return
     with options.open() as client:
-        for batch in _batches(client.core, partition.value, options.fail_on_data_loss):
+        fail = options.fail_on_data_loss
+        for batch in read_span(client.core, partition.value, fail_on_data_loss=fail):
             found = batch if wanted is None else batch.filter(wanted)
             if found.num_rows:
                 yield found
 
 
-def _batches(core: Core, span: Span, fail_on_data_loss: bool) -> Iterator[pa.RecordBatch]:  # noqa: FBT001
+def read_span(core: Core, span: Span, *, fail_on_data_loss: bool) -> Iterator[pa.RecordBatch]:
+    """The events of a span; where some are gone a row that says so, or EventsTrimmed."""
     after, expected, count = span.after, span.first, FIRST_PAGE
     while expected <= span.last:
         entries = drive(core.wire, read_entries(core, span.shard, after, span.upto, count))

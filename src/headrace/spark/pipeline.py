@@ -22,25 +22,23 @@ from headrace.client.talks.lakes import mark_lake
 from headrace.client.talks.log_reading import LogEnds, log_ends
 from headrace.engine.check import whole
 from headrace.lake import replays
-from headrace.lake.batches import begin, end, folder_of, sweep
+from headrace.lake.batches import begin, end, sweep
 from headrace.lake.files import Files
 from headrace.lake.lake import Lake, LakeMoved
 from headrace.lake.lock import Lock, held
 from headrace.lake.manifest import DataFile, Snapshot, Span
 from headrace.lake.opening import open_lake
 from headrace.spark import plan
-from headrace.spark.counted import checked, data_files, written_parts
+from headrace.spark.batch_files import write_batch
+from headrace.spark.counted import checked, data_files
 from headrace.spark.events import bounded
 from headrace.spark.options import Server
-from headrace.spark.stored import as_stored, lake_events, own_session
+from headrace.spark.stored import lake_events, own_session
 
 __all__ = ["BATCH", "INTERVAL", "Batch", "follow", "lake_events", "sync"]
 
 BATCH = 500_000
 INTERVAL = 5.0
-TASKS_A_CORE = 2
-# Each task makes a file of its own for every queue and day, which costs more than a few events.
-LEAST_A_TASK = 25_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +146,7 @@ class _Run:
         self, base: Snapshot, spans: Sequence[Span]
     ) -> tuple[Snapshot, list[DataFile], list[Span]]:
         batch = begin(self.lake, base)
-        self._write(batch, spans)
-        parts = written_parts(self.spark, self.lake, batch)
+        parts = write_batch(self.spark, self.server, self.client, self.lake, batch, spans)
         files, counted = data_files(parts), checked(spans, parts)
         self.lake.files.flush(file.path for file in files)
         snapshot = self._commit(base, batch, counted, files)
@@ -157,21 +154,6 @@ class _Run:
         end(self.lake, batch)
         self.lock.renew()
         return snapshot, files, counted
-
-    def _write(self, batch: str, spans: Sequence[Span]) -> None:
-        tasks = TASKS_A_CORE * self.spark.sparkContext.defaultParallelism
-        share = sum(span.numbers for span in spans) // tasks + 1
-        reader = self.spark.read.format("headrace").options(
-            url=self.server.url,
-            namespace=self.server.namespace,
-            startingOffsets=plan.offsets_text({span.shard: span.after for span in spans}),
-            endingOffsets=plan.offsets_text({span.shard: span.to for span in spans}),
-            eventsPerPartition=str(max(LEAST_A_TASK, share)),
-            failOnDataLoss="false",
-        )
-        writer = as_stored(reader.load()).write.partitionBy("day", "queue")
-        place = f"{self.lake.files.root}/{folder_of(batch)}"
-        writer.option("compression", "zstd").parquet(place)
 
     def _commit(
         self, base: Snapshot, batch: str, spans: Sequence[Span], files: Sequence[DataFile]

@@ -10,7 +10,7 @@ import datetime as dt
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,8 +26,8 @@ from headrace.lake.manifest import Snapshot
 from headrace.spark.stored import lake_events, no_events
 from headrace.spark.tables import words
 from headrace.spark.tables.carry import KEPT
-from headrace.spark.tables.daily import has_few_tags
 from headrace.spark.tables.every import STORED, Told
+from headrace.spark.tables.histories import count_tagged
 from headrace.spark.tables.workers import workers
 
 # The columns of each table, which are the same in every session.
@@ -82,7 +82,8 @@ def _build(
     events = lake_events(spark, lake, snapshot, days)
     carried = carried_by(spark, lake, before)
     build = catalogue.new_build()
-    told = Told(events, carried, days, has_few_tags(events))
+    told = Told(events, carried, days)
+    told = replace(told, tagged=count_tagged(told.known()))
     there = {
         name: _write(lake, name, build, _table(spark, lake, build, told, name)) for name in STORED
     }
@@ -175,15 +176,16 @@ def stored_table(spark: SparkSession, lake: Lake, name: str, built: Sequence[Bui
     return reader.parquet(*folders).select(*schema.names)
 
 
-def carried_by(spark: SparkSession, lake: Lake, built: Sequence[Built]) -> DataFrame:
+def carried_by(spark: SparkSession, lake: Lake, built: Sequence[Built]) -> DataFrame | None:
     """The events that the last of some days leaves for later ones, each with its own day."""
+    if not any("carry" in last.tables for last in built[-1:]):
+        return None
     left = stored_table(spark, lake, "carry", built[-1:])
     return left.withColumn("day", words.day_of()).select(*KEPT, "day")
 
 
 def _schema_of(spark: SparkSession, name: str) -> StructType:
     if name not in _SCHEMAS:
-        none = no_events(spark)
         some_day = [dt.date(1970, 1, 1)]
-        _SCHEMAS[name] = Told(none, none.select(*KEPT, "day"), some_day).table(name).schema
+        _SCHEMAS[name] = Told(no_events(spark), None, some_day).table(name).schema
     return _SCHEMAS[name]

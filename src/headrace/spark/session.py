@@ -23,6 +23,10 @@ SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Sketches by queue, worker and bin are gathered without sorting the events first.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "10000",
+    # A rollup has more parts than are kept by default, and what is not kept is compiled anew.
+    "spark.sql.codegen.cache.maxEntries": "1000",
+    # The files of a lake are named one by one: a job that looks at each costs more than to look.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "256",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

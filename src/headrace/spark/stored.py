@@ -13,12 +13,11 @@ from pyspark.sql.types import DateType, StringType, StructField, StructType
 from headrace.lake import schema
 from headrace.lake.lake import EVENTS, Lake
 from headrace.lake.manifest import Snapshot
+from headrace.lake.writing import LETTERS, LONGEST_NAME, NULL_FOLDER
 from headrace.spark.tables.words import day_of
 
-_PLAIN_NAME = r"^[A-Za-z0-9._-]{1,80}\z"
-_ODD_LETTERS = r"[^A-Za-z0-9._-]"
-# Spark takes a folder of this name for null.
-_NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+_PLAIN_NAME = rf"^[{LETTERS}]{{1,{LONGEST_NAME}}}\z"
+_ODD_LETTERS = rf"[^{LETTERS}]"
 
 COLUMNS: StructType = from_arrow_schema(schema.EVENTS)
 DAY = StructField("day", DateType())
@@ -62,12 +61,9 @@ def lake_events(
     paths = [file.path for file in snapshot.files if days is None or file.day in days]
     if not paths:
         return no_events(spark)
-    stored = read_stored(spark, lake, paths)
-    columns = [
-        F.col("queue_name").alias("queue") if name == "queue" else F.col(name)
-        for name in COLUMNS.names
-    ]
-    return stored.select(*columns, "day")
+    # The day is all that is told by the folders only.
+    stored = read_stored(spark, lake, paths).drop("batch", "queue")
+    return stored.withColumnRenamed("queue_name", "queue")
 
 
 def no_events(spark: SparkSession) -> DataFrame:
@@ -98,8 +94,8 @@ def as_stored(events: DataFrame) -> DataFrame:
 
 
 def queue_folder(queue: Column) -> Column:
-    """The name of the folder for a queue: the queue's own, or one that is like it."""
-    plain = queue.rlike(_PLAIN_NAME) & (queue != _NULL_FOLDER)
+    """What `queue_folder` of the lake says, as a column."""
+    plain = queue.rlike(_PLAIN_NAME) & (queue != NULL_FOLDER)
     alike = F.regexp_replace(F.substring(queue, 1, 40), _ODD_LETTERS, "_")
     digest = F.substring(F.sha2(queue.cast("binary"), 256), 1, 16)
     return F.when(plain, queue).otherwise(F.concat(alike, F.lit("~"), digest))

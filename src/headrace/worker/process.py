@@ -23,6 +23,7 @@ from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
 from headrace.worker.begun import Begun
 from headrace.worker.load import load_app
 from headrace.worker.logs import say
+from headrace.worker.loop import new_loop
 from headrace.worker.metering import Meter
 from headrace.worker.settings import Served, WorkerSettings
 from headrace.worker.worker import Worker
@@ -83,7 +84,7 @@ def main(
     if found is None:
         return UNUSABLE
     # Not asyncio.run: that waits for whatever does not let itself be cancelled.
-    loop = asyncio.new_event_loop()
+    loop = new_loop()
     asyncio.set_event_loop(loop)
     living = loop.create_task(_live(*found, name, settings, line, meter, begun))
     while True:

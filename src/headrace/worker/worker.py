@@ -86,10 +86,9 @@ class Worker:
         self._suspects = Suspects()
         self._alarm = Alarm()
         self._stopping = False
-        self._will_start = False
+        self._starting = False
         self._exchanging = False
         self._begun_at = 0.0
-        self._loop = asyncio.get_running_loop()
         # What a task leaves in its context is not for those that are begun when it ends.
         self._context = copy_context()
         self._look_for_unknown = False
@@ -254,7 +253,15 @@ class Worker:
     # from popped to ended
 
     def _start_ready(self) -> None:
-        self._will_start = False
+        # What ends as it is begun makes room in the midst of this.
+        if not self._starting:
+            self._starting = True
+            try:
+                self._context.run(self._start)
+            finally:
+                self._starting = False
+
+    def _start(self) -> None:
         while self._ready and len(self._runner.running) < self._settings.concurrency:
             self._begun_at = time.monotonic()
             self._runner.start(self._ready.popleft())
@@ -282,9 +289,7 @@ class Worker:
             self._log.ended(run, outcome, seconds)
             if self._meter is not None:
                 self._meter.ended(run, outcome, seconds)
-        if not self._will_start and (self._ready or self._suspects):
-            self._will_start = True
-            self._loop.call_soon(self._start_ready, context=self._context)
+        self._start_ready()
         self._alarm.ring()
 
     def _give_back(self, popped: Popped) -> None:

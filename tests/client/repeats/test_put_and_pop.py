@@ -10,6 +10,7 @@ from headrace import Client, JobExists, Put
 from headrace.testing import Clock
 from tests.client.repeats.seen import happened, sha
 from tests.colours import got
+from tests.engine.handing import pop as offering
 from tests.proxy import Way
 
 POLICIES = ("move", "replace", "reject", "duplicate")
@@ -23,6 +24,47 @@ async def test_a_put_happens_once(hr: Any, calm: Client, way: Way, moment: str) 
     assert way.cuts == 1
     assert happened(calm) == ["put"]
     assert [job.id for job in calm.queue("mail").peek(9)] == [job_id]
+
+
+async def test_a_plain_put_happens_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    calm.queue("mail").put("first", id="first")
+    way.lose(sha(calm, "put_one"), moment)
+
+    job_id = await got(hr.queue("mail").put("hello"))
+
+    assert way.cuts == 1
+    assert happened(calm) == ["put", "put"]
+    assert [job.id for job in calm.queue("mail").peek(9)] == ["first", job_id]
+
+
+async def test_a_plain_put_that_comes_upon_something_due_happens_once(
+    hr: Any, calm: Client, way: Way, moment: str, clock: Clock
+) -> None:
+    queue = calm.queue("mail")
+    queue.put("first", id="first")
+    queue.put("soon", start_within=1)
+    way.lose(sha(calm, "put_one"), moment, meanwhile=lambda: clock.tick(2))
+
+    job_id = await got(hr.queue("mail").put("hello"))
+
+    assert way.cuts == 1
+    assert [job.id for job in queue.peek(9)] == ["first", job_id]
+    assert happened(calm).count("put") == 3
+
+
+async def test_a_job_is_handed_over_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+    queue = calm.queue("mail")
+    calm.session("w", ttl=3)
+    queue.put("the first of a day", id="first")
+    queue.pop("w")[0].complete()
+    assert offering(queue).jobs == []
+    way.lose(sha(calm, "hand_one"), moment)
+
+    job_id = await got(hr.queue("mail").put("hello"))
+
+    assert way.cuts == 1
+    assert happened(calm)[3:] == ["put", "popped"]
+    assert calm.job(job_id).state == "running"  # type: ignore[union-attr]  # it is there
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -29,7 +29,7 @@ def test_each_operation_changes_everything_in_one_script(hr: Client, url: str) -
         process = worqr.startTask("Q1")
         assert process is not None
         calls: dict[str, Callable[[], object]] = {
-            "put": lambda: worqr.enqueue("T2", "Q1"),
+            "put_one": lambda: worqr.enqueue("T2", "Q1"),
             "release": lambda: worqr.stopTask(process.id),
             "pop": lambda: worqr.startTask("Q1"),
             "cancel_matching": lambda: worqr.cancelTasks("Q1", "T1"),

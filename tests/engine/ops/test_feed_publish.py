@@ -38,7 +38,7 @@ def test_an_item_without_an_id_gets_one_that_nobody_has(news: Feed) -> None:
     ids = [news.publish(number) for number in range(3)]
 
     assert len(set(ids)) == 3
-    assert all(len(item_id) == 24 for item_id in ids)
+    assert all(len(item_id) == 16 for item_id in ids)
     assert news.ids() == ids[::-1]
     assert [news.item(item_id) for item_id in ids] == [0, 1, 2]
 

@@ -7,9 +7,7 @@ import pytest
 from headrace import Client, LakeRefused, LakeShard, Queue
 from headrace.testing import Clock, open_with_clock
 from tests.dump import dump
-from tests.engine.marks import entry_of, length, log_of, mark, mark_number, present
-
-SLACK = 256
+from tests.engine.marks import PIECE, SLACK, entry_of, length, log_of, mark, mark_number, present
 
 
 def test_a_lake_is_known_from_its_first_mark_on(hr: Client, queue: Queue) -> None:
@@ -113,7 +111,7 @@ def test_what_a_lake_lacks_stays(hr: Client, queue: Queue, clock: Clock) -> None
     assert present(hr) == range(1, 2501)
 
     mark_number(hr, "a", 1000)
-    assert 1000 - SLACK <= present(hr).start <= 1001
+    assert 1000 - PIECE <= present(hr).start <= 1001
 
 
 def test_the_lake_that_is_last_decides(hr: Client, queue: Queue) -> None:
@@ -125,9 +123,9 @@ def test_the_lake_that_is_last_decides(hr: Client, queue: Queue) -> None:
     mark_number(hr, "c", 1500)
     assert present(hr).start == 1
     mark_number(hr, "b", 700)
-    assert 700 - SLACK <= present(hr).start <= 701
+    assert 700 - PIECE <= present(hr).start <= 701
     assert hr.forget_lake("b")
-    assert 1500 - SLACK <= present(hr).start <= 1501
+    assert 1500 - PIECE <= present(hr).start <= 1501
     assert not hr.forget_lake("b")
 
 
@@ -137,7 +135,7 @@ def test_without_lakes_the_log_is_cut_as_ever(hr: Client, queue: Queue) -> None:
     queue.put_many(range(2000))
     assert length(hr) == 2000
     hr.forget_lake("a")
-    assert 300 <= length(hr) <= 300 + SLACK
+    assert 300 <= length(hr) <= 300 + PIECE
 
 
 def test_a_cap_is_kept_and_what_a_lake_loses_is_counted(hr: Client, queue: Queue) -> None:
@@ -162,4 +160,4 @@ def test_much_is_trimmed_a_bit_at_a_time_and_the_rest_at_once_due(hr: Client, qu
     hr.sweep()
     assert length(hr) <= 25_000 - 18_000
     hr.sweep()
-    assert 300 <= length(hr) <= 300 + SLACK
+    assert 300 <= length(hr) <= 300 + PIECE

@@ -33,11 +33,11 @@ def test_a_new_job_waits_and_is_nobodys(hr: Client, queue: Queue, clock: Clock) 
 
 
 @proves("Q-03")
-def test_an_id_that_nobody_gave_is_made_of_24_hex_digits(queue: Queue) -> None:
+def test_an_id_that_nobody_gave_is_made_of_16_letters_and_digits(queue: Queue) -> None:
     made = queue.put_many(range(300))
 
     assert len(set(made)) == 300
-    assert all(re.fullmatch("[0-9a-f]{24}", job_id) for job_id in made)
+    assert all(re.fullmatch("[0-9a-z]{16}", job_id) for job_id in made)
 
 
 @proves("Q-03")

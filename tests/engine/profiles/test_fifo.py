@@ -25,7 +25,7 @@ def test_every_put_has_an_id_of_its_own(fifo: Queue) -> None:
     ids = [fifo.put("same") for _ in range(100)]
 
     assert len(set(ids)) == 100
-    assert all(len(job_id) == 24 for job_id in ids)
+    assert all(len(job_id) == 16 for job_id in ids)
 
 
 @proves("T-30")

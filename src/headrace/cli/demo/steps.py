@@ -88,12 +88,13 @@ def start_workers(demo: Demo) -> None:
 
 
 def work(demo: Demo) -> None:
-    """Lets them work until it is time to kill one that is busy."""
-    victim = demo.workers.started[-1]
+    """Lets them work until it is time to kill one that is busy, or all is over."""
 
     def is_time() -> bool:
-        return demo.progress.over >= KILL_AT * demo.progress.total and (
-            _held_by(demo, victim) >= HOLDS_AT_LEAST
+        over, total = demo.progress.over, demo.progress.total
+        return over == total or (
+            over >= KILL_AT * total
+            and (max(_held_by(demo, worker) for worker in demo.workers.started) >= HOLDS_AT_LEAST)
         )
 
     _watch(demo, is_time)
@@ -101,7 +102,8 @@ def work(demo: Demo) -> None:
 
 def kill(demo: Demo) -> None:
     """Kills a worker in the middle of its work, and looks what it had in its hands."""
-    dead = demo.dead = demo.workers.started[-1]
+    busiest = max(reversed(demo.workers.started), key=lambda worker: _held_by(demo, worker))
+    dead = demo.dead = busiest
     demo.died_at = datetime.now(UTC)
     dead.kill()
     running = [

@@ -16,12 +16,19 @@ if TYPE_CHECKING:
 DEFAULT = str(HERE / "lake")
 _ABOUT = "The lake: a directory, or a path that Spark knows (hdfs://, s3a://)."
 
-At = Annotated[str, typer.Option("--lake", metavar="DIR", help=_ABOUT)]
+
+def _named(place: str) -> str:
+    if not place.strip():
+        raise typer.BadParameter("it is empty; name a directory, or a path that Spark knows")
+    return place
+
+
+At = Annotated[str, typer.Option("--lake", metavar="DIR", help=_ABOUT, callback=_named)]
 Grace = Annotated[
     str,
     typer.Option("--grace", metavar="SPAN", help="How long what is replaced stays for readers."),
 ]
-To = Annotated[str, typer.Option("--to", "--lake", metavar="DIR", help=_ABOUT)]
+To = Annotated[str, typer.Option("--to", "--lake", metavar="DIR", help=_ABOUT, callback=_named)]
 
 
 def needs_spark(place: str) -> bool:

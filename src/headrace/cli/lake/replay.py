@@ -15,6 +15,7 @@ from headrace.cli.opening import opened
 from headrace.cli.options import Namespace, Url
 from headrace.cli.show import AsJson, as_line, show, table
 from headrace.cli.words import counted
+from headrace.engine.check import Limits, text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,6 +54,7 @@ def replay(
     They are counted first, and made when you say so. A new job knows of which it is a copy
     (origin). One that was interrupted goes on with the jobs it had chosen.
     """
+    text("--into", into, Limits().name)
     wish = Wish(where, into, rate, make=not dry_run, ask=not yes, as_json=as_json)
     with opened(url, namespace) as client, spark_session() as spark:
         from headrace.lake.lake import Lake  # noqa: PLC0415 - msgspec takes long to load

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -10,10 +9,10 @@ from headrace.client.batches import in_batches
 from headrace.client.core import Core
 from headrace.client.given import (
     CHECKS,
-    ID_BYTES,
     IF_FAILS,
     MOST_LINKS,
     check_together,
+    new_id,
     new_nonce,
     parents_of,
     spare_id,
@@ -93,7 +92,7 @@ class NamedQueue:
 
 def group_name(core: Core, name: str | None) -> str:
     """The name of a group, a new one if none is given."""
-    return os.urandom(ID_BYTES).hex() if name is None else text("group", name, core.limits.name)
+    return new_id() if name is None else text("group", name, core.limits.name)
 
 
 def put_member(group: GroupFace, /, queue: str, data: Any, **options: Any) -> Talk[str]:
@@ -186,11 +185,11 @@ def _anchors(core: Core, steps: list[tuple[str, Put]]) -> Iterator[str]:
 
 
 def _chained(core: Core, steps: list[tuple[str, Put]], shared: dict[str, Any]) -> list[Item]:
-    anchor = next(_anchors(core, steps), os.urandom(ID_BYTES).hex())
+    anchor = next(_anchors(core, steps), new_id())
     rows: list[Item] = []
     for queue, item in steps:
-        new_id = spare_id(core, anchor)
-        job_id, payload, spare, own = row_of(core, item, new_id, shared)
+        fresh = spare_id(core, anchor)
+        job_id, payload, spare, own = row_of(core, item, fresh, shared)
         depends_on = (own or {}).get("depends_on", [])
         if rows:
             depends_on = [rows[-1][0], *depends_on]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache, partial
 from typing import Any, cast
 
 from headrace.client.batches import in_batches
 from headrace.client.codec import Codec
-from headrace.client.core import Core
+from headrace.client.core import Core, PlainWay
 from headrace.client.given import (
     UNSET,
     Unset,
     batch_of,
+    new_id,
     new_ids,
     new_nonce,
     options_of,
@@ -21,16 +24,24 @@ from headrace.client.given import (
     spare_id,
     unique_of,
 )
-from headrace.client.talk import Talk, ask
+from headrace.client.talk import Talk, ask, ask_one
 from headrace.client.talks.faces import QueueFace
 from headrace.client.values import Put
-from headrace.engine.call import Call, build, is_refusal, job_refusal, pack, packed
+from headrace.engine.call import Arg, Call, build, is_refusal, job_refusal, pack, packed
 from headrace.engine.check import Limits, Span, choice, listed
 from headrace.engine.profile import SETTINGS
 from headrace.errors import HeadraceError, InvalidArgument
 
 NONE_GIVEN = (None,) * 9
-REST_NOT_GIVEN = (UNSET, False, None, None)
+REST_NOT_GIVEN = (UNSET, False, None, None, None, None)
+
+# What a job may have to be part of its record, as the scripts say.
+INLINE = 1024
+# What put_one and hand_one answer.
+MADE, OTHER_ONE, NOT_THIS_WAY = 1, 2, -1
+OTHER = {"put_one": "hand_one", "hand_one": "put_one"}
+# For so many seconds plain jobs of a queue go by put, where the others are in vain.
+DETOUR = 5.0
 
 # One job to be made: its id and data; and, if it has them, a spare id and options of its own.
 Full = tuple[str, bytes, str, dict[str, Any] | None]
@@ -92,8 +103,10 @@ def put(
     otherwise; `group` makes it a member of a group.
     """
     others = (priority, tags, delay, at, start_within, result_ttl, key, throttles, depends_on)
-    if others == NONE_GIVEN and (retries, unique, if_dependency_fails, group) == REST_NOT_GIVEN:
-        return (yield from put_given(queue, data, id, on_exists, {}))
+    if others == NONE_GIVEN and (
+        (retries, unique, if_dependency_fails, group, id, on_exists) == REST_NOT_GIVEN
+    ):
+        return (yield from _put_plainly(queue, data))
     given = {
         "priority": priority,
         "tags": tags,
@@ -110,6 +123,40 @@ def put(
         "group": group,
     }
     return (yield from put_given(queue, data, id, on_exists, given))
+
+
+def _put_plainly(queue: QueueFace, data: Any) -> Talk[str]:
+    """A put that is given nothing but data, as most are: the shortest way to the server."""
+    core = queue.core
+    item = (new_id(), encoded(core, data))
+    shard = core.shard_of(item[0])
+    way = core.plain_way(shard, queue.name)
+    shortly = len(item[1]) <= INLINE and way.not_before <= time.monotonic()
+    if shortly and (yield from _put_shortly(core, shard, way, (queue.name, *item))):
+        return item[0]
+    call = Call("put", _plain_arguments(queue.name) + item, partial(_made, item))
+    # A call that got lost on its way may still arrive: an id that exists is its work.
+    answer = yield from ask_one(core, shard, call, again=shortly)
+    if isinstance(answer, HeadraceError):
+        raise answer
+    return answer
+
+
+def _put_shortly(core: Core, shard: int, way: PlainWay, args: tuple[str, str, bytes]) -> Talk[bool]:
+    """By the script that was right the last time; False if nothing was done."""
+    op = way.op
+    answer = yield from ask_one(core, shard, Call(op, args, int))
+    if answer == OTHER_ONE:
+        op = way.op = OTHER[op]
+        answer = yield from ask_one(core, shard, Call(op, args, int))
+    if answer == NOT_THIS_WAY:
+        way.not_before = time.monotonic() + DETOUR
+    return answer == MADE
+
+
+@lru_cache
+def _plain_arguments(queue: str) -> tuple[Arg, ...]:
+    return put_call(queue, [], b"", None, "").args
 
 
 def put_given(
@@ -300,6 +347,8 @@ def put_call(
 
 
 def _made(item: Item, answer: Any) -> str | HeadraceError:
+    if answer == 1:
+        return item[0]
     if is_refusal(answer):
         return job_refusal(item[0], answer)
     if isinstance(answer, bytes):

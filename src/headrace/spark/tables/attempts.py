@@ -16,21 +16,41 @@ TAKEN = "taken"
 """The outcome of an attempt whose job was put again while it ran."""
 
 
-def attempts(events: DataFrame) -> DataFrame:
+def attempts(events: DataFrame, *, tagged: int | None = None) -> DataFrame:
     """One row per delivery, on the day on which it ended; on that of its pop while it runs, and on
     that of the next pop if its end is not known.
 
     An end without its pop, which happened before the first event, has a row without `waited`.
+    tagged: what `count_tagged` says, if it is known.
     """
-    deliveries = with_tags(events).where(words.is_kind("popped") | words.ends_attempt())
+    deliveries = with_tags(events, tagged=tagged).where(_is_of_delivery())
+    return deliveries.withColumns(_beside()).where(_is_told()).select(*_columns())
+
+
+@words.made_once
+def _is_of_delivery() -> Column:
+    return words.is_kind("popped") | words.ends_attempt()
+
+
+@words.made_once
+def _beside() -> dict[str, Column]:
+    """The pop before an event, and what comes after it."""
     pop = F.when(words.is_kind("popped"), F.struct("at", "wait", "worker", "queue"))
-    then = F.lead(F.struct("kind", "day")).over(by_job())
-    row = deliveries.withColumns({"pop": F.lag(pop).over(by_job()), "then": then})
+    return {
+        "pop": F.lag(pop).over(by_job()),
+        "then": F.lead(F.struct("kind", "day")).over(by_job()),
+    }
+
+
+@words.made_once
+def _is_told() -> Column:
+    """Whether an event tells of an attempt: it ends one, or is a pop without an end."""
     is_last = F.col("then").isNull()
     without_end = words.is_kind("popped") & (is_last | (F.col("then.kind") == "popped"))
-    return row.where(words.ends_attempt() | without_end).select(*_columns())
+    return words.ends_attempt() | without_end
 
 
+@words.made_once
 def _columns() -> list[Column]:
     is_end = words.ends_attempt()
     is_taken = is_end & words.is_kind("put")

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from headrace.spark.tables import words
-from headrace.spark.tables.histories import NO_TAGS, by_job
+from headrace.spark.tables.histories import by_job, tells_tags
 
 KEPT = (
     "shard",
@@ -35,20 +35,21 @@ KEPT = (
 """What is kept of an event; the tables need no more of one that happened on an earlier day."""
 
 
-def carry(events: DataFrame, days: Sequence[dt.date]) -> DataFrame:
+def carry(events: DataFrame, days: Sequence[dt.date], *, tagged: int | None = None) -> DataFrame:
     """What is to be known after each of these days; `day` is the one after which.
 
     The tables of what comes later are the same over these events as over all that were before.
+    tagged: what `count_tagged` says, if it is known.
     """
-    told = _told(events, words.is_kind("popped"), words.ends_attempt())
-    tagged = words.is_kind("put", "tagged") & (F.coalesce("tags", F.lit(NO_TAGS)) != NO_TAGS)
-    other_tags = words.is_kind("put", "tagged") | words.ends_life()
-    kept = told.unionByName(_told(events, tagged, other_tags))
+    kept = _told(events, words.is_kind("popped"), words.ends_attempt())
+    if tagged != 0:
+        other_tags = words.is_kind("put", "tagged") | words.ends_life()
+        kept = kept.unionByName(_told(events, tells_tags(), other_tags))
     each_day = F.filter(
         F.array(*(F.lit(day) for day in days)),
         lambda day: (day >= F.col("day")) & (F.col("until").isNull() | (day < F.col("until"))),
     )
-    return kept.select(*KEPT, F.explode(each_day).alias("day")).distinct()
+    return kept.select(*words.columns(*KEPT), F.explode(each_day).alias("day")).distinct()
 
 
 def _told(events: DataFrame, holds: Column, ends: Column) -> DataFrame:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from headrace.engine.events import OF_JOBS
 from headrace.spark.tables import words
-from headrace.spark.tables.histories import by_job, with_tags
+from headrace.spark.tables.histories import so_far, tags_told
 
 OF_ANOTHER = -1
 """The size of a payload that was left out and is not the one that is known."""
@@ -18,19 +19,28 @@ def chapters(events: DataFrame) -> DataFrame:
     Each fact stands with the number of the event that tells it, so that the last one is known
     wherever chapters are put together.
     """
-    life = F.count_if(words.begins_life()).over(by_job())
-    popped_at = F.last(
-        F.when(words.is_kind("popped"), words.milliseconds_of()), ignorenulls=True
-    ).over(by_job())
     return (
-        with_tags(events)
-        .withColumns({"life": life, "popped_at": popped_at})
-        .groupBy("day", "shard", "job_id", "life")
+        events.where(words.is_kind(*OF_JOBS))
+        .withColumns(_before())
+        .groupBy("job_id", "shard", "life", "day")
         .agg(*_facts())
         .drop("life")
     )
 
 
+@words.made_once
+def _before() -> dict[str, Column]:
+    """What is known of a job from the events up to each: in which of its lives it is, and since
+    when it is with a worker.
+    """
+    popped_at = F.when(words.is_kind("popped"), words.milliseconds_of())
+    return {
+        "life": F.count_if(words.begins_life()).over(so_far()),
+        "popped_at": F.last(popped_at, ignorenulls=True).over(so_far()),
+    }
+
+
+@words.made_once
 def _facts() -> list[Column]:
     is_end = words.ends_attempt()
     held = words.milliseconds_of() - F.col("popped_at")
@@ -48,7 +58,7 @@ def _facts() -> list[Column]:
         F.sum(F.when(words.is_kind("popped"), words.at_least_zero(F.col("wait")))).alias("waited"),
         F.sum(F.when(is_end, words.at_least_zero(F.coalesce("run", held)))).alias("ran"),
         _last(F.lit(True), F.col("priority")).alias("priority"),
-        _last(F.col("has_tags").isNotNull(), F.col("has_tags")).alias("tags"),
+        _last(tags_told().isNotNull(), tags_told().alias("has_tags")).alias("tags"),
         _last(fails, F.col("failure"), F.col("message")).alias("failure"),
         _last(words.begins_life(), F.col("schedule"), F.col("origin")).alias("source"),
         _last(F.col("data").isNotNull(), F.col("data")).alias("data"),

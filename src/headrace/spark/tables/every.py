@@ -33,12 +33,15 @@ STORED = (
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The events of some days, and those that the day before has left for them."""
+    """The events of some days, and those that the day before has left for them, if any.
+
+    tagged: what `count_tagged` says of all that is known, if it was asked.
+    """
 
     events: DataFrame
-    carried: DataFrame
+    carried: DataFrame | None
     days: Sequence[dt.date]
-    few_tags: bool = False
+    tagged: int | None = None
 
     def table(self, name: str) -> DataFrame:
         """A table of these days. Only the plan of this one is made, as plans cost time."""
@@ -46,15 +49,20 @@ class Told:
 
     def running(self) -> DataFrame:
         """The attempts that have not ended yet."""
-        return attempts(self.known()).where(F.col("outcome") == RUNNING)
+        return self._attempts().where(F.col("outcome") == RUNNING)
 
     def known(self) -> DataFrame:
         """All that is known."""
+        if self.carried is None:
+            return self.events
         return self.events.unionByName(self.carried, allowMissingColumns=True)
 
     def ended(self) -> DataFrame:
         """The attempts that have ended."""
-        return self.of_days(attempts(self.known()).where(F.col("outcome") != RUNNING))
+        return self.of_days(self._attempts().where(F.col("outcome") != RUNNING))
+
+    def _attempts(self) -> DataFrame:
+        return attempts(self.known(), tagged=self.tagged)
 
     def of_days(self, table: DataFrame) -> DataFrame:
         """What a table has of these days."""
@@ -64,10 +72,10 @@ class Told:
 _MAKERS: dict[str, Callable[[Told], DataFrame]] = {
     "attempts": Told.ended,
     "chapters": lambda told: told.of_days(chapters(told.known())),
-    "daily": lambda told: told.of_days(daily(told.known(), few_tags=told.few_tags)),
+    "daily": lambda told: told.of_days(daily(told.known(), tagged=told.tagged)),
     "failures": lambda told: failures(told.events),
     "workers": lambda told: workers(told.ended()),
     "throughput": lambda told: throughput(told.events),
     "spans": lambda told: spans(told.events),
-    "carry": lambda told: carry(told.known(), told.days),
+    "carry": lambda told: carry(told.known(), told.days, tagged=told.tagged),
 }

@@ -31,6 +31,7 @@ def lives(told: DataFrame) -> DataFrame:
     return merged.select(*_columns())
 
 
+@words.made_once
 def _merged() -> list[Column]:
     told_last = ("state", "priority", "tags", "failure", "source", "data", "left_out")
     return [
@@ -45,6 +46,7 @@ def _merged() -> list[Column]:
     ]
 
 
+@words.made_once
 def _columns() -> list[Column]:
     path = F.transform("arrivals", lambda arrival: arrival["queue"])
     queues = F.when(F.size("arrivals") > 0, path).otherwise(F.array("first_queue"))

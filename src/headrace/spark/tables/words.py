@@ -27,20 +27,27 @@ MINUTE_MS = 60_000
 T = TypeVar("T")
 
 
-def made_once(make: Callable[[], T]) -> Callable[[], T]:
+def made_once(make: Callable[..., T]) -> Callable[..., T]:
     """Columns that are the same in every query: to make one costs some calls of Java, each time."""
-    made: WeakKeyDictionary[SparkContext, T] = WeakKeyDictionary()
+    made: WeakKeyDictionary[SparkContext, dict[tuple[str, ...], T]] = WeakKeyDictionary()
 
     @wraps(make)
-    def once() -> T:
+    def once(*names: str) -> T:
         context = SparkContext._active_spark_context  # noqa: SLF001 - it starts none
         if context is None:
-            return make()
-        if context not in made:
-            made[context] = make()
-        return made[context]
+            return make(*names)
+        known = made.setdefault(context, {})
+        if names not in known:
+            known[names] = make(*names)
+        return known[names]
 
     return once
+
+
+@made_once
+def columns(*names: str) -> list[Column]:
+    """Columns by their names."""
+    return [F.col(name) for name in names]
 
 
 def is_kind(*kinds: str) -> Column:

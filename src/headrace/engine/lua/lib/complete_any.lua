@@ -1,10 +1,13 @@
 -- complete_any: a complete in its general form: with results, data or a next queue, of several
 -- queues or workers, where nothing is kept, refused, repeated.
 --
--- uses   jobs held complete_job notices commit
+-- uses   jobs held complete_job notices commit keep_house
 -- later  circle
 
-return function()
+return function(chores, log_has_grown, crowded)
+  if chores then
+    return keep_house(log_has_grown, crowded)
+  end
   local ids = {}
   for id in each() do
     ids[#ids + 1] = id

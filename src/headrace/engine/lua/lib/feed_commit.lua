@@ -14,7 +14,7 @@ local function feed_commit(reply)
   redis.call('HSET', LOG, 'number', number, 'stamp', stamp, 'changes', changes)
   local log_has_grown = grown_between(first_number, number)
   if log_has_grown or redis.call('ZCOUNT', AGENDA, '-inf', now) > 0 then
-    housekeep(log_has_grown)
+    housekeep('chores', log_has_grown)
   end
   return reply
 end

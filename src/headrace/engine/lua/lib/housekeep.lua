@@ -1,8 +1,7 @@
--- housekeep: what is left to do after an operation that took the short way.
+-- housekeep: the chores alone, for scripts whose general form does not do them.
 --
--- uses   tidy commit
+-- uses   keep_house
 
-return function(log_has_grown)
-  tidy(log_has_grown)
-  commit()
+return function(_, log_has_grown)
+  keep_house(log_has_grown)
 end

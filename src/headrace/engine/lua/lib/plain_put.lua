@@ -4,9 +4,13 @@
 -- uses   keys now inline short_way
 
 -- What is to be written, and how many; nil if an id comes twice or a payload is too large.
-local function plain_jobs(queue, every, retries, largest)
+local function plain_jobs(queue, rows, retries, largest)
   local jobs, places, made, seen = {}, {}, 0, {}
-  for id, data in every() do
+  -- Records are packed by hand: what they have in common is packed once.
+  local at, tries = cmsgpack.pack(now), cmsgpack.pack(retries)
+  local before_seq = '\159\167waiting\194' .. cmsgpack.pack(queue) .. '\0'
+  local after_seq = at .. at .. '\0' .. tries .. tries .. '\160\160\194\194'
+  for id, data in rows() do
     if seen[id] or #data > largest then
       return nil
     end
@@ -14,24 +18,22 @@ local function plain_jobs(queue, every, retries, largest)
     made = made + 1
     local seq = first_event + made
     jobs[2 * made - 1] = job_prefix .. id
-    jobs[2 * made] = cmsgpack.pack({
-      'waiting', false, queue, 0, seq, now, now, 0, retries, retries, '', '', false, false, data,
-    })
+    jobs[2 * made] = before_seq .. cmsgpack.pack(seq) .. after_seq .. cmsgpack.pack(data)
     places[2 * made - 1] = 0
-    places[2 * made] = string.format('%016.0f', seq) .. id
+    places[2 * made] = string.format('%016d', seq) .. id
   end
   return jobs, places, made
 end
 
 -- False, and nothing is done, if one of them exists.
-local function enter_plainly(queue, every, jobs, places, made)
+local function enter_plainly(queue, rows, jobs, places, made)
   if redis.call('MSETNX', unpack(jobs)) == 0 then
     return false
   end
-  for id, data in every() do
+  for id, data in rows() do
     event = event + 1
-    redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'put', 'id', id, 'queue', queue,
-      'attempt', 0, 'worker', '', 'priority', 0, 'wait', '', 'run', '', 'data', data)
+    redis.call('XADD', EVENTS, event_prefix .. string.format('%d', event), 'kind', 'put', 'id', id,
+      'queue', queue, 'attempt', 0, 'worker', '', 'priority', 0, 'wait', '', 'run', '', 'data', data)
   end
   redis.call('ZADD', key('waiting', queue), unpack(places))
   local books = key('books', queue)

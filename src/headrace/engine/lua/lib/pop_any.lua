@@ -3,7 +3,7 @@
 -- again at once (due is 0), so that every job that may come first has been considered.
 --
 -- uses   keys now settings jobs places move reclaim promote spawn ingress grant notices due_in tidy
--- uses   commit
+-- uses   commit keep_house
 
 local ROUNDS = 4
 
@@ -72,7 +72,10 @@ local function is_ready()
   return ready and not limits.building, all_in
 end
 
-return function()
+return function(chores, log_has_grown)
+  if chores then
+    return keep_house(log_has_grown)
+  end
   local ready, all_in = is_ready()
   if again then
     resume()

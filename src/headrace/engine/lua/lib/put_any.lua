@@ -1,6 +1,6 @@
 -- put_any: a put in its general form: jobs with options, with given ids, of a new queue, repeated.
 --
--- uses   now jobs make claims commit
+-- uses   now jobs make claims commit keep_house
 -- later  circle
 
 -- What a job is given: the options of the call, and its own before them.
@@ -45,7 +45,10 @@ local function put_new(into, id, data, given)
     or make(into, id, data, given, nonce) and 1
 end
 
-return function()
+return function(chores, log_has_grown)
+  if chores then
+    return keep_house(log_has_grown)
+  end
   local ids = {}
   for id in each() do
     ids[#ids + 1] = id

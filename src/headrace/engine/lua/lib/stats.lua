@@ -1,9 +1,8 @@
 -- stats: statistics by queue and UTC day: count, mean and variance as they come (Welford), and a
 -- histogram by second, minute, quarter hour, hour and day.
 --
--- uses   keys now settings
+-- uses   keys now settings day_name
 
-local DAY = 86400000
 local LAST_DAY_BIN = 366
 
 local function bin(ms)
@@ -24,7 +23,7 @@ end
 -- time.
 local function day_of_stats(queue, given)
   local day = given or math.floor(now / DAY)
-  local name = string.format('%.0f', day) .. ':' .. queue
+  local name = day_name(queue, day)
   if redis.call('EXISTS', key('stats', name)) == 0 then
     local limits = settings(queue)
     local day_ends = (day + 1) * DAY

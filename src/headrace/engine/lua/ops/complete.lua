@@ -9,7 +9,7 @@
 -- reply  how many if all are complete, else for each its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE DEPENDENCY_REFUSED
 
--- later  complete_any trim_kept
+-- later  complete_any
 
 if not FAST or last_stamp > now or again or next_queue then
   return complete_any()
@@ -28,17 +28,21 @@ for id, token, given in each() do
   local i = #ids + 1
   ids[i], tokens[i], job_keys[i] = id, token, job_prefix .. id
 end
-local packed = redis.call('MGET', unpack(job_keys))
-local found, queue, worker = {}, nil, nil
+local records = redis.call('MGET', unpack(job_keys))
+local attempts, priorities, runs, queue, worker = {}, {}, {}, nil, nil
 for i = 1, #ids do
-  local job = packed[i] and string.sub(packed[i], 1, #RUNNING) == RUNNING
-    and cmsgpack.unpack(packed[i])
-  if not job or job.token ~= tokens[i] or job.extra and has_ties(job.extra)
-    or job.queue ~= (queue or job.queue) or job.worker ~= (worker or job.worker) then
+  local record = records[i]
+  if not record or string.sub(record, 1, #RUNNING) ~= RUNNING then
     return complete_any()
   end
-  queue, worker = job.queue, job.worker
-  found[i] = job
+  local _, in_queue, priority, _, _, since, attempt, _, _, by, token, extras = cmsgpack.unpack_limit(
+    record, 11, #RUNNING)
+  if token ~= tokens[i] or extras and has_ties(extras)
+    or in_queue ~= (queue or in_queue) or by ~= (worker or by) then
+    return complete_any()
+  end
+  queue, worker = in_queue, by
+  attempts[i], priorities[i], runs[i] = attempt, priority, now - since
 end
 local own = redis.call('HMGET', key('settings', queue), 'keep_count', 'keep_age', 'stats', 'limited')
 local shared = redis.call('HMGET', CONFIG, 'keep_count', 'keep_age', 'stats')
@@ -48,16 +52,15 @@ if own[4] or keep_count == 0 or setting(own[2], shared[2], default_keep_age) == 
 end
 
 local completed = '\159\168complete' .. cmsgpack.pack(now)
-local jobs, complete, runs = {}, {}, {}
+local jobs, complete = {}, {}
 for i = 1, #ids do
-  local id, job = ids[i], found[i]
-  runs[i] = now - job.since
+  local id = ids[i]
   event = event + 1
-  redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'completed', 'id', id, 'queue', queue,
-    'attempt', job.attempt, 'worker', worker, 'priority', job.priority, 'wait', '', 'run', runs[i],
+  redis.call('XADD', EVENTS, event_prefix .. string.format('%d', event), 'kind', 'completed', 'id', id,
+    'queue', queue, 'attempt', attempts[i], 'worker', worker, 'priority', priorities[i], 'wait', '', 'run', runs[i],
     'data', '')
   jobs[2 * i - 1] = job_keys[i]
-  jobs[2 * i] = completed .. string.sub(packed[i], #RUNNING + 1)
+  jobs[2 * i] = completed .. string.sub(records[i], #RUNNING + 1)
   complete[2 * i - 1] = now
   complete[2 * i] = id
 end
@@ -78,8 +81,5 @@ if setting(own[3], shared[3], default_stats) == 1 then
   write_series(queue, 'run', runs)
 end
 local kept = redis.call('ZCARD', key('complete', queue))
-if kept == #ids or kept > keep_count then
-  trim_kept(queue)
-end
-end_short_way()
+end_short_way(complete_any, (kept == #ids or kept > keep_count) and queue)
 return #job_keys

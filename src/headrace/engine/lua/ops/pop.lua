@@ -59,43 +59,60 @@ local waiting = key('waiting', queue)
 local found = redis.call('ZRANGE', waiting, 0, count - 1)
 if #found == 0 then
   offer_to_take(0)
-  end_short_way()
+  end_short_way(pop_any)
   return { earliest == math.huge and -1 or earliest - now, {} }
 end
 local job_keys = {}
 for i = 1, #found do
   job_keys[i] = job_prefix .. string.sub(found[i], 17)
 end
-local packed = redis.call('MGET', unpack(job_keys))
-for i = 1, #packed do
-  local job = packed[i] and cmsgpack.unpack(packed[i])
-  if not job or job.data == false or job.extra and has_ties(job.extra) then
-    return pop_any()
-  end
-  packed[i] = job
+-- A record is a list of 15. Only what changes is packed again: the state, and what stands between the
+-- time it was put and its extras.
+local WAITING, RUNNING = '\159\167waiting\194', '\159\167running\194'
+local NO_EXTRAS = '\194\194'
+
+local since, by = cmsgpack.pack(now), cmsgpack.pack(worker)
+local held_by = {}
+
+local function holder(attempt)
+  held_by[attempt] = held_by[attempt] or by .. cmsgpack.pack(attempt .. '.' .. secret)
+  return held_by[attempt]
 end
 
-local jobs, running, held, waits = {}, {}, {}, {}
+local records = redis.call('MGET', unpack(job_keys))
+local attempts, priorities, waits = {}, {}, {}
+for i = 1, #records do
+  local record = records[i]
+  if not record or string.sub(record, 1, #WAITING) ~= WAITING then
+    return pop_any()
+  end
+  local at_since, _, priority = cmsgpack.unpack_limit(record, 4, #WAITING)
+  local at_extra, waited_since, attempt, retries, remaining = cmsgpack.unpack_limit(record, 6, at_since)
+  local at_data, extras = at_extra + 2, nil
+  if string.sub(record, at_extra + 1, at_data) ~= NO_EXTRAS then
+    at_data, extras = cmsgpack.unpack_limit(record, 2, at_extra)
+  end
+  if string.sub(record, at_data + 1, at_data + 1) == '\194' or extras and has_ties(extras) then
+    return pop_any()
+  end
+  attempts[i], priorities[i], waits[i] = attempt + 1, priority, now - waited_since
+  records[i] = RUNNING .. string.sub(record, #WAITING + 1, at_since) .. since
+    .. cmsgpack.pack(attempt + 1, retries, remaining) .. holder(attempt + 1)
+    .. string.sub(record, at_extra + 1)
+end
+
+local jobs, running, held = {}, {}, {}
 local in_session = redis.call('ZSCORE', SESSIONS, worker)
 earliest = span and math.min(earliest, deadline) or earliest
 local reply = { #found == count and 0 or earliest == math.huge and -1 or earliest - now, {} }
-for i = 1, #packed do
-  local job = packed[i]
+for i = 1, #records do
   local id = string.sub(found[i], 17)
-  local attempt = job.attempt + 1
-  waits[i] = now - job.since
   event = event + 1
-  redis.call('XADD', EVENTS, event_prefix .. event, 'kind', 'popped', 'id', id, 'queue', queue,
-    'attempt', attempt, 'worker', worker, 'priority', job.priority, 'wait', waits[i], 'run', '',
+  redis.call('XADD', EVENTS, event_prefix .. string.format('%d', event), 'kind', 'popped', 'id', id,
+    'queue', queue, 'attempt', attempts[i], 'worker', worker, 'priority', priorities[i], 'wait', waits[i], 'run', '',
     'data', '')
-  job.state = 'running'
-  job.attempt = attempt
-  job.worker = worker
-  job.token = attempt .. '.' .. secret
-  job.since = now
-  local record = cmsgpack.pack(job)
   jobs[2 * i - 1] = job_keys[i]
-  jobs[2 * i] = record
+  jobs[2 * i] = records[i]
   running[2 * i - 1] = deadline
   running[2 * i] = id
   if in_session then
@@ -103,7 +120,7 @@ for i = 1, #packed do
     held[2 * i] = queue .. '\0' .. id
   end
   reply[2 * i + 1] = id
-  reply[2 * i + 2] = record
+  reply[2 * i + 2] = records[i]
 end
 offer_to_take(#found)
 redis.call('MSET', unpack(jobs))
@@ -118,5 +135,5 @@ redis.call('HINCRBY', books, 'running', #found)
 if setting(own[5], shared[5], default_stats) == 1 then
   write_series(queue, 'wait', waits)
 end
-end_short_way()
+end_short_way(pop_any)
 return reply

@@ -6,7 +6,7 @@
 -- reply  {1 if more is to come else 0, how many were made, moved, replaced, skipped}, or why not
 -- error  NOT_DECIDED GIVEN_UP
 
--- later  publish_rows
+-- later  publish_rows housekeep
 
 local record = redis.call('HMGET', key('bundle', bundle), 'state', 'home', 'queue', 'on_exists')
 local state, is_home, queue = record[1], record[2] == '1', record[3]
@@ -53,7 +53,7 @@ if jobs and enter_plainly(queue, every, jobs, places, made) then
   local more = note_published(bundle, is_home, parcel, { made = made })
   settle()
   local answer = tallies(more and 1 or 0)
-  end_short_way()
+  end_short_way(housekeep)
   return answer
 end
 local counted = publish_rows(queue, record[4], every, others)

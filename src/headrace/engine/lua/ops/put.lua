@@ -11,32 +11,22 @@
 
 -- later  put_any
 
-local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data', 'governed',
-  'idle', 'paused', 'removes', 'session', 'stats', 'limited')
+local own = redis.call('HMGET', key('settings', queue), 'created', 'governed', 'retries', 'event_data')
 if not FAST or last_stamp > now or first_event == 0 or again or options or others or nonce ~= ''
-  or not own[1] or own[4] then
+  or not own[1] or own[2] then
   return put_any()
 end
-local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data', 'paused', 'removes', 'session', 'stats')
+local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
 
--- later  hand_over
-
-local retries = setting(own[2], shared[1], default_retries)
-local largest = math.min(INLINE, setting(own[3], shared[2], default_event_data))
+local retries = setting(own[3], shared[1], default_retries)
+local largest = math.min(INLINE, setting(own[4], shared[2], default_event_data))
 
 local jobs, places, made = plain_jobs(queue, each, retries, largest)
 if not jobs then
   return put_any()
 end
-if own[5] and made == 1 then
-  for id, data in each() do
-    if hand_over(own[5], id, data, retries) then
-      return 1
-    end
-  end
-end
 if not enter_plainly(queue, each, jobs, places, made) then
   return put_any()
 end
-end_short_way()
+end_short_way(put_any)
 return made

@@ -1,1 +1,0 @@
-"""Applications that the benchmarks run."""

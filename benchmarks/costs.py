@@ -1,0 +1,206 @@
+"""What each operation costs: round trips, commands on the server, bytes both ways, and time in the
+script. Commands and bytes are the same on every machine; the time is that of this one.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import redis
+from rich.console import Console
+from rich.table import Table
+
+import headrace
+from headrace.client.scratch import private_server
+
+RESULTS = Path(__file__).parent / "results"
+PAYLOAD = {"to": "ada@example.org", "subject": "hello", "body": "x" * 46}
+WORKER = "worker-1"
+BATCH = 100
+TURNS = 200
+# What is not done within a script of ours.
+AROUND = {"cmdstat_evalsha", "cmdstat_info", "cmdstat_script|load", "cmdstat_client|info"}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one job takes of an operation, in the mean."""
+
+    operation: str
+    round_trips: float
+    commands: float
+    bytes_sent: float
+    bytes_received: float
+    script_us: float
+
+
+class Meter:
+    """Counts the trips of a client, and what the server says of its connection meanwhile."""
+
+    def __init__(self, client: headrace.Client, url: str) -> None:
+        self._client = client
+        self._server = redis.Redis.from_url(url)
+        self.trips = 0
+        wire = client.core.wire
+        exchange = wire.exchange
+
+        def counting(*given: Any) -> Any:
+            self.trips += 1
+            return exchange(*given)
+
+        wire.exchange = counting
+
+    def cost(self, operation: str, act: Callable[[], int]) -> Cost:
+        """The cost of a job where `act` is called again and again, and says how many it did."""
+        act()
+        own_sent, own_received = self._asking()
+        sent, received = self._bytes()
+        commands, micros = self._done()
+        self.trips = 0
+        jobs = sum(act() for _ in range(TURNS))
+        trips = self.trips
+        commands_after, micros_after = self._done()
+        sent_after, received_after = self._bytes()
+        return Cost(
+            operation,
+            trips / jobs,
+            (commands_after - commands) / jobs,
+            (sent_after - sent - own_sent) / jobs,
+            (received_after - received - own_received) / jobs,
+            (micros_after - micros) / jobs,
+        )
+
+    def _asking(self) -> tuple[int, int]:
+        """What it takes to ask for the bytes."""
+        before, after = self._bytes(), self._bytes()
+        return after[0] - before[0], after[1] - before[1]
+
+    def _bytes(self) -> tuple[int, int]:
+        """What this client has sent and received until now."""
+        [reply] = self._client.core.wire.send([(0, ("CLIENT", "INFO"))])
+        said = dict(word.split("=", 1) for word in reply.decode().split())
+        return int(said["tot-net-in"]), int(said["tot-net-out"])
+
+    def _done(self) -> tuple[int, int]:
+        """Commands within scripts, and microseconds of scripts, until now."""
+        stats: Any = self._server.info("commandstats")
+        within = sum(each["calls"] for name, each in stats.items() if name not in AROUND)
+        return within, stats["cmdstat_evalsha"]["usec"]
+
+
+class Work:
+    """The operations, each once or of many at once; each says how many jobs it was for."""
+
+    def __init__(self, client: headrace.Client) -> None:
+        self.client = client
+        self.queue = client.queue("q")
+        self.session = client.session(WORKER, ttl=3600)
+        self.held: list[headrace.Lease] = []
+
+    def fill(self) -> None:
+        """More jobs than will be popped, and more held than will be ended one by one."""
+        for _ in range(2 * TURNS):
+            self.put_many()
+        for _ in range(TURNS // 10):
+            self.pop_many()
+
+    def put(self) -> int:
+        self.queue.put(PAYLOAD)
+        return 1
+
+    def put_many(self) -> int:
+        return len(self.queue.put_many([PAYLOAD] * BATCH))
+
+    def pop(self, count: int = 1) -> int:
+        self.held += self.queue.pop(WORKER, count=count)
+        return count
+
+    def pop_many(self) -> int:
+        return self.pop(BATCH)
+
+    def heartbeat(self) -> int:
+        self.held[0].heartbeat()
+        return 1
+
+    def complete(self, count: int = 1) -> int:
+        self.client.complete_many(self._first(count))
+        return count
+
+    def complete_many(self) -> int:
+        return self.complete(BATCH)
+
+    def complete_and_pop(self) -> int:
+        _, leases = self.queue.complete_and_pop(self._first(BATCH), WORKER, count=BATCH)
+        self.held += leases
+        return BATCH
+
+    def fail(self) -> int:
+        [lease] = self._first(1)
+        lease.fail("Timeout", "no answer", retry_in=3600)
+        return 1
+
+    def release(self) -> int:
+        [lease] = self._first(1)
+        lease.release(position="back")
+        return 1
+
+    def renew(self) -> int:
+        self.session.renew()
+        return 1
+
+    def _first(self, count: int) -> list[headrace.Lease]:
+        taken, self.held = self.held[:count], self.held[count:]
+        return taken
+
+
+def measure(url: str) -> list[Cost]:
+    """Every operation, in an order in which there are jobs for it."""
+    with headrace.connect(url, namespace="costs") as client:
+        meter, work = Meter(client, url), Work(client)
+        work.fill()
+        return [
+            meter.cost("put", work.put),
+            meter.cost(f"put_many of {BATCH}", work.put_many),
+            meter.cost("pop", work.pop),
+            meter.cost(f"pop of {BATCH}", work.pop_many),
+            meter.cost("heartbeat", work.heartbeat),
+            meter.cost("complete", work.complete),
+            meter.cost("fail, to be tried again", work.fail),
+            meter.cost("release", work.release),
+            meter.cost("session.renew", work.renew),
+            meter.cost(f"complete_and_pop of {BATCH}", work.complete_and_pop),
+            meter.cost(f"complete_many of {BATCH}", work.complete_many),
+        ]
+
+
+def show(console: Console, costs: list[Cost]) -> None:
+    table = Table("a job's share", "round trips", "commands", "bytes sent", "received", "script us")
+    for cost in costs:
+        table.add_row(
+            cost.operation,
+            f"{cost.round_trips:.3g}",
+            f"{cost.commands:.3g}",
+            *(f"{each:,.0f}" for each in (cost.bytes_sent, cost.bytes_received)),
+            f"{cost.script_us:.0f}",
+        )
+    console.print(table)
+
+
+def main() -> int:
+    with private_server() as url:
+        costs = measure(url)
+    show(Console(), costs)
+    now = datetime.now(UTC)
+    kept = {"at": now.isoformat(timespec="seconds"), "costs": [asdict(cost) for cost in costs]}
+    (RESULTS / f"costs-{now:%Y-%m-%d}.json").write_text(json.dumps(kept, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

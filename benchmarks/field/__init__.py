@@ -1,0 +1,1 @@
+"""The field: Headrace beside other queues, on one server in one run."""

@@ -1,0 +1,42 @@
+"""ardiq, of which results are dropped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from ardiq import Ardiq, BrokerError
+
+from benchmarks.rivals import awaiting
+
+TRIES = 3
+# By default 16 at once, and twice as many taken; a time of 0 keeps no results.
+app = Ardiq(
+    os.environ["BENCH_URL"],
+    "bench",
+    concurrency=int(os.environ.get("BENCH_CONCURRENCY", "16")),
+    result_ttl_ms=0,
+)
+TASKS: dict[str, Any] = {name: app.task(each) for name, each in awaiting.TASKS.items()}
+
+
+async def put(task: str, call: dict[str, Any]) -> None:
+    await TASKS[task].enqueue(**call)
+
+
+async def put_many(task: str, calls: list[dict[str, Any]]) -> None:
+    """Its client waits half a second for an answer, and cannot be told to wait longer."""
+    for _ in range(TRIES):
+        with suppress(BrokerError):
+            await app.enqueue_many(TASKS[task].prepare(**call) for call in calls)
+            return
+    raise BrokerError(f"no answer in {TRIES} tries")
+
+
+@asynccontextmanager
+async def session() -> AsyncIterator[None]:
+    """Leaves as its own command does: its threads can crash an interpreter that is torn down."""
+    yield
+    os._exit(0)

@@ -1,0 +1,1 @@
+"""The same drain over more shards, and what more nodes would do."""

@@ -1,0 +1,62 @@
+"""The figures of the field in the documents: from the newest results that were kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.field import report, results
+from benchmarks.field.results import Results
+
+ROOT = Path(__file__).parent.parent
+BEGIN = "<!-- From here on made from benchmarks/results by `python -m docs.generate`. -->"
+END = "<!-- Until here. -->"
+
+
+def field(found: Results) -> Iterator[str]:
+    """The tables and the picture."""
+    yield from (*report.about(found), "")
+    yield from (f"![the field](../benchmarks/results/{found.day}.png)", "")
+    yield from report.markdown(found)
+
+
+def summary(found: Results) -> Iterator[str]:
+    """What it comes to, in a few lines."""
+    machine = found.machine
+    yield (
+        f"How fast, measured on {found.day} with {machine['cores']} cores and {machine['server']}; "
+        "[performance](docs/performance.md) has everybody, and says how."
+    )
+    yield ""
+    yield from report.summary(found).for_markdown()
+    yield ""
+
+
+SECTIONS: dict[str, Callable[[Results], Iterator[str]]] = {
+    "docs/performance.md": field,
+    "README.md": summary,
+}
+
+
+def stale(root: Path = ROOT, place: Path = results.PLACE) -> Iterator[tuple[Path, str]]:
+    """The documents whose figures are not those of the newest results, with what they should be."""
+    newest = results.newest(place)
+    if newest is None:
+        return
+    found = results.read(newest)
+    for name, made in SECTIONS.items():
+        path = root / name
+        text = path.read_text()
+        wanted = replaced(text, made(found))
+        if text != wanted:
+            yield path, wanted
+
+
+def replaced(text: str, lines: Iterator[str]) -> str:
+    """The text with these lines between the two marks."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"there is no place for figures: {BEGIN}")
+    made = "\n".join(lines)
+    return f"{before}{BEGIN}\n\n{made}\n{END}{after}"

@@ -1,0 +1,83 @@
+-- hand_one: makes one plain job, as put_one would, and hands it straight to a worker that offered to take
+-- one, as if the worker popped right after the put: the same record, books and events, and the job in the
+-- notice. If that cannot be, nothing happens to the job. An offer that is in vain is withdrawn: it has ended,
+-- something else waits, or the job has no retry that it could lose with a worker that has just died.
+--
+-- args   queue id data
+-- uses   keys now defaults setting inline fast grown day_name
+-- reply  1 made, 0 put is to be called, 2 put_one is to be called, for the next jobs as well, -1 the same of put
+
+local where = job_prefix .. id
+if again and redis.call('EXISTS', where) == 1 then
+  return 1
+end
+local own = redis.call('HMGET', key('settings', queue), 'governed', 'idle', 'created', 'retries', 'event_data',
+  'limited', 'paused', 'removes', 'session', 'stats')
+if own[1] then
+  return -1
+elseif not own[2] then
+  return 2
+end
+local log = redis.call('HMGET', LOG, 'number', 'stamp')
+local number = tonumber(log[1] or 0)
+if not FAST or not own[3] or number == 0 or tonumber(log[2]) > now or grown_between(number, number + 2)
+  or redis.call('ZCOUNT', AGENDA, '-inf', now) > 0 then
+  return 0
+end
+local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data', 'paused', 'removes', 'session', 'stats')
+local retries = setting(own[4], shared[1], default_retries)
+if #data > math.min(INLINE, setting(own[5], shared[2], default_event_data)) then
+  return -1
+end
+local worker, secret, ends = string.match(own[2], '^(%Z+)%z(%Z+)%z(%Z+)$')
+local heeded = setting(own[9], shared[5], default_session)
+if own[6] or retries == 0 or setting(own[7], shared[3], default_paused) == 1
+  or setting(own[8], shared[4], default_removes) == 1
+  or not heeded or heeded == 'required' and not redis.call('ZSCORE', key('serves', worker), queue)
+  or tonumber(ends) <= now or tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) <= now
+  or redis.call('EXISTS', key('waiting', queue), key('ingress', queue)) > 0 then
+  redis.call('HDEL', key('settings', queue), 'idle')
+  return 2
+end
+for _, comes in ipairs({
+  SESSIONS, key('scheduled', queue), key('schedules', queue), key('running', queue),
+}) do
+  if tonumber(redis.call('ZRANGE', comes, 0, 0, 'WITHSCORES')[2] or math.huge) <= now then
+    return 0
+  end
+end
+local with_stats = setting(own[10], shared[6], default_stats) == 1
+local day = day_name(queue)
+local stats = key('stats', day)
+local before = with_stats and redis.call('HMGET', stats, 'wait:count', 'wait:mean', 'wait:vk')
+if before and not before[1] then
+  return 0
+end
+
+local record = cmsgpack.pack({
+  'running', false, queue, 0, number + 1, now, now, 1, retries, retries, worker, '1.' .. secret, false, false,
+  data,
+})
+if redis.call('SETNX', where, record) == 0 then
+  return 1
+end
+redis.call('HDEL', key('settings', queue), 'idle')
+redis.call('XADD', EVENTS, string.format('%d-%d', now, number + 1), 'kind', 'put', 'id', id, 'queue', queue,
+  'attempt', '0', 'worker', '', 'priority', '0', 'wait', '', 'run', '', 'data', data)
+redis.call('XADD', EVENTS, string.format('%d-%d', now, number + 2), 'kind', 'popped', 'id', id, 'queue', queue,
+  'attempt', '1', 'worker', worker, 'priority', '0', 'wait', '0', 'run', '', 'data', '')
+redis.call('ZADD', key('running', queue), 'inf', id)
+redis.call('ZADD', key('held', worker), '0', queue .. '\0' .. id)
+redis.call('HINCRBY', key('books', queue), 'put', '1')
+redis.call('HINCRBY', key('books', queue), 'running', '1')
+if before then
+  -- Another one that has not waited at all.
+  local n, mean, vk = before[1] + 1, tonumber(before[2]), tonumber(before[3])
+  local after = mean + (0 - mean) / n
+  redis.call('HSET', stats, 'wait:count', n, 'wait:mean', string.format('%.17g', after),
+    'wait:vk', string.format('%.17g', vk + (0 - after) * (0 - mean)))
+  redis.call('HINCRBY', key('histogram', day), 'wait:s0', '1')
+end
+redis.call('SPUBLISH', key('worker', worker), cmsgpack.pack({ 'handed', id, record }))
+redis.call('HSET', LOG, 'number', number + 2, 'stamp', now)
+return 1

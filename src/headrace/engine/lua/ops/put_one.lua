@@ -1,0 +1,43 @@
+-- put_one: makes one plain job, as put would, in the fewest steps: one that is given nothing but data,
+-- for a queue without limits, while nothing is due and nobody waits for work. If that is not so it
+-- changes nothing, and put is to be called. Its id is a new one: if it exists, this call is repeated.
+--
+-- args   queue id data
+-- uses   keys now defaults setting inline fast grown
+-- reply  1 made, 0 put is to be called, 2 hand_one is to be called, for the next jobs as well, -1 the same of put
+
+local where = job_prefix .. id
+if again and redis.call('EXISTS', where) == 1 then
+  return 1
+end
+local own = redis.call('HMGET', key('settings', queue), 'governed', 'idle', 'created', 'retries', 'event_data')
+if own[1] then
+  return -1
+elseif own[2] then
+  return 2
+end
+local log = redis.call('HMGET', LOG, 'number', 'stamp')
+local seq = tonumber(log[1] or 0) + 1
+if not FAST or not own[3] or seq == 1 or tonumber(log[2]) > now or grown_between(seq - 1, seq)
+  or redis.call('ZCOUNT', AGENDA, '-inf', now) > 0 then
+  return 0
+end
+local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
+local retries = setting(own[4], shared[1], default_retries)
+if #data > math.min(INLINE, setting(own[5], shared[2], default_event_data)) then
+  return -1
+end
+
+local record = '\159\167waiting\194'
+  .. cmsgpack.pack(queue, 0, seq, now, now, 0, retries, retries, '', '', false, false, data)
+if redis.call('SETNX', where, record) == 0 then
+  return 1
+end
+redis.call('XADD', EVENTS, string.format('%d-%d', now, seq), 'kind', 'put', 'id', id, 'queue', queue, 'attempt', '0',
+  'worker', '', 'priority', '0', 'wait', '', 'run', '', 'data', data)
+redis.call('ZADD', key('waiting', queue), '0', string.format('%016d', seq) .. id)
+redis.call('HINCRBY', key('books', queue), 'put', '1')
+redis.call('HINCRBY', key('books', queue), 'waiting', '1')
+redis.call('SPUBLISH', key('queue', queue), 'work 1')
+redis.call('HSET', LOG, 'number', seq, 'stamp', now)
+return 1

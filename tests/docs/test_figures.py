@@ -1,0 +1,56 @@
+"""The figures in the documents are those of the newest results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.field import results as kept
+from docs import figures
+from tests.benchmarks.field import results
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with results and two documents that have a place for them."""
+    monkeypatch.setattr(kept, "PLACE", tmp_path)
+    results().write(partial=False)
+    for name in figures.SECTIONS:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"Before.\n\n{figures.BEGIN}\n\n{figures.END}\n\nAfter.\n")
+    return tmp_path
+
+
+def test_documents_get_the_figures_once(root: Path) -> None:
+    written = dict(figures.stale(root, root))
+
+    assert {str(path.relative_to(root)) for path in written} == set(figures.SECTIONS)
+    for path, text in written.items():
+        assert text.startswith("Before.\n")
+        assert text.endswith("\n\nAfter.\n")
+        path.write_text(text)
+    assert list(figures.stale(root, root)) == []
+    assert "12,600" in (root / "README.md").read_text()
+    assert "| put, of huey |" in (root / "docs/performance.md").read_text()
+
+
+def test_other_results_make_them_stale(root: Path) -> None:
+    for path, text in figures.stale(root, root):
+        path.write_text(text)
+    results(put={"headrace": {"rate": [1.0]}}).write(partial=False)
+
+    assert len(list(figures.stale(root, root))) == len(figures.SECTIONS)
+
+
+def test_without_results_nothing_is_stale(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert list(figures.stale(root, tmp_path_factory.mktemp("empty"))) == []
+
+
+def test_a_document_without_a_place_is_refused(root: Path) -> None:
+    (root / "README.md").write_text("no place")
+
+    with pytest.raises(ValueError, match="no place for figures"):
+        list(figures.stale(root, root))
