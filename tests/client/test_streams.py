@@ -167,6 +167,35 @@ def test_what_comes_with_the_confirmation_is_heard_at_once(
     ear.disconnect()
 
 
+@pytest.mark.timeout(15)
+def test_who_hears_while_another_thread_ends_the_ear_waits_for_no_other_connection(
+    valkey_url: str,
+) -> None:
+    ear = Ear(on(valkey_url), ((0, CHANNEL),))
+    poll = ear._poll
+    taken: list[tuple[socket.socket, socket.socket]] = []
+    woken: list[tuple[int, int]] = []
+
+    class EndedJustBefore:
+        def poll(self, _: float) -> None:
+            ending = threading.Thread(target=ear.end)
+            ending.start()
+            until(lambda: ear.ended, "the ear is ended")
+            ending.join(0.2)  # If it does not wait for us, it is over by then.
+            # Had it closed its socket, one of these would go by the same number now.
+            taken.extend(socket.socketpair() for _ in range(8))
+            woken.extend(poll.poll(1000))
+
+    ear._poll = EndedJustBefore()  # type: ignore[assignment]
+
+    assert ear.hear(NEVER) == []
+    assert woken
+    until(lambda: ear.broken, "the ear is disconnected")
+    for pair in taken:
+        for end in pair:
+            end.close()
+
+
 def publish(admin: redis.Redis, message: str) -> None:
     admin.execute_command("SPUBLISH", CHANNEL, message)
 

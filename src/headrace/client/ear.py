@@ -7,9 +7,13 @@ may die without a word, so one that is silent for long is asked for a sign of li
 from __future__ import annotations
 
 import asyncio
+import os
 import select
+import socket
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from ssl import SSLWantReadError
 from typing import Any, cast
 
@@ -85,6 +89,8 @@ class Ear:
         self.ended = False
         self.cause: Exception | None = None
         self.channels = channels
+        self._process = os.getpid()
+        self._hearing = threading.RLock()
         self._streams: list[Stream] = []
         self._early: list[Notice] = []
         self._poll = select.poll()
@@ -99,13 +105,14 @@ class Ear:
 
     def hear(self, timeout: float) -> list[Notice]:
         """The notices that came within timeout seconds; returns with the first."""
-        if self._early:
-            early, self._early = self._early, []
-            return early
-        if self.broken:
-            return []
-        self._poll.poll(min(timeout, SILENCE) * 1000)
-        return self._pending()
+        with self._hearing:
+            if self._early:
+                early, self._early = self._early, []
+                return early
+            if self.broken:
+                return []
+            self._poll.poll(min(timeout, SILENCE) * 1000)
+            return self._pending()
 
     def _pending(self) -> list[Notice]:
         heard: list[Notice] = []
@@ -132,7 +139,15 @@ class Ear:
     def end(self) -> None:
         """For good; who waits in another thread wakes up."""
         self.ended = True
-        self.disconnect()
+        if self._process != os.getpid():
+            # After a fork: nobody waits here, and the connections are those of the parent.
+            self.disconnect()
+            return
+        for stream in self._streams:
+            stream.wake()
+        # A socket that is closed under who waits for it may have become another connection by then.
+        with self._hearing:
+            self.disconnect()
 
 
 class Stream:
@@ -196,6 +211,12 @@ class Stream:
         if not data:
             raise closed_by_server()
         self._reader.feed(data)
+
+    def wake(self) -> None:
+        """Whoever waits for this connection, waits no more."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._connection.disconnect()
