@@ -13,6 +13,7 @@ import pytest
 import redis
 
 from headrace.client import embedded, local
+from headrace.client.scratch import private_server
 from headrace.errors import EmbeddedServerError
 from tests.processes import gone, run_python, start_python
 from tests.servers import until
@@ -50,6 +51,35 @@ def test_the_server_keeps_everything_and_listens_to_nobody_else(home: Path) -> N
     assert found["port"] == "0"
     assert (home / local.SOCKET).stat().st_mode & 0o777 == 0o700
     assert home.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.fixture
+def tells_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instead of a server a program that says what it is told of memory, and ends."""
+    program = tmp_path / "valkey-server"
+    program.write_text('#!/bin/sh\necho "told: $GLIBC_TUNABLES"\nexit 1\n')
+    program.chmod(0o700)
+    monkeypatch.setattr(local, "binary", lambda: program)
+
+
+@pytest.mark.usefixtures("tells_its_memory")
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("", "glibc.malloc.tcache_count=1000"),
+        ("glibc.malloc.arena_max=2", "glibc.malloc.arena_max=2:glibc.malloc.tcache_count=1000"),
+        ("glibc.malloc.tcache_count=3", "glibc.malloc.tcache_count=3"),
+    ],
+)
+def test_servers_keep_freed_memory_at_hand_unless_the_user_says_otherwise(
+    home: Path, monkeypatch: pytest.MonkeyPatch, said: str, wanted: str
+) -> None:
+    monkeypatch.setenv("GLIBC_TUNABLES", said)
+
+    with pytest.raises(EmbeddedServerError, match=f"told: {wanted}$"):
+        embedded.start(home)
+    with pytest.raises(EmbeddedServerError, match=f"told: {wanted}$"), private_server():
+        pass
 
 
 def test_data_survives_a_stop(home: Path) -> None:
@@ -113,6 +143,7 @@ def test_the_server_outlives_a_starter_killed_with_kill_9(home: Path) -> None:
 KILLED_AT_EVERY_LINE = """
 import os, pathlib, signal, sys
 from headrace.client import embedded, local
+from headrace.client.scratch import private_server
 
 def kill_at(number):
     lines = set()

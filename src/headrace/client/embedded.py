@@ -118,6 +118,7 @@ def _launch(home: Path, lock: IO[bytes]) -> None:
         done = subprocess.run(
             command,
             cwd=home,
+            env=local.environment(),
             pass_fds=[lock.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -46,6 +46,7 @@ def kept(home: Path, command: Sequence[str], address: local.Address) -> Iterator
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
+            env=local.environment(),
             start_new_session=True,
         )
     try:
