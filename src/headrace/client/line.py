@@ -4,6 +4,7 @@ login, Sentinel); from then on bytes go straight through, which takes half the t
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import hiredis
@@ -11,6 +12,8 @@ from redis.connection import Connection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import InvalidResponse
 from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from headrace.client.patience import Patience
 
 BROKEN = (RedisConnectionError, RedisTimeoutError, OSError)
 READ_AT_ONCE = 65536
@@ -25,12 +28,13 @@ def closed_by_server() -> RedisConnectionError:
 class Line:
     """A blocking connection. Errors of the server are replies; a broken line raises."""
 
-    __slots__ = ("_connection", "_reader", "_socket")
+    __slots__ = ("_connection", "_patience", "_reader", "_socket")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._socket: Any = None
         self._reader: Any = None
+        self._patience: Any = None
 
     def open(self) -> None:
         """Connects, if that is not done."""
@@ -42,12 +46,15 @@ class Line:
                 notEnoughData=_NOT_YET,
             )
             self._socket = self._connection._sock  # noqa: SLF001
+            self._patience = Patience(self._socket.fileno())
 
     def exchange(self, packed: bytes, count: int) -> list[Any]:
         """Sends commands and reads a reply for each; where it broke, the error is the reply."""
         replies: list[Any] = []
         try:
+            asked_at = perf_counter()
             self._socket.sendall(packed)
+            self._patience.wait(asked_at)
             gets = self._reader.gets
             while True:
                 reply = gets()

@@ -1,0 +1,122 @@
+"""Whether a blocking client stays awake for an answer: where that is quicker, and only there."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from headrace.client import patience
+from headrace.client.patience import AWAKE, STANDS, TRIALS, Patience
+
+US = 1e-6
+A_LOOK = 2 * US
+IN_TRIALS = sum(calls for _, calls in TRIALS)
+
+
+@dataclass
+class Machine:
+    """Answers so long after it was asked; who slept is awake so long after that."""
+
+    answers_after: float
+    waking_up: float
+    awake_costs: float = 0.0
+    now: float = 0.0
+    answer_at: float = 0.0
+    looks: list[int] = field(default_factory=list)
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def ask(self, waiting: Patience) -> bool:
+        """Whether anybody stayed awake for the answer."""
+        self.answer_at = self.now + self.answers_after
+        self.looks = []
+        waiting.wait(self.now)
+        self.now = max(self.now, self.answer_at)
+        return 0 in self.looks
+
+    def poll(self, milliseconds: int) -> list[tuple[int, int]]:
+        self.looks.append(milliseconds)
+        if milliseconds:
+            if self.now < self.answer_at:
+                woken = min(self.answer_at + self.waking_up, self.now + milliseconds / 1000)
+                self.now = max(self.answer_at, woken)
+        else:
+            self.now += A_LOOK
+            # Who is awake may be in the way of who is to answer.
+            self.answer_at += self.awake_costs
+        return [(0, 0)] if self.now >= self.answer_at else []
+
+
+@pytest.fixture
+def connection() -> Iterator[socket.socket]:
+    with socket.socket() as found:
+        yield found
+
+
+def waiting_on(
+    machine: Machine, connection: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> Patience:
+    monkeypatch.setattr(patience, "perf_counter", machine.perf_counter)
+    waiting = Patience(connection.fileno())
+    waiting._poll = machine  # type: ignore[assignment]
+    return waiting
+
+
+@pytest.mark.parametrize(
+    ("machine", "is_awake"),
+    [
+        pytest.param(Machine(40 * US, 50 * US), True, id="near"),
+        pytest.param(Machine(40 * US, 2 * US), False, id="soon woken"),
+        pytest.param(Machine(40 * US, 50 * US, awake_costs=A_LOOK), False, id="no core to spare"),
+        pytest.param(Machine(500 * US, 50 * US), False, id="far"),
+        pytest.param(Machine(20_000 * US, 50 * US), False, id="farther than a trial"),
+    ],
+)
+def test_what_was_quicker_in_the_trials_stands(
+    machine: Machine,
+    *,
+    is_awake: bool,
+    connection: socket.socket,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waiting = waiting_on(machine, connection, monkeypatch)
+    for _ in range(IN_TRIALS):
+        machine.ask(waiting)
+
+    assert {machine.ask(waiting) for _ in range(STANDS)} == {is_awake}
+
+
+def test_it_is_found_out_anew_when_the_machine_has_changed(
+    connection: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(40 * US, 50 * US)
+    waiting = waiting_on(machine, connection, monkeypatch)
+    for _ in range(IN_TRIALS + STANDS - 1):
+        machine.ask(waiting)
+    assert machine.ask(waiting)
+
+    machine.awake_costs = A_LOOK
+    for _ in range(IN_TRIALS):
+        machine.ask(waiting)
+
+    assert not machine.ask(waiting)
+
+
+def test_nobody_stays_awake_for_longer_than_it_takes_to_wake_up(
+    connection: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(40 * US, 50 * US)
+    waiting = waiting_on(machine, connection, monkeypatch)
+    for _ in range(IN_TRIALS):
+        machine.ask(waiting)
+
+    machine.answers_after = 1.0
+    begun = machine.now
+    machine.answer_at = begun + 1.0
+    waiting.wait(begun)
+
+    assert AWAKE <= machine.now - begun <= AWAKE + 2 * A_LOOK
