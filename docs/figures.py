@@ -1,15 +1,17 @@
-"""The figures of the field in the documents: from the newest results that were kept."""
+"""The figures in the documents: from the newest results that were kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from benchmarks.field import report, results
 from benchmarks.field.results import Results
+from benchmarks.scale import report as scale
 
 ROOT = Path(__file__).parent.parent
 BEGIN = "<!-- From here on made from benchmarks/results by `python -m docs.generate`. -->"
+BEGIN_SCALE = "<!-- The same, of more shards. -->"
 END = "<!-- Until here. -->"
 
 
@@ -36,6 +38,7 @@ SECTIONS: dict[str, Callable[[Results], Iterator[str]]] = {
     "docs/performance.md": field,
     "README.md": summary,
 }
+SCALE_IN = "docs/performance.md"
 
 
 def stale(root: Path = ROOT, place: Path = results.PLACE) -> Iterator[tuple[Path, str]]:
@@ -47,16 +50,19 @@ def stale(root: Path = ROOT, place: Path = results.PLACE) -> Iterator[tuple[Path
     for name, made in SECTIONS.items():
         path = root / name
         text = path.read_text()
-        wanted = replaced(text, made(found))
+        wanted = replaced(text, BEGIN, made(found))
+        shards = scale.newest(place)
+        if shards is not None and name == SCALE_IN:
+            wanted = replaced(wanted, BEGIN_SCALE, scale.markdown(shards))
         if text != wanted:
             yield path, wanted
 
 
-def replaced(text: str, lines: Iterator[str]) -> str:
-    """The text with these lines between the two marks."""
-    before, begin, rest = text.partition(BEGIN)
+def replaced(text: str, mark: str, lines: Iterable[str]) -> str:
+    """The text with these lines between a mark and the end of what is made."""
+    before, begin, rest = text.partition(mark)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"there is no place for figures: {BEGIN}")
+        raise ValueError(f"there is no place for figures: {mark}")
     made = "\n".join(lines)
-    return f"{before}{BEGIN}\n\n{made}\n{END}{after}"
+    return f"{before}{mark}\n\n{made}\n{END}{after}"

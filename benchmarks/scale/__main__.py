@@ -5,30 +5,28 @@ what that says of 3, 12 and 48 nodes. Servers and workers share the cores of thi
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
 import redis
 from rich.console import Console
-from rich.table import Table
 
 import headrace
 from benchmarks.field.contestants import OURS, Load
 from benchmarks.field.servers import HOST
 from benchmarks.field.turn import Turn
 from benchmarks.field.workloads.drain import rate, watch
-from benchmarks.scale.model import Costs, Forecast, forecast
+from benchmarks.scale import report
+from benchmarks.scale.model import Costs, forecast
 from headrace.client.scratch import scratch_directory
 from tests.servers import cluster
 
-RESULTS = Path(__file__).parent.parent / "results"
 SHARDS = (1, 2, 4)
 NODES = (3, 12, 48)
 CORES = os.cpu_count() or 1
@@ -83,9 +81,9 @@ def drained(server: Nodes, shards: int, home: Path) -> dict[str, float]:
     return {"rate": rate(turn.times(), CORES), "put_server_us": put_us, **costs}
 
 
-def measure(console: Console, rounds: int) -> dict[int, dict[str, list[float]]]:
+def measure(console: Console, rounds: int) -> report.Found:
     """Every number of shards in turn, again and again."""
-    found: dict[int, dict[str, list[float]]] = {shards: {} for shards in SHARDS}
+    found: report.Found = {str(shards): {} for shards in SHARDS}
     with ExitStack() as stack, scratch_directory() as home:
         servers = {shards: stack.enter_context(nodes(min(shards, CORES))) for shards in SHARDS}
         for number in range(1, rounds + 1):
@@ -97,29 +95,14 @@ def measure(console: Console, rounds: int) -> dict[int, dict[str, list[float]]]:
                     figures = drained(server, shards, home / f"{number}-{shards}")
                 console.print(f"{label}  {figures['rate']:,.0f} jobs/s", highlight=False)
                 for name, figure in figures.items():
-                    found[shards].setdefault(name, []).append(figure)
+                    found[str(shards)].setdefault(name, []).append(figure)
     return found
 
 
-def costs_of(found: dict[int, dict[str, list[float]]]) -> Costs:
+def costs_of(found: report.Found) -> Costs:
     """What a job costs where shards are many."""
-    most = {name: median(figures) for name, figures in found[max(SHARDS)].items()}
+    most = {name: median(figures) for name, figures in found[str(max(SHARDS))].items()}
     return Costs(most["put_server_us"], most["server_us"], most["cpu_us"])
-
-
-def show(console: Console, found: dict[int, dict[str, list[float]]], told: list[Forecast]) -> None:
-    measured = Table("shards", "servers", "drain, jobs/s", "server us/job", "worker us/job")
-    for shards, figures in found.items():
-        cells = (median(figures[name]) for name in ("rate", "server_us", "cpu_us"))
-        measured.add_row(str(shards), str(min(shards, CORES)), *(f"{cell:,.0f}" for cell in cells))
-    console.print(measured)
-    modelled = Table("nodes (model)", "shards", "on the fullest", "jobs/s", "cores of workers")
-    for one in told:
-        modelled.add_row(
-            *(str(one.nodes), str(one.shards), str(one.fullest)),
-            *(f"{one.jobs_a_second:,.0f}", f"{one.worker_cores:.0f}"),
-        )
-    console.print(modelled)
 
 
 def main() -> int:
@@ -129,18 +112,10 @@ def main() -> int:
     console = Console()
     found = measure(console, rounds)
     told = [forecast(costs_of(found), count) for count in NODES]
-    show(console, found, told)
-    now = datetime.now(UTC)
-    kept = {
-        "at": now.isoformat(timespec="seconds"),
-        "cpus": CORES,
-        "jobs": JOBS,
-        "shards": found,
-        "model": [asdict(one) for one in told],
-    }
-    path = RESULTS / f"scale-{now:%Y-%m-%d}.json"
-    path.write_text(json.dumps(kept, indent=2) + "\n")
-    console.print(f"written to benchmarks/results/{path.name}")
+    kept = report.made(datetime.now(UTC), CORES, JOBS, found, told)
+    console.print(kept.measured().for_terminal())
+    console.print(kept.modelled().for_terminal())
+    console.print(f"written to benchmarks/results/{kept.write().name}")
     return 0
 
 

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from benchmarks.field import results as kept
+from benchmarks.scale import report
+from benchmarks.scale.model import Costs, forecast
+from benchmarks.scale.report import Scale, made
 from docs import figures
 from tests.benchmarks.field import results
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: Scale) -> Path:
     """A project with results and two documents that have a place for them."""
     monkeypatch.setattr(kept, "PLACE", tmp_path)
+    monkeypatch.setattr(report, "PLACE", tmp_path)
     results().write(partial=False)
     for name in figures.SECTIONS:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"Before.\n\n{figures.BEGIN}\n\n{figures.END}\n\nAfter.\n")
+    performance = tmp_path / figures.SCALE_IN
+    performance.write_text(
+        performance.read_text() + f"{figures.BEGIN_SCALE}\n{figures.END}\n\nAfter.\n"
+    )
+    scale.write()
     return tmp_path
+
+
+@pytest.fixture
+def scale() -> Scale:
+    costs = {"rate": [3.0, 40_000.0, 50_000.0], "server_us": [25.0], "cpu_us": [20.0]}
+    told = forecast(Costs(put_server=10.0, drain_server=30.0, worker=20.0), 3)
+    return made(datetime(2026, 11, 1, tzinfo=UTC), 2, 1000, {"4": costs}, [told])
 
 
 def test_documents_get_the_figures_once(root: Path) -> None:
@@ -32,7 +49,10 @@ def test_documents_get_the_figures_once(root: Path) -> None:
         path.write_text(text)
     assert list(figures.stale(root, root)) == []
     assert "12,600" in (root / "README.md").read_text()
-    assert "| put, of huey |" in (root / "docs/performance.md").read_text()
+    performance = (root / "docs/performance.md").read_text()
+    assert "| put, of huey |" in performance
+    assert "| 4 | 2 | 40,000 | 25 | 20 |" in performance
+    assert performance.count("| 3 | 12 |") == 1
 
 
 def test_other_results_make_them_stale(root: Path) -> None:
