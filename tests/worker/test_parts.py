@@ -123,6 +123,20 @@ def test_one_slow_job_counts_at_once() -> None:
     assert prefetch.capacity() == 10
 
 
+@pytest.mark.parametrize(
+    ("concurrency", "seconds", "wanted"),
+    [(10, None, MOST), (10, 0.0001, MOST), (10, 0.01, 10), (2 * MOST, 0.01, MOST)],
+)
+def test_where_jobs_outlast_a_trip_no_more_are_asked_for_than_can_be_begun(
+    concurrency: int, seconds: float | None, wanted: int
+) -> None:
+    prefetch = Prefetch(concurrency)
+    if seconds is not None:
+        prefetch.ended(seconds)
+
+    assert prefetch.at_once() == wanted
+
+
 # what was lost again and again
 
 

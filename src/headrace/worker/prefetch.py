@@ -6,6 +6,8 @@ from __future__ import annotations
 HORIZON = 0.02
 MOST = 500
 QUICKEST = 1e-6
+# A trip for some hundred jobs takes about as many seconds.
+A_TRIP = 0.002
 # The weight of the newest job in the mean.
 NEWEST = 0.02
 
@@ -36,3 +38,11 @@ class Prefetch:
         if mean is None:
             return concurrency
         return concurrency + int(min(MOST, concurrency * HORIZON / max(mean, QUICKEST)))
+
+    def at_once(self) -> int:
+        """How many to ask for in one trip: where jobs outlast it, those that can be begun now are
+        not to wait for those that cannot.
+        """
+        if self._mean is None or self._mean < A_TRIP:
+            return MOST
+        return min(MOST, self._concurrency)

@@ -48,7 +48,6 @@ LOOK_AT_READY = 0.25
 LOOK_AT_SETTINGS = 6.0
 SETTINGS_AT_ONCE = 10
 LONGEST_READY = 0.5
-MOST_ASKED = 500
 
 
 class Worker:
@@ -149,7 +148,7 @@ class Worker:
         return self._stopping and not (self._runner.running or self._ready or self._outbox)
 
     def _whom_to_ask(self) -> list[tuple[Source, int]]:
-        room = self._room()
+        room = min(self._room(), self._prefetch.at_once())
         if room <= 0:
             return []
         asked = self._sources.next(room)
@@ -169,7 +168,7 @@ class Worker:
         held = len(self._runner.running) + len(self._ready)
         if self._suspects.careful:
             return 0 if held else 1
-        return min(self._prefetch.capacity() - held, MOST_ASKED)
+        return self._prefetch.capacity() - held
 
     async def _pause(self) -> None:
         seconds = self._sources.seconds_left() if self._room() > 0 else None
