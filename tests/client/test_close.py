@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import redis
 
 from headrace import Client, Queue
@@ -38,3 +40,20 @@ def test_a_closed_client_leaves_no_connection(hr: Client, queue: Queue, url: str
 
 def test_who_asks_nothing_is_answered_nothing_and_does_not_wait(hr: Client) -> None:
     assert drive(hr.core.wire, ask(hr.core, [])) == []
+
+
+def test_who_follows_events_is_done_when_the_client_is_closed(hr: Client, queue: Queue) -> None:
+    heard: list[str] = []
+    hr.close()
+    reading = threading.Thread(
+        target=lambda: heard.extend(event.kind for event in hr.events(follow=True)), daemon=True
+    )
+    reading.start()
+    queue.put("x")
+    until(lambda: heard != [], "the event is heard")
+    assert reading.is_alive()
+
+    hr.close()
+
+    reading.join(10)
+    assert not reading.is_alive()

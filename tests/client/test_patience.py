@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import select
 import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -61,6 +63,7 @@ def waiting_on(
     machine: Machine, connection: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> Patience:
     monkeypatch.setattr(patience, "perf_counter", machine.perf_counter)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
     waiting = Patience(connection.fileno())
     waiting._poll = machine  # type: ignore[assignment]
     return waiting
@@ -120,3 +123,29 @@ def test_nobody_stays_awake_for_longer_than_it_takes_to_wake_up(
     waiting.wait(begun)
 
     assert AWAKE <= machine.now - begun <= AWAKE + 2 * A_LOOK
+
+
+def test_beside_other_threads_nobody_stays_awake_nor_tries_to(
+    connection: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(40 * US, 50 * US)
+    waiting = waiting_on(machine, connection, monkeypatch)
+    for _ in range(IN_TRIALS):
+        machine.ask(waiting)
+    assert machine.ask(waiting)
+
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+
+    for _ in range(STANDS + IN_TRIALS):
+        assert not machine.ask(waiting)
+        assert machine.looks == []
+
+
+def test_where_nothing_can_be_polled_there_is_no_patience(
+    connection: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Patience.on(connection.fileno()) is not None
+
+    monkeypatch.delattr(select, "poll")
+
+    assert Patience.on(connection.fileno()) is None

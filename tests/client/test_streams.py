@@ -196,6 +196,29 @@ def test_who_hears_while_another_thread_ends_the_ear_waits_for_no_other_connecti
             end.close()
 
 
+@pytest.mark.timeout(15)
+def test_after_a_fork_an_ear_hears_nothing_and_waits_for_no_thread_of_the_parent(
+    valkey_url: str,
+) -> None:
+    ear = Ear(on(valkey_url), ((0, CHANNEL),))
+    held, told = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with ear._hearing:
+            held.set()
+            told.wait(10)
+
+    holding = threading.Thread(target=hold)
+    holding.start()
+    held.wait(10)
+    ear._process += 1
+
+    assert ear.hear(NEVER) == []
+    assert ear.broken
+    told.set()
+    holding.join()
+
+
 def publish(admin: redis.Redis, message: str) -> None:
     admin.execute_command("SPUBLISH", CHANNEL, message)
 

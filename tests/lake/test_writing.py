@@ -37,9 +37,9 @@ def test_events_lie_by_day_and_queue_in_their_order(tmp_path: Path) -> None:
     odd = queue_folder("a/b")
     assert {path: read(tmp_path / path)["number"].to_pylist() for path in paths} == {
         "events/batch=1/day=2026-11-01/queue=mail/part-000.parquet": [1, 4, 6],
-        f"events/batch=1/day=2026-11-01/queue={odd}/part-000.parquet": [2],
-        "events/batch=1/day=2026-11-02/queue=mail/part-000.parquet": [3],
-        f"events/batch=1/day=2026-11-02/queue={odd}/part-000.parquet": [5],
+        f"events/batch=1/day=2026-11-01/queue={odd}/part-001.parquet": [2],
+        "events/batch=1/day=2026-11-02/queue=mail/part-002.parquet": [3],
+        f"events/batch=1/day=2026-11-02/queue={odd}/part-003.parquet": [5],
     }
     table = read(tmp_path / paths[0])
     assert set(table["queue_name"].to_pylist()) == {"mail"}
@@ -55,6 +55,11 @@ def test_what_is_large_is_written_in_several_files(
     paths = write_events(tmp_path, "x", "part", batches)
     assert [read(tmp_path / path)["number"].to_pylist() for path in paths] == [[1, 2], [3, 4], [5]]
     assert len(set(paths)) == 3
+
+
+def test_where_a_and_A_are_one_folder_there_are_still_two_files(tmp_path: Path) -> None:  # noqa: N802
+    paths = write_events(tmp_path, "x", "part", [batch_of((1, "a", MIDNIGHT), (2, "A", MIDNIGHT))])
+    assert len({path.lower() for path in paths}) == 2
 
 
 def test_of_nothing_there_is_no_file(tmp_path: Path) -> None:

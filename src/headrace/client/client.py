@@ -181,14 +181,17 @@ class Client:
         return watch
 
     def events(self, *, follow: bool = False, count: int = 1000) -> Iterator[Event]:
-        """What happened, oldest first on each shard; with follow, what happens from then on too."""
+        """What happened, oldest first on each shard; with follow, what happens from then on too,
+        until the client is closed.
+        """
         seen: dict[int, str] = {}
+        closings = self.core.wire.closings
         while True:
             found = drive(self.core.wire, upkeep.events(self, after=seen, count=count))
             for event in found:
                 seen[event.shard] = event.entry_id
                 yield event
-            if not found and not follow:
+            if not found and (not follow or self.core.wire.closings > closings):
                 return
             if not found:
                 drive(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
@@ -202,7 +205,10 @@ class Client:
         return Listening(drive(self.core.wire, tracking.listen_tracked(self, wait=wait)))
 
     def close(self) -> None:
-        """Closes the connections, and ends the watches."""
+        """Closes the connections, and ends the watches and what is listened to.
+
+        A pop that waits elsewhere meanwhile ends when its time is over.
+        """
         for watch in list(self._watches):
             watch.close()
         self.core.wire.close()
@@ -333,14 +339,17 @@ class AsyncClient:
         return watch
 
     async def events(self, *, follow: bool = False, count: int = 1000) -> AsyncIterator[Event]:
-        """What happened, oldest first on each shard; with follow, what happens from then on too."""
+        """What happened, oldest first on each shard; with follow, what happens from then on too,
+        until the client is closed.
+        """
         seen: dict[int, str] = {}
+        closings = self.core.wire.closings
         while True:
             found = await drive_async(self.core.wire, upkeep.events(self, after=seen, count=count))
             for event in found:
                 seen[event.shard] = event.entry_id
                 yield event
-            if not found and not follow:
+            if not found and (not follow or self.core.wire.closings > closings):
                 return
             if not found:
                 await drive_async(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
@@ -355,7 +364,10 @@ class AsyncClient:
         return AsyncListening(station)
 
     async def close(self) -> None:
-        """Closes the connections, and ends the watches."""
+        """Closes the connections, and ends the watches and what is listened to.
+
+        A pop that waits elsewhere meanwhile ends when its time is over.
+        """
         for watch in list(self._watches):
             await watch.close()
         await self.core.wire.close()

@@ -97,4 +97,4 @@ class Core:
         sha = self._shas.get(call.op)
         if sha is None:
             sha = self._shas[call.op] = self.library[call.op].sha.encode()
-        return (b"EVALSHA", sha, 1, self._prefixes[shard], b"1" if again else b"0", *call.args)
+        return (b"EVALSHA", sha, b"1", self._prefixes[shard], b"1" if again else b"0", *call.args)

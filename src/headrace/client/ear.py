@@ -105,6 +105,10 @@ class Ear:
 
     def hear(self, timeout: float) -> list[Notice]:
         """The notices that came within timeout seconds; returns with the first."""
+        if self._process != os.getpid():
+            # After a fork: what comes is for the parent, where a thread may hold the lock.
+            self.disconnect()
+            return []
         with self._hearing:
             if self._early:
                 early, self._early = self._early, []
@@ -215,8 +219,9 @@ class Stream:
     def wake(self) -> None:
         """Whoever waits for this connection, waits no more."""
         if self._socket is not None:
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
+            # By another name: TLS would forget its state at once, under who reads.
+            with suppress(OSError), socket.socket(fileno=os.dup(self._socket.fileno())) as same:
+                same.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._connection.disconnect()

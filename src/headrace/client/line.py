@@ -34,19 +34,20 @@ class Line:
         self._connection = connection
         self._socket: Any = None
         self._reader: Any = None
-        self._patience: Any = None
+        self._patience: Patience | None = None
 
     def open(self) -> None:
         """Connects, if that is not done."""
         if self._socket is None:
             self._connection.connect()
+            opened: Any = self._connection._sock  # noqa: SLF001
             self._reader = hiredis.Reader(
                 protocolError=InvalidResponse,
                 replyError=self._connection._parser.parse_error,  # noqa: SLF001
                 notEnoughData=_NOT_YET,
             )
-            self._socket = self._connection._sock  # noqa: SLF001
-            self._patience = Patience(self._socket.fileno())
+            self._patience = Patience.on(opened.fileno())
+            self._socket = opened
 
     def exchange(self, packed: bytes, count: int) -> list[Any]:
         """Sends commands and reads a reply for each; where it broke, the error is the reply."""
@@ -54,7 +55,8 @@ class Line:
         try:
             asked_at = perf_counter()
             self._socket.sendall(packed)
-            self._patience.wait(asked_at)
+            if self._patience is not None:
+                self._patience.wait(asked_at)
             gets = self._reader.gets
             while True:
                 reply = gets()

@@ -2,12 +2,14 @@
 
 To fall asleep and be woken takes about as long as a server on the same machine takes to answer.
 Where a core is to spare it pays to stay awake for that long; where all are busy, or the server is
-far, it does not. Nobody can know which, so both are tried now and then, and timed.
+far, it does not. Nobody can know which, so both are tried now and then, and timed. Where there are
+other threads they may have better to do than to make way for one that only waits: then we sleep.
 """
 
 from __future__ import annotations
 
 import select
+import threading
 from itertools import cycle
 from statistics import fmean
 from time import perf_counter
@@ -29,6 +31,11 @@ class Patience:
 
     __slots__ = ("_awake", "_left", "_phases", "_poll", "_taken")
 
+    @classmethod
+    def on(cls, fileno: int) -> Patience | None:
+        """One for this connection; none where the system, or what replaces it, cannot poll."""
+        return cls(fileno) if hasattr(select, "poll") else None
+
     def __init__(self, fileno: int) -> None:
         self._poll = select.poll()
         self._poll.register(fileno, select.POLLIN)
@@ -39,6 +46,8 @@ class Patience:
 
     def wait(self, asked_at: float) -> None:
         """Returns when there is an answer, or when it is time to sleep until there is one."""
+        if threading.active_count() > 1:
+            return
         if not self._left:
             self._begin_next()
         self._left -= 1

@@ -27,6 +27,8 @@ from headrace.client.topology import Address, Topology
 Words = tuple[str | bytes | int | float, ...]
 Command = tuple[int, Words]
 
+NUMBERS = frozenset((int, float))
+
 # Idle subscriptions that are kept, of a thread or of an awaiting client: each is a connection.
 EARS_KEPT = 16
 
@@ -58,10 +60,24 @@ def _place(
 
 
 def _packed(commands: list[Words]) -> bytes:
-    # redis-py looks at every word in Python before it calls this; ours are already what it wants.
     if len(commands) == 1:
-        return bytes(hiredis.pack_command(cast(Any, commands[0])))
-    return b"".join([hiredis.pack_command(cast(Any, words)) for words in commands])
+        return _packed_words(commands[0])
+    return b"".join([_packed_words(words) for words in commands])
+
+
+def _packed_words(words: Words) -> bytes:
+    # hiredis asks a number for its text, and dies if the handler of a signal raises meanwhile.
+    texts = tuple([str(word) if type(word) in NUMBERS else word for word in words])
+    return bytes(hiredis.pack_command(cast(Any, texts)))
+
+
+def _exchanged(line: Line, commands: list[Words]) -> list[Any]:
+    try:
+        line.open()
+    except (*BROKEN, RedisError) as error:
+        line.close()
+        return [Unreachable(error)] * len(commands)
+    return line.exchange(_packed(commands), len(commands))
 
 
 def _blocks(commands: list[Words]) -> bool:
@@ -87,7 +103,7 @@ class Wire:
     def __init__(self, topology: Topology[ConnectionPool]) -> None:
         self._topology = topology
         self._local = threading.local()
-        self.closed = False
+        self.closings = 0
         self._held: WeakSet[Ear] = WeakSet()
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
@@ -107,13 +123,14 @@ class Wire:
 
     def exchange(self, address: Address, commands: list[Words]) -> list[Any]:
         """Sends commands to one node, in one go; a reply for each."""
-        line = self._line(address)
+        lines: dict[Address, Line] = self._mine()["lines"]
+        # Taken away meanwhile: the handler of a signal that interrupts us has a line of its own.
+        line = lines.pop(address, None) or self._new_line(address)
         try:
-            line.open()
-        except (*BROKEN, RedisError) as error:
-            line.close()
-            return [Unreachable(error)] * len(commands)
-        return line.exchange(_packed(commands), len(commands))
+            return _exchanged(line, commands)
+        finally:
+            if lines.setdefault(address, line) is not line:
+                line.close()
 
     def refresh(self) -> None:
         """Learns anew which node has which slots, or which server is the primary."""
@@ -152,7 +169,7 @@ class Wire:
 
     def close(self) -> None:
         """Closes the connections of this thread and all idle ones; ends what is listened to."""
-        self.closed = True
+        self.closings += 1
         for ear in list(self._held):
             ear.end()
         mine = self._mine()
@@ -171,13 +188,8 @@ class Wire:
             self._local.held = held
         return held
 
-    def _line(self, address: Address) -> Line:
-        lines: dict[Address, Line] = self._mine()["lines"]
-        line = lines.get(address)
-        if line is None:
-            connection = cast(Connection, self._topology.pool(address).make_connection())
-            line = lines[address] = Line(connection)
-        return line
+    def _new_line(self, address: Address) -> Line:
+        return Line(cast(Connection, self._topology.pool(address).make_connection()))
 
 
 class AsyncWire:
@@ -186,7 +198,7 @@ class AsyncWire:
     def __init__(self, topology: Topology[AsyncConnectionPool], timeout: float) -> None:
         self._topology = topology
         self._timeout = timeout
-        self.closed = False
+        self.closings = 0
         self._lines: dict[Address, AsyncLines] = {}
         self._ears: list[AsyncEar] = []
         self._held: set[AsyncEar] = set()
@@ -234,7 +246,7 @@ class AsyncWire:
     def keep(self, ear: AsyncEar) -> None:
         """Keeps a subscription for the next wait on the same channels."""
         self._ears.append(ear)
-        while self._ears and (self.closed or len(self._ears) > EARS_KEPT):
+        while self._ears and (self.closings or len(self._ears) > EARS_KEPT):
             self._ears.pop(0).disconnect()
 
     def hold(self, ear: AsyncEar) -> None:
@@ -243,7 +255,7 @@ class AsyncWire:
 
     async def close(self) -> None:
         """Closes every connection; ends what is listened to."""
-        self.closed = True
+        self.closings += 1
         while self._held:
             await self._held.pop().end()
         while self._ears:

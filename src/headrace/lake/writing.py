@@ -38,10 +38,12 @@ def write_events(root: Path, folder: str, name: str, events: Iterable[pa.RecordB
     """Writes events to files of this name, each below the folder by its day and queue; returns
     their paths from the root on.
     """
-    paths = []
-    for at, some in enumerate(_gathered(events)):
+    paths: list[str] = []
+    for some in _gathered(events):
         for day, queue, rows in by_day_and_queue(some):
-            path = f"{folder}/day={day}/queue={queue_folder(queue)}/{name}-{at:03}.parquet"
+            # Each by a number of its own: there are disks on which A and a are one folder.
+            file = f"{name}-{len(paths):03}.parquet"
+            path = f"{folder}/day={day}/queue={queue_folder(queue)}/{file}"
             _write(root / path, rows)
             paths.append(path)
     return paths

@@ -97,7 +97,7 @@ def keeping(face: Face, member: Member) -> Talk[None]:
         yield Hear(member.bell, pause)
         if member.ended:
             return
-        if face.core.wire.closed:
+        if face.core.wire.closings:
             log.warning("worker %r is not kept alive: its client is closed", member.worker)
             face.crew.dismiss(member)
             return

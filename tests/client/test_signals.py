@@ -1,0 +1,104 @@
+"""A handler of a signal comes at any moment, also in the middle of a call of the client."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import hiredis
+import pytest
+
+import headrace
+from headrace.client.wire import _packed
+from tests.processes import run_python
+
+# Two milliseconds after each signal the next one, so many times.
+SIGNALS = """
+import signal, sys, time
+import headrace
+
+url, namespace, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+hr = headrace.connect(url, namespace=namespace)
+queue = hr.queue("mail")
+came = 0
+
+def every_two_milliseconds(handler):
+    def counted(*_):
+        global came
+        came += 1
+        try:
+            handler()
+        finally:
+            if came < times:
+                signal.setitimer(signal.ITIMER_REAL, 0.002)
+    signal.signal(signal.SIGALRM, counted)
+    signal.setitimer(signal.ITIMER_REAL, 0.002)
+"""
+
+INTERRUPTED = """
+class Interrupted(BaseException):
+    pass
+
+def interrupt():
+    raise Interrupted
+
+every_two_milliseconds(interrupt)
+made = 0
+while came < times:
+    try:
+        queue.put("letter")
+        made += 1
+    except Interrupted:
+        pass
+print(made, queue.counts().waiting)
+"""
+
+IN_BETWEEN = """
+made = []
+every_two_milliseconds(lambda: made.append(queue.put("in between")))
+while came < times:
+    job_id = queue.put("letter")
+    made.append(job_id)
+    found = hr.job(job_id)
+    assert found is not None and found.id == job_id, (found, job_id)
+print(len(made), len(set(made)), queue.counts().waiting)
+"""
+
+
+def test_who_is_interrupted_in_a_call_can_go_on(valkey_url: str) -> None:
+    namespace = f"signals-{uuid4().hex}"
+
+    done = run_python(SIGNALS + INTERRUPTED, valkey_url, namespace, "400")
+
+    assert done.returncode == 0, done.stderr
+    made, waiting = map(int, done.stdout.split())
+    # Of a call that was interrupted nobody knows whether it was made.
+    assert made <= waiting <= made + 400
+    with headrace.connect(valkey_url, namespace=namespace) as hr:
+        assert hr.audit().problems == []
+
+
+def test_a_call_in_the_middle_of_another_is_a_call_of_its_own(valkey_url: str) -> None:
+    done = run_python(SIGNALS + IN_BETWEEN, valkey_url, f"signals-{uuid4().hex}", "400")
+
+    assert done.returncode == 0, done.stderr
+    made, different, waiting = map(int, done.stdout.split())
+    assert made == different == waiting
+
+
+def test_hiredis_is_given_no_number_as_it_dies_of_a_signal_while_it_asks_for_its_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = ("A", b"B", 7, -1, 0.5)
+    wanted = hiredis.pack_command(words)  # type: ignore[arg-type]
+    given: list[object] = []
+    pack_command = hiredis.pack_command
+
+    def noting(these: tuple[object, ...]) -> bytes:
+        given.extend(these)
+        return bytes(pack_command(these))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(hiredis, "pack_command", noting)
+
+    assert _packed([words]) == wanted
+    assert _packed([words, words]) == wanted + wanted
+    assert {type(word) for word in given} == {str, bytes}
