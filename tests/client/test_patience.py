@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from headrace.client import patience
-from headrace.client.patience import AWAKE, STANDS, TRIALS, Patience
+from headrace.client.patience import AWAKE, SELDOM, STANDS, TRIALS, Patience
 
 US = 1e-6
 A_LOOK = 2 * US
@@ -66,6 +66,7 @@ def waiting_on(
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     waiting = Patience(connection.fileno())
     waiting._poll = machine  # type: ignore[assignment]
+    machine.ask(waiting)
     return waiting
 
 
@@ -76,7 +77,6 @@ def waiting_on(
         pytest.param(Machine(40 * US, 2 * US), False, id="soon woken"),
         pytest.param(Machine(40 * US, 50 * US, awake_costs=A_LOOK), False, id="no core to spare"),
         pytest.param(Machine(500 * US, 50 * US), False, id="far"),
-        pytest.param(Machine(20_000 * US, 50 * US), False, id="farther than a trial"),
     ],
 )
 def test_what_was_quicker_in_the_trials_stands(
@@ -123,6 +123,21 @@ def test_nobody_stays_awake_for_longer_than_it_takes_to_wake_up(
     waiting.wait(begun)
 
     assert AWAKE <= machine.now - begun <= AWAKE + 2 * A_LOOK
+
+
+def test_who_asks_seldom_sleeps(connection: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(40 * US, 50 * US)
+    waiting = waiting_on(machine, connection, monkeypatch)
+    for _ in range(IN_TRIALS):
+        machine.ask(waiting)
+    assert machine.ask(waiting)
+
+    for _ in range(STANDS + IN_TRIALS):
+        machine.now += SELDOM
+        assert not machine.ask(waiting)
+        assert machine.looks == []
+
+    assert machine.ask(waiting)
 
 
 def test_beside_other_threads_nobody_stays_awake_nor_tries_to(

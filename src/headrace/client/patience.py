@@ -2,12 +2,15 @@
 
 To fall asleep and be woken takes about as long as a server on the same machine takes to answer.
 Where a core is to spare it pays to stay awake for that long; where all are busy, or the server is
-far, it does not. Nobody can know which, so both are tried now and then, and timed. Where there are
-other threads they may have better to do than to make way for one that only waits: then we sleep.
+far, it does not. Nobody can know which, so both are tried now and then, and timed.
+
+Who asks seldom sleeps: the core is better left to the worker that is woken for the job. So do
+threads that are not alone, as others may have better to do than to make way for one that waits.
 """
 
 from __future__ import annotations
 
+import math
 import select
 import threading
 from itertools import cycle
@@ -18,6 +21,8 @@ from time import perf_counter
 AWAKE = 0.0001
 # So many calls one way, so many the other, twice; then so many in the way that was quicker.
 TRIAL, STANDS = 16, 1000
+# Who asks less often than this asks seldom.
+SELDOM = 0.001
 # What is not clearly quicker is not worth the processor.
 WORTH = 0.85
 # An answer that takes longer says nothing about either way.
@@ -29,7 +34,7 @@ TRIALS = ((True, TRIAL), (False, TRIAL)) * 2
 class Patience:
     """Waits for one connection."""
 
-    __slots__ = ("_awake", "_left", "_phases", "_poll", "_taken")
+    __slots__ = ("_asked_at", "_awake", "_left", "_phases", "_poll", "_taken")
 
     @classmethod
     def on(cls, fileno: int) -> Patience | None:
@@ -40,13 +45,15 @@ class Patience:
         self._poll = select.poll()
         self._poll.register(fileno, select.POLLIN)
         self._phases = cycle((*TRIALS, (None, STANDS)))
+        self._asked_at = -math.inf
         self._awake = False
         self._left = 0
         self._taken: dict[bool, list[float]] | None = None
 
     def wait(self, asked_at: float) -> None:
         """Returns when there is an answer, or when it is time to sleep until there is one."""
-        if threading.active_count() > 1:
+        since_last, self._asked_at = asked_at - self._asked_at, asked_at
+        if since_last > SELDOM or threading.active_count() > 1:
             return
         if not self._left:
             self._begin_next()
