@@ -45,8 +45,9 @@ every_two_milliseconds(interrupt)
 made = 0
 while came < times:
     try:
-        queue.put("letter")
-        made += 1
+        while came < times:
+            queue.put("letter")
+            made += 1
     except Interrupted:
         pass
 print(made, queue.counts().waiting)
