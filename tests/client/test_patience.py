@@ -70,6 +70,17 @@ def waiting_on(
     return waiting
 
 
+def awake_on(
+    machine: Machine, connection: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> Patience:
+    """After trials that have shown that it pays."""
+    waiting = waiting_on(machine, connection, monkeypatch)
+    for _ in range(IN_TRIALS):
+        machine.ask(waiting)
+    assert machine.ask(waiting)
+    return waiting
+
+
 @pytest.mark.parametrize(
     ("machine", "is_awake"),
     [
@@ -113,9 +124,7 @@ def test_nobody_stays_awake_for_longer_than_it_takes_to_wake_up(
     connection: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(40 * US, 50 * US)
-    waiting = waiting_on(machine, connection, monkeypatch)
-    for _ in range(IN_TRIALS):
-        machine.ask(waiting)
+    waiting = awake_on(machine, connection, monkeypatch)
 
     machine.answers_after = 1.0
     begun = machine.now
@@ -127,10 +136,7 @@ def test_nobody_stays_awake_for_longer_than_it_takes_to_wake_up(
 
 def test_who_asks_seldom_sleeps(connection: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(40 * US, 50 * US)
-    waiting = waiting_on(machine, connection, monkeypatch)
-    for _ in range(IN_TRIALS):
-        machine.ask(waiting)
-    assert machine.ask(waiting)
+    waiting = awake_on(machine, connection, monkeypatch)
 
     for _ in range(STANDS + IN_TRIALS):
         machine.now += SELDOM
@@ -144,10 +150,7 @@ def test_beside_other_threads_nobody_stays_awake_nor_tries_to(
     connection: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(40 * US, 50 * US)
-    waiting = waiting_on(machine, connection, monkeypatch)
-    for _ in range(IN_TRIALS):
-        machine.ask(waiting)
-    assert machine.ask(waiting)
+    waiting = awake_on(machine, connection, monkeypatch)
 
     monkeypatch.setattr(threading, "active_count", lambda: 2)
 
