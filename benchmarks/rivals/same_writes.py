@@ -23,8 +23,8 @@ local log = redis.call('HMGET', shard .. 'log', 'number', 'stamp')
 local seq = tonumber(log[1] or 0) + 1
 redis.call('HMGET', shard .. 'settings:q', 'created', 'governed', 'idle', 'retries', 'event_data')
 redis.call('HMGET', shard .. 'config', 'retries', 'event_data')
-redis.call('MSETNX', shard .. 'job:' .. id, '\159\167waiting\194'
-  .. cmsgpack.pack('q', 0, seq, now, now, 0, 5, 5, '', '', false, false, data))
+redis.call('MSETNX', shard .. 'job:' .. id, '\151\1'
+  .. cmsgpack.pack('q', 0, seq, now, 5, data))
 redis.call('XADD', shard .. 'events', string.format('%d-%d', now, seq), 'kind', 'put', 'id', id,
   'queue', 'q', 'attempt', '0', 'worker', '', 'priority', '0', 'wait', '', 'run', '', 'data', data)
 redis.call('ZADD', shard .. 'waiting:q', '0', string.format('%016d', seq) .. id)

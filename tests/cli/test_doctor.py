@@ -384,7 +384,7 @@ def test_what_a_user_may_not_look_at_is_said_with_how_to_allow_it(own: str) -> N
         assert (row.verdict, row.found) == (NOT_APPLICABLE, f"not looked at: may not run {command}")
         assert row.advice == f"allow it with ACL SETUSER <user> {right}"
     assert refused["latency"].verdict == OK
-    assert refused["namespace"].found == "'shop': layout 1, shards: 1"
+    assert refused["namespace"].found == "'shop': layout 2, shards: 1"
     assert allowed["server"].verdict == OK
     assert allowed["durability"].verdict == WARNING
     assert with_aof["durability"].verdict == NOT_APPLICABLE

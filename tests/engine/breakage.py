@@ -10,7 +10,7 @@ import msgspec
 
 from headrace import Client
 from headrace.client.wire import Words
-from headrace.engine.record import FIELDS
+from headrace.engine.record import FIELDS, STATE_NUMBERS
 from headrace.testing import Clock
 
 
@@ -101,9 +101,9 @@ BREAKAGES = [
     *map(missing_member, STATES),
     *map(missing_record, STATES),
     *(counter(name) for name in (*STATES, "put", "moved", "cancelled", "expired", "pruned")),
-    other_record("waiting", "state", "failed"),
-    other_record("running", "state", "waiting"),
-    other_record("complete", "state", "running"),
+    other_record("waiting", "state", STATE_NUMBERS["failed"]),
+    other_record("running", "state", STATE_NUMBERS["waiting"]),
+    other_record("complete", "state", STATE_NUMBERS["running"]),
     other_record("scheduled", "queue", "post"),
     other_record("waiting", "seq", 1),
     Breakage(

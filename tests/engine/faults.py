@@ -71,12 +71,15 @@ TIME = [
 LEASES = [
     Fault("any token will do", "lib/held", "token == job.token", "token ~= ''"),
     Fault("a plain complete sees no token", "ops/complete", "token ~= tokens[i] or ", ""),
-    Fault("attempts are not counted", "ops/pop", "pack(attempt + 1, ret", "pack(1, ret"),
+    Fault("attempts are not counted", "ops/pop", "pack(attempt + 1, rem", "pack(1, rem"),
     Fault(
         "a plain pop does not begin to run", "ops/pop", "at_since) .. since", "at_since) .. '\\0'"
     ),
-    Fault("a plain job has no retries left", "lib/plain_put", "tries .. tries", "tries .. '\\0'"),
-    Fault("one job has no retries left", "ops/put_one", "retries, retries,", "retries, 0,"),
+    Fault("a plain job has no retries", "lib/plain_put", "pack(now, retries)", "pack(now, 0)"),
+    Fault("one job has no retries", "ops/put_one", "seq, now, retries", "seq, now, 0"),
+    Fault("a plain pop forgets attempts", "ops/pop", "attempt or 0", "0"),
+    Fault("a plain pop gives retries back", "ops/pop", "if remaining == nil", "if remaining"),
+    Fault("no history is stored", "lib/packing", "HISTORY, 1", "HISTORY - 1, 1"),
     Fault("a lost lease costs nothing", "lib/lose", "job.remaining - 1", "job.remaining"),
     Fault("one retry too many", "lib/lose", "job.remaining <= 0", "job.remaining < 0"),
     Fault("a retried job has no new budget", "ops/retry", "job.remaining = job.retries", ""),

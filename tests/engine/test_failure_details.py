@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headrace import Client, Fail, InvalidArgument, JobNotFound, Queue
+from headrace.engine.record import FIELDS
 from headrace.testing import Clock, open_with_clock
 from tests.colours import COLOURS, got, opened
 from tests.dump import dump
@@ -168,8 +169,8 @@ def test_records_from_before_are_read_and_go_on(hr: Client, queue: Queue, clock:
     name = hr.core.key(0, "job:x")
     [packed] = hr.core.wire.send([(0, ("GET", name))])
     record = msgspec.msgpack.decode(packed)
-    record[12]["failure"][1] = LONG
-    record[13][0][7] = LONG
+    record[FIELDS.index("extra")]["failure"][1] = LONG
+    record[FIELDS.index("history")][0][7] = LONG
     hr.core.wire.send([(0, ("SET", name, msgspec.msgpack.encode(record)))])
 
     job = found(hr, "x")

@@ -9,7 +9,7 @@ import redis
 
 from headrace.engine.call import build
 from headrace.engine.compose import _compiled
-from headrace.engine.record import FIELDS, Extra, Record, decode_record
+from headrace.engine.record import FIELDS, Extra, decode_record
 from headrace.engine.script import LIBRARY, Library, operations, source
 from headrace.engine.source import Argument, parsed
 from headrace.errors import ScriptError
@@ -197,8 +197,8 @@ def test_arguments_travel_in_the_order_of_the_header() -> None:
 
 
 def test_the_fields_of_a_job_are_compiled_to_their_positions() -> None:
-    assert [_compiled(f"job.{name}") for name in Record.__struct_fields__] == [
-        f"job[{position}]" for position in range(1, len(FIELDS))
+    assert [_compiled(f"job.{name}") for name in FIELDS] == [
+        f"job[{position}]" for position in range(1, len(FIELDS) + 1)
     ]
     assert _compiled("late_job.id") == f"late_job[{len(FIELDS)}]"
 

@@ -32,7 +32,7 @@ from headrace.errors import InvalidArgument, NamespaceMismatch
 
 T = TypeVar("T")
 
-LAYOUT = 1
+LAYOUT = 2
 CONNECTIONS = 10_000
 
 SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel")

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from headrace.engine.states import STATES
+
 _HEADER_SIZES = {0xD9: 2, 0xDA: 3, 0xDB: 5}
 _SHORT_TEXTS = range(0xA0, 0xC0)
 _FALSE = 0xC2
@@ -44,23 +46,32 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """The packed part of a job. False stands for "none" where Lua has no null to pack."""
+    """The packed part of a job. False stands for "none" where Lua has no null to pack.
 
-    state: str
-    ended: int | bool
+    What has happened to it since it was put stands behind the data; the end is left out where it
+    would say nothing.
+    """
+
+    state_number: int
     queue: str
     priority: float | int
     seq: int
     put_at: int
-    since: int
-    attempt: int
     retries: int | bool
-    remaining: int | bool
-    worker: str
-    token: str
-    extra: Extra | bool
-    history: list[list[Any]] | bool
     data: msgspec.Raw
+    since: int = 0
+    attempt: int = 0
+    remaining: int | bool = True  # as many as it may ever have
+    worker: str = ""
+    token: str = ""
+    ended: int | bool = False
+    extra: Extra | bool = False
+    history: list[list[Any]] | bool = False
+
+    @property
+    def state(self) -> str:
+        """The state by its name."""
+        return STATES[self.state_number - 1]
 
     def extras(self) -> Extra:
         """The extra part, empty if there is none."""
@@ -71,8 +82,20 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return None if bytes(self.data)[0] == _FALSE else text_bytes(self.data)
 
 
-# The id follows the packed fields while a script works on a job.
-FIELDS = (*Record.__struct_fields__, "id")
+STATE_NUMBERS = {state: number for number, state in enumerate(STATES, 1)}
+
+# While a script works on a job its state is a name, and its id follows.
+FIELDS = ("state", *Record.__struct_fields__[1:], "id")
 NOTHING = Extra()
 
-decode_record = msgspec.msgpack.Decoder(Record).decode
+_decode = msgspec.msgpack.Decoder(Record).decode
+
+
+def decode_record(packed: bytes) -> Record:
+    """A job as it is stored, with what was left out."""
+    record = _decode(packed)
+    if record.remaining is not True:
+        return record
+    return msgspec.structs.replace(
+        record, since=record.since or record.put_at, remaining=record.retries
+    )

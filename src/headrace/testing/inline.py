@@ -16,7 +16,7 @@ from headrace.app.task import Task
 from headrace.client.talks.popping import Popped
 from headrace.client.talks.putting import payload_for
 from headrace.engine.check import Span
-from headrace.engine.record import Record
+from headrace.engine.record import STATE_NUMBERS, Record
 from headrace.errors import JobNotFound, NoResult, TaskFailed
 from headrace.testing.calling import Came, acall, call_async, call_plain, is_async
 from headrace.testing.report import Ran, ran
@@ -127,19 +127,14 @@ def _call(run: Run, envelope: Envelope) -> Came:
 
 def _record(task: Task[..., Any], options: dict[str, Any]) -> Record:
     return Record(
-        state="running",
-        ended=False,
+        state_number=STATE_NUMBERS["running"],
         queue=task.settings["queue"],
         priority=options.get("priority") or 0,
         seq=0,
         put_at=0,
-        since=0,
-        attempt=1,
         retries=0,
+        data=msgspec.Raw(b"\xc2"),
+        attempt=1,
         remaining=0,
         worker=WORKER,
-        token="",
-        extra=False,
-        history=False,
-        data=msgspec.Raw(b"\xc2"),
     )

@@ -1,23 +1,15 @@
--- jobs: reads a job once, writes it once. A job is one packed list; job.<field> is compiled to a
--- position in it, in the order of engine/record.py. What few jobs have is in its extra part. A
--- large payload lies beside it, so that a move does not copy it.
+-- jobs: reads a job once, writes it once. A job is a list; job.<field> is compiled to a position in it, in
+-- the order of engine/record.py. What few jobs have is in its extra part. A large payload lies beside it,
+-- so that a move does not copy it.
 --
--- uses   keys inline chunks
+-- uses   keys inline packing chunks
 
 local known, touched, gone, packed_before = {}, {}, {}, {}
 
 local function new_job(id, queue, retries)
-  local job = { 'new', false, queue, 0, 0, 0, 0, 0, retries, retries, '', '', false, false, '', id }
+  local job = { 'new', queue, 0, 0, 0, retries, '', 0, 0, retries, '', '', false, false, false, id }
   known[id] = job
   return job
-end
-
-local function packed_job(job)
-  local id = job.id
-  job.id = nil
-  local packed = cmsgpack.pack(job)
-  job.id = id
-  return packed
 end
 
 -- For a job that will not change any more in this call.
@@ -37,11 +29,7 @@ local function read_jobs(ids)
     for i = 1, #found do
       local id = ids[first + i - 1]
       if known[id] == nil then
-        local job = found[i] and cmsgpack.unpack(found[i])
-        if job then
-          job.id = id
-        end
-        known[id] = job
+        known[id] = found[i] and unpacked_job(found[i], id)
       end
     end
   end

@@ -7,16 +7,16 @@
 -- In the order in which jobs go through them, so that one that moves on between two steps is met.
 local MATCHED_STATES = { 'blocked', 'scheduled', 'waiting', 'running' }
 
--- A record ends with its payload, or with false where it lies apart. Few need to be unpacked.
+-- A record contains its payload, or false where it lies apart. Few need to be unpacked.
 local function may_have(ids, data)
   local names, likely = {}, {}
   for i = 1, #ids do
     names[i] = job_prefix .. ids[i]
   end
-  local ending = #data > INLINE and cmsgpack.pack(false) or data
+  local part = #data > INLINE and cmsgpack.pack(false) or data
   local records = #ids > 0 and redis.call('MGET', unpack(names)) or {}
   for i = 1, #records do
-    if records[i] and (ending == '' or string.sub(records[i], -#ending) == ending) then
+    if records[i] and string.find(records[i], part, 1, true) then
       likely[#likely + 1] = ids[i]
     end
   end

@@ -1,15 +1,13 @@
 -- plain_put: jobs without options come into a queue without limits, in a straight line. Put and
 -- publish share it; nothing is written before it is clear that all of them can go this way.
 --
--- uses   keys now inline short_way
+-- uses   keys now inline packing short_way
 
 -- What is to be written, and how many; nil if an id comes twice or a payload is too large.
 local function plain_jobs(queue, rows, retries, largest)
   local jobs, places, made, seen = {}, {}, 0, {}
   -- Records are packed by hand: what they have in common is packed once.
-  local at, tries = cmsgpack.pack(now), cmsgpack.pack(retries)
-  local before_seq = '\159\167waiting\194' .. cmsgpack.pack(queue) .. '\0'
-  local after_seq = at .. at .. '\0' .. tries .. tries .. '\160\160\194\194'
+  local before_seq, after_seq = JUST_PUT .. cmsgpack.pack(queue, 0), cmsgpack.pack(now, retries)
   for id, data in rows() do
     if seen[id] or #data > largest then
       return nil

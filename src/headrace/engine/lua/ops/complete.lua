@@ -5,7 +5,7 @@
 -- args   next_queue:optional delay:int parents:packed
 -- each   id token given
 -- flags  allow-oom
--- uses   keys now defaults setting fast short_way stats ties
+-- uses   keys now defaults setting packing fast short_way stats ties
 -- reply  how many if all are complete, else for each its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE DEPENDENCY_REFUSED
 
@@ -14,10 +14,6 @@
 if not FAST or last_stamp > now or again or next_queue then
   return complete_any()
 end
-
--- A record is a list of 15 that begins with its state and when it ended: only these two change,
--- so the rest is not packed again.
-local RUNNING = '\159\167running\194'
 
 local ids, tokens, job_keys, seen = {}, {}, {}, {}
 for id, token, given in each() do
@@ -29,20 +25,21 @@ for id, token, given in each() do
   ids[i], tokens[i], job_keys[i] = id, token, job_prefix .. id
 end
 local records = redis.call('MGET', unpack(job_keys))
-local attempts, priorities, runs, queue, worker = {}, {}, {}, nil, nil
+local attempts, priorities, runs, ends, queue, worker = {}, {}, {}, {}, nil, nil
 for i = 1, #ids do
   local record = records[i]
-  if not record or string.sub(record, 1, #RUNNING) ~= RUNNING then
+  if not record or string.byte(record, 2) ~= RUNNING then
     return complete_any()
   end
-  local _, in_queue, priority, _, _, since, attempt, _, _, by, token, extras = cmsgpack.unpack_limit(
-    record, 11, #RUNNING)
+  local at_ended, in_queue, priority, _, _, _, _, since, attempt, _, by, token = cmsgpack.unpack_limit(
+    record, TOKEN - 1, 2)
+  local extras = at_ended > 0 and select(3, cmsgpack.unpack_limit(record, 2, at_ended))
   if token ~= tokens[i] or extras and has_ties(extras)
     or in_queue ~= (queue or in_queue) or by ~= (worker or by) then
     return complete_any()
   end
   queue, worker = in_queue, by
-  attempts[i], priorities[i], runs[i] = attempt, priority, now - since
+  attempts[i], priorities[i], runs[i], ends[i] = attempt, priority, now - since, at_ended
 end
 local own = redis.call('HMGET', key('settings', queue), 'keep_count', 'keep_age', 'stats', 'limited')
 local shared = redis.call('HMGET', CONFIG, 'keep_count', 'keep_age', 'stats')
@@ -51,7 +48,17 @@ if own[4] or keep_count == 0 or setting(own[2], shared[2], default_keep_age) == 
   return complete_any()
 end
 
-local completed = '\159\168complete' .. cmsgpack.pack(now)
+-- Only the state and when it ended change: the rest is not packed again.
+local ended = cmsgpack.pack(now)
+
+local function completed(record, at_ended)
+  if at_ended < 0 then
+    return JUST_COMPLETE .. string.sub(record, 3) .. ended
+  end
+  return string.char(string.byte(record), COMPLETE) .. string.sub(record, 3, at_ended) .. ended
+    .. string.sub(record, at_ended + 2)
+end
+
 local jobs, complete = {}, {}
 for i = 1, #ids do
   local id = ids[i]
@@ -60,7 +67,7 @@ for i = 1, #ids do
     'queue', queue, 'attempt', attempts[i], 'worker', worker, 'priority', priorities[i], 'wait', '', 'run', runs[i],
     'data', '')
   jobs[2 * i - 1] = job_keys[i]
-  jobs[2 * i] = completed .. string.sub(records[i], #RUNNING + 1)
+  jobs[2 * i] = completed(records[i], ends[i])
   complete[2 * i - 1] = now
   complete[2 * i] = id
 end

@@ -4,7 +4,7 @@
 -- something else waits, or the job has no retry that it could lose with a worker that has just died.
 --
 -- args   queue id data
--- uses   keys now defaults setting inline fast grown day_name
+-- uses   keys now defaults setting inline packing fast grown day_name
 -- reply  1 made, 0 put is to be called, 2 put_one is to be called, for the next jobs as well, -1 the same of put
 
 local where = job_prefix .. id
@@ -54,10 +54,8 @@ if before and not before[1] then
   return 0
 end
 
-local record = cmsgpack.pack({
-  'running', false, queue, 0, number + 1, now, now, 1, retries, retries, worker, '1.' .. secret, false, false,
-  data,
-})
+local record = JUST_POPPED
+  .. cmsgpack.pack(queue, 0, number + 1, now, retries, data, now, 1, retries, worker, '1.' .. secret)
 if redis.call('SETNX', where, record) == 0 then
   return 1
 end

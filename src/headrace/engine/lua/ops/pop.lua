@@ -5,7 +5,7 @@
 --
 -- args   queue worker secret count:int lease:int offer:int
 -- flags  allow-oom
--- uses   keys now defaults setting fast short_way stats ties
+-- uses   keys now defaults setting packing fast short_way stats ties
 -- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
@@ -66,11 +66,24 @@ local job_keys = {}
 for i = 1, #found do
   job_keys[i] = job_prefix .. string.sub(found[i], 17)
 end
--- A record is a list of 15. Only what changes is packed again: the state, and what stands between the
--- time it was put and its extras.
-local WAITING, RUNNING = '\159\167waiting\194', '\159\167running\194'
-local NO_EXTRAS = '\194\194'
 
+-- Of a job to which something has happened since it was put: where that begins, what it is, how its record
+-- will begin, and what comes after the holder.
+local function eventful(record, at_data, retries)
+  local size = string.byte(record) - NO_FIELDS
+  local at_since, ends, extras = cmsgpack.unpack_limit(record, 1, at_data), '', nil
+  local at_ended, since, attempt, remaining = cmsgpack.unpack_limit(record, 5, at_since)
+  if remaining == nil then
+    remaining = retries
+  end
+  if size > TOKEN then
+    ends, extras = string.sub(record, at_ended + 1), select(3, cmsgpack.unpack_limit(record, 2, at_ended))
+  end
+  local begins = string.char(NO_FIELDS + math.max(size, TOKEN), RUNNING)
+  return at_since, since, attempt or 0, remaining, begins, ends, extras
+end
+
+-- Only what changes is packed again: the state, and what says who has the job since when.
 local since, by = cmsgpack.pack(now), cmsgpack.pack(worker)
 local held_by = {}
 
@@ -83,22 +96,21 @@ local records = redis.call('MGET', unpack(job_keys))
 local attempts, priorities, waits = {}, {}, {}
 for i = 1, #records do
   local record = records[i]
-  if not record or string.sub(record, 1, #WAITING) ~= WAITING then
+  if not record or string.byte(record, 2) ~= WAITING then
     return pop_any()
   end
-  local at_since, _, priority = cmsgpack.unpack_limit(record, 4, #WAITING)
-  local at_extra, waited_since, attempt, retries, remaining = cmsgpack.unpack_limit(record, 6, at_since)
-  local at_data, extras = at_extra + 2, nil
-  if string.sub(record, at_extra + 1, at_data) ~= NO_EXTRAS then
-    at_data, extras = cmsgpack.unpack_limit(record, 2, at_extra)
+  local at_data, _, priority, _, put_at, retries = cmsgpack.unpack_limit(record, 5, 2)
+  local at_since, waited_since, attempt, remaining = #record, put_at, 0, retries
+  local begins, ends, extras = JUST_POPPED, '', nil
+  if string.sub(record, 1, 2) ~= JUST_PUT then
+    at_since, waited_since, attempt, remaining, begins, ends, extras = eventful(record, at_data, retries)
   end
-  if string.sub(record, at_data + 1, at_data + 1) == '\194' or extras and has_ties(extras) then
+  if string.byte(record, at_data + 1) == FALSE or extras and has_ties(extras) then
     return pop_any()
   end
   attempts[i], priorities[i], waits[i] = attempt + 1, priority, now - waited_since
-  records[i] = RUNNING .. string.sub(record, #WAITING + 1, at_since) .. since
-    .. cmsgpack.pack(attempt + 1, retries, remaining) .. holder(attempt + 1)
-    .. string.sub(record, at_extra + 1)
+  records[i] = begins .. string.sub(record, 3, at_since) .. since
+    .. cmsgpack.pack(attempt + 1, remaining) .. holder(attempt + 1) .. ends
 end
 
 local jobs, running, held = {}, {}, {}

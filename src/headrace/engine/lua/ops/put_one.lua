@@ -3,7 +3,7 @@
 -- changes nothing, and put is to be called. Its id is a new one: if it exists, this call is repeated.
 --
 -- args   queue id data
--- uses   keys now defaults setting inline fast grown
+-- uses   keys now defaults setting inline packing fast grown
 -- reply  1 made, 0 put is to be called, 2 hand_one is to be called, for the next jobs as well, -1 the same of put
 
 local where = job_prefix .. id
@@ -28,8 +28,7 @@ if #data > math.min(INLINE, setting(own[5], shared[2], default_event_data)) then
   return -1
 end
 
-local record = '\159\167waiting\194'
-  .. cmsgpack.pack(queue, 0, seq, now, now, 0, retries, retries, '', '', false, false, data)
+local record = JUST_PUT .. cmsgpack.pack(queue, 0, seq, now, retries, data)
 if redis.call('SETNX', where, record) == 0 then
   return 1
 end

@@ -1,0 +1,38 @@
+-- packing: a job as it is stored, a list in the order of engine/record.py. It begins with a byte that tells
+-- its length and the number of the state, and ends where nothing more is to be said: behind the data stands
+-- what has happened to the job since it was put.
+
+local STATES = { 'waiting', 'scheduled', 'blocked', 'running', 'failed', 'complete' }
+local WAITING, RUNNING, COMPLETE = 1, 4, 6
+local DATA, TOKEN, HISTORY = 7, 12, 15
+local NO_FIELDS, FALSE = 144, 194
+
+-- The first two bytes of a job that was put, and then popped, and then completed, without anything else.
+local JUST_PUT, JUST_POPPED, JUST_COMPLETE = '\151\1', '\156\4', '\157\6'
+
+-- What is behind the data of a job to which nothing has happened.
+local function unsaid(job)
+  return { job.put_at, 0, job.retries, '', '', false, false, false }
+end
+
+local function packed_job(job)
+  local rest, last, number = unsaid(job), HISTORY, 1
+  while last > DATA and job[last] == rest[last - DATA] do
+    last = last - 1
+  end
+  while STATES[number] ~= job.state do
+    number = number + 1
+  end
+  return string.char(NO_FIELDS + last, number) .. cmsgpack.pack(unpack(job, 2, last))
+end
+
+local function unpacked_job(packed, id)
+  local job = cmsgpack.unpack(packed)
+  local rest = unsaid(job)
+  for field = #job + 1, HISTORY do
+    job[field] = rest[field - DATA]
+  end
+  job.state = STATES[job.state]
+  job.id = id
+  return job
+end
