@@ -77,6 +77,7 @@ LEASES = [
     ),
     Fault("a plain job has no retries", "lib/plain_put", "pack(now, retries)", "pack(now, 0)"),
     Fault("one job has no retries", "ops/put_one", "seq, now, retries", "seq, now, 0"),
+    Fault("the log tells what it must not", "lib/plain_event", "if #data > largest", "if false"),
     Fault("a plain pop forgets attempts", "ops/pop", "attempt or 0", "0"),
     Fault("a plain pop gives retries back", "ops/pop", "if remaining == nil", "if remaining"),
     Fault("no history is stored", "lib/packing", "HISTORY, 1", "HISTORY - 1, 1"),

@@ -54,7 +54,6 @@ NOT_NOW: dict[str, tuple[int, Callable[[Client, Queue, Clock], object]]] = {
     "keys have limits": (-1, lambda _hr, queue, _clock: queue.configure(key_concurrency=5)),
     "keys take turns": (-1, lambda _hr, queue, _clock: queue.configure(fair=True)),
     "a worker would take it": (2, offered),
-    "its data is for no event": (-1, lambda _hr, queue, _clock: queue.configure(event_data=0)),
 }
 
 

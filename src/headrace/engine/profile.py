@@ -101,7 +101,13 @@ PROFILES: Mapping[str, Mapping[str, Value]] = MappingProxyType(
             "removes": True,
             "on_exists": "duplicate",
         },
-        "task": {**_NO_RECORDS, "lease": None, "session": "required", "on_exists": "duplicate"},
+        "task": {
+            **_NO_RECORDS,
+            "event_data": 0,
+            "lease": None,
+            "session": "required",
+            "on_exists": "duplicate",
+        },
         "manual": {
             **_NO_RECORDS,
             "lease": None,

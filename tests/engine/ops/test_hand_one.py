@@ -331,7 +331,5 @@ def test_handed_over_is_put_and_then_popped(
             seen = dump(hr)
         dumps.append({name: value for name, value in seen.items() if "session" not in name})
     assert dumps[0] == dumps[1]
-    # What is large, or has no place in its event, goes the general way and waits as usual.
-    # So does what cannot afford to be lost.
-    fits = len(data) <= min(1024, own.get("event_data", 1024))
-    assert handed == (fits and own.get("retries") != 0)
+    # What is large goes the general way and waits as usual. So does what cannot afford to be lost.
+    assert handed == (len(data) <= 1024 and own.get("retries") != 0)

@@ -83,7 +83,7 @@ def test_it_does_what_put_does(
             clock.tick(1)
             answers.append(asked(hr, call))
             dumps.append(dump(hr))
-    fits = len(data) <= min(INLINE, own.get("event_data", INLINE))
+    fits = len(data) <= INLINE
     assert answers[0] == (1 if fits else -1)
     if fits:
         assert dumps[0] == dumps[1]
@@ -156,7 +156,7 @@ def test_what_goes_another_way_goes_it_for_a_while(
 ) -> None:
     now = 100.0
     monkeypatch.setattr("headrace.client.talks.putting.time.monotonic", lambda: now)
-    made.configure(event_data=0)
+    made.configure(fair=True)
     calls = []
     for _ in range(3):
         with commands(url) as sent:
@@ -164,9 +164,7 @@ def test_what_goes_another_way_goes_it_for_a_while(
         calls.append(len(sent))
     assert calls == [2, 1, 1]
 
-    made.configure(event_data=100)
     now += DETOUR + 0.1
     with commands(url) as sent:
         made.put(1)
-    [command] = sent
-    assert command.split()[1] == hr.core.library["put_one"].sha
+    assert sent[0].split()[1] == hr.core.library["put_one"].sha

@@ -69,6 +69,8 @@ def test_nothing_is_kept_of_a_job_that_is_over(
     assert keys(hr) == empty | {"books:tasks"}
     assert tasks.stats().run.count == 0
     assert hr.workers()[0].jobs == 0
+    assert [event.left_out for event in hr.events() if event.kind == "put"] == [3, 5002]
+    assert {event.data for event in hr.events()} == {None}
 
 
 @proves("W-05", "W-47")

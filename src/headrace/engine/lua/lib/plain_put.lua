@@ -1,15 +1,15 @@
 -- plain_put: jobs without options come into a queue without limits, in a straight line. Put and
 -- publish share it; nothing is written before it is clear that all of them can go this way.
 --
--- uses   keys now inline packing short_way
+-- uses   keys now inline packing plain_event short_way
 
 -- What is to be written, and how many; nil if an id comes twice or a payload is too large.
-local function plain_jobs(queue, rows, retries, largest)
+local function plain_jobs(queue, rows, retries)
   local jobs, places, made, seen = {}, {}, 0, {}
   -- Records are packed by hand: what they have in common is packed once.
   local before_seq, after_seq = JUST_PUT .. cmsgpack.pack(queue, 0), cmsgpack.pack(now, retries)
   for id, data in rows() do
-    if seen[id] or #data > largest then
+    if seen[id] or #data > INLINE then
       return nil
     end
     seen[id] = true
@@ -23,15 +23,14 @@ local function plain_jobs(queue, rows, retries, largest)
   return jobs, places, made
 end
 
--- False, and nothing is done, if one of them exists.
-local function enter_plainly(queue, rows, jobs, places, made)
+-- False, and nothing is done, if one of them exists. Payloads up to the largest stand in their events.
+local function enter_plainly(queue, rows, jobs, places, made, largest)
   if redis.call('MSETNX', unpack(jobs)) == 0 then
     return false
   end
   for id, data in rows() do
     event = event + 1
-    redis.call('XADD', EVENTS, event_prefix .. string.format('%d', event), 'kind', 'put', 'id', id,
-      'queue', queue, 'attempt', 0, 'worker', '', 'priority', 0, 'wait', '', 'run', '', 'data', data)
+    add_plain_event(event_prefix .. string.format('%d', event), queue, id, data, largest)
   end
   redis.call('ZADD', key('waiting', queue), unpack(places))
   local books = key('books', queue)

@@ -4,7 +4,7 @@
 --
 -- args   queue data at_most:int cursor:packed
 -- flags  allow-oom
--- uses   settings match cancel_job notices commit
+-- uses   defaults match cancel_job notices commit
 -- reply  {cursor of the next step or '', id, ...}
 
 local matches, after = match(queue, data, at_most, cursor)
@@ -14,6 +14,6 @@ for _, job in ipairs(matches) do
   cancel_job(job, 'matching')
 end
 if #matches > 0 then
-  tell_queue(queue, #data > settings(queue).event_data and 'cancelled' or 'cancelled ' .. data)
+  tell_queue(queue, #data > default_event_data and 'cancelled' or 'cancelled ' .. data)
 end
 return commit(reply)

@@ -4,7 +4,7 @@
 -- something else waits, or the job has no retry that it could lose with a worker that has just died.
 --
 -- args   queue id data
--- uses   keys now defaults setting inline packing fast grown day_name
+-- uses   keys now defaults setting inline packing plain_event fast grown day_name
 -- reply  1 made, 0 put is to be called, 2 put_one is to be called, for the next jobs as well, -1 the same of put
 
 local where = job_prefix .. id
@@ -26,7 +26,7 @@ if not FAST or not own[3] or number == 0 or tonumber(log[2]) > now or grown_betw
 end
 local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data', 'paused', 'removes', 'session', 'stats')
 local retries = setting(own[4], shared[1], default_retries)
-if #data > math.min(INLINE, setting(own[5], shared[2], default_event_data)) then
+if #data > INLINE then
   return -1
 end
 local worker, secret, ends = string.match(own[2], '^(%Z+)%z(%Z+)%z(%Z+)$')
@@ -60,8 +60,8 @@ if redis.call('SETNX', where, record) == 0 then
   return 1
 end
 redis.call('HDEL', key('settings', queue), 'idle')
-redis.call('XADD', EVENTS, string.format('%d-%d', now, number + 1), 'kind', 'put', 'id', id, 'queue', queue,
-  'attempt', '0', 'worker', '', 'priority', '0', 'wait', '', 'run', '', 'data', data)
+add_plain_event(string.format('%d-%d', now, number + 1), queue, id, data,
+  setting(own[5], shared[2], default_event_data))
 redis.call('XADD', EVENTS, string.format('%d-%d', now, number + 2), 'kind', 'popped', 'id', id, 'queue', queue,
   'attempt', '1', 'worker', worker, 'priority', '0', 'wait', '0', 'run', '', 'data', '')
 redis.call('ZADD', key('running', queue), 'inf', id)

@@ -2,7 +2,7 @@
 -- leave the bundle: so each does once, whoever publishes and however often. What is over is done.
 --
 -- args   bundle
--- uses   keys now places defaults setting inline fast short_way plain_put bundles published read_chunk commit
+-- uses   keys now places defaults setting fast short_way plain_put bundles published read_chunk commit
 -- reply  {1 if more is to come else 0, how many were made, moved, replaced, skipped}, or why not
 -- error  NOT_DECIDED GIVEN_UP
 
@@ -29,8 +29,8 @@ local function all_plain(every)
     return nil
   end
   local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
-  return plain_jobs(queue, every, setting(own[2], shared[1], default_retries),
-    math.min(INLINE, setting(own[3], shared[2], default_event_data)))
+  local jobs, places, made = plain_jobs(queue, every, setting(own[2], shared[1], default_retries))
+  return jobs, places, made, setting(own[3], shared[2], default_event_data)
 end
 
 if state ~= 'decided' then
@@ -45,11 +45,11 @@ if not chunk then
 end
 
 local every, others = read_chunk(chunk)
-local jobs, places, made
+local jobs, places, made, largest
 if not others then
-  jobs, places, made = all_plain(every)
+  jobs, places, made, largest = all_plain(every)
 end
-if jobs and enter_plainly(queue, every, jobs, places, made) then
+if jobs and enter_plainly(queue, every, jobs, places, made, largest) then
   local more = note_published(bundle, is_home, parcel, { made = made })
   settle()
   local answer = tallies(more and 1 or 0)

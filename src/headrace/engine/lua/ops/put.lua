@@ -4,7 +4,7 @@
 --
 -- args   queue on_exists nonce options:packed others:packed
 -- each   id data
--- uses   keys now defaults setting inline fast short_way plain_put
+-- uses   keys now defaults setting fast short_way plain_put
 -- reply  how many if all were made, else for each: 1 made, 2 made under its spare id, 3 moved, 4
 --        replaced, 0 already made, '=' and an id: that job was replaced in its stead, or why not
 -- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN
@@ -19,13 +19,13 @@ end
 local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
 
 local retries = setting(own[3], shared[1], default_retries)
-local largest = math.min(INLINE, setting(own[4], shared[2], default_event_data))
+local largest = setting(own[4], shared[2], default_event_data)
 
-local jobs, places, made = plain_jobs(queue, each, retries, largest)
+local jobs, places, made = plain_jobs(queue, each, retries)
 if not jobs then
   return put_any()
 end
-if not enter_plainly(queue, each, jobs, places, made) then
+if not enter_plainly(queue, each, jobs, places, made, largest) then
   return put_any()
 end
 end_short_way(put_any)

@@ -3,7 +3,7 @@
 -- changes nothing, and put is to be called. Its id is a new one: if it exists, this call is repeated.
 --
 -- args   queue id data
--- uses   keys now defaults setting inline packing fast grown
+-- uses   keys now defaults setting inline packing plain_event fast grown
 -- reply  1 made, 0 put is to be called, 2 hand_one is to be called, for the next jobs as well, -1 the same of put
 
 local where = job_prefix .. id
@@ -24,7 +24,7 @@ if not FAST or not own[3] or seq == 1 or tonumber(log[2]) > now or grown_between
 end
 local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
 local retries = setting(own[4], shared[1], default_retries)
-if #data > math.min(INLINE, setting(own[5], shared[2], default_event_data)) then
+if #data > INLINE then
   return -1
 end
 
@@ -32,8 +32,7 @@ local record = JUST_PUT .. cmsgpack.pack(queue, 0, seq, now, retries, data)
 if redis.call('SETNX', where, record) == 0 then
   return 1
 end
-redis.call('XADD', EVENTS, string.format('%d-%d', now, seq), 'kind', 'put', 'id', id, 'queue', queue, 'attempt', '0',
-  'worker', '', 'priority', '0', 'wait', '', 'run', '', 'data', data)
+add_plain_event(string.format('%d-%d', now, seq), queue, id, data, setting(own[5], shared[2], default_event_data))
 redis.call('ZADD', key('waiting', queue), '0', string.format('%016d', seq) .. id)
 redis.call('HINCRBY', key('books', queue), 'put', '1')
 redis.call('HINCRBY', key('books', queue), 'waiting', '1')
