@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headrace.engine.script import Library, operations
 
-GLOBALS = ["redis", "cmsgpack", "cjson", "KEYS", "ARGV"]
+GLOBALS = ["redis", "cmsgpack", "cjson", "struct", "KEYS", "ARGV"]
 
 
 def main() -> int:

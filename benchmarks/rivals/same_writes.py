@@ -27,7 +27,7 @@ redis.call('MSETNX', shard .. 'job:' .. id, '\151\1'
   .. cmsgpack.pack('q', 0, seq, now, 5, data))
 redis.call('XADD', shard .. 'events', string.format('%d-%d', now, seq), 'kind', 'put', 'id', id,
   'queue', 'q', 'attempt', '0', 'worker', '', 'priority', '0', 'wait', '', 'run', '', 'data', data)
-redis.call('ZADD', shard .. 'waiting:q', '0', string.format('%016d', seq) .. id)
+redis.call('ZADD', shard .. 'waiting:q', '0', struct.pack('>BI4', 4, seq) .. id)
 redis.call('HINCRBY', shard .. 'books:q', 'put', '1')
 redis.call('HINCRBY', shard .. 'books:q', 'waiting', '1')
 redis.call('SPUBLISH', shard .. 'queue:q', 'work 1')

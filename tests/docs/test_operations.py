@@ -13,6 +13,7 @@ from headrace import Client, ServerUnavailable
 from headrace.cli.events import newest
 from headrace.client.connect import wanted
 from headrace.client.talks.queues import DELETE_AT_MOST
+from headrace.engine.record import name_in
 from headrace.engine.script import LIBRARY, operations
 from headrace.telemetry import ServerCollector
 from tests import servers
@@ -250,7 +251,7 @@ BOOKS = f"hr:{{{NAMESPACE}:0}}:books:mail"
 
 def entry_of_a(server: redis.Redis) -> bytes:
     found: list[bytes] = server.execute_command("ZRANGE", WAITING, 0, -1)
-    [entry] = [name for name in found if name[16:] == b"a"]
+    [entry] = [name for name in found if name_in(name) == "a"]
     return entry
 
 

@@ -32,9 +32,11 @@ class Fault:
 
 
 ORDER = [
-    Fault("equal priorities are not served by age", "lib/member", "job.seq) ..", "0) .."),
-    Fault("a plain job is not put by age", "lib/plain_put", "'%016d',", "'%016d', 0 *"),
-    Fault("one job is not put by age", "ops/put_one", "'%016d', seq", "'%016d', 0"),
+    Fault(
+        "equal priorities are not served by age", "lib/member", "numbered(job.seq,", "numbered(0,"
+    ),
+    Fault("a plain job is not put by age", "lib/plain_put", "numbered(seq,", "numbered(0,"),
+    Fault("one job is not put by age", "ops/put_one", "numbered(seq,", "numbered(0,"),
     Fault("the back is the front", "lib/give_back", "position == 'back'", "position == 'front'"),
     Fault("what returns has no priority", "lib/line_up", "job.priority", "0"),
     Fault(
@@ -298,7 +300,7 @@ MATCHING = [
     Fault("what is scheduled is passed over", "lib/match", "'scheduled', ", ""),
     Fault("an ending is the whole", "lib/match", "return job.data == data", "return true"),
     Fault("equal is what is as long", "lib/match", " and payload(job) == data", ""),
-    Fault("an id is a place in the line", "lib/match", "found[i], 17", "found[i], 16"),
+    Fault("an id is a place in the line", "lib/match", "name_in(found[i])", "found[i]"),
     Fault("a step looks at too many", "lib/match", "left - #found / 2", "left"),
     Fault("a state is begun in the middle", "lib/match", "after = nil", ""),
     Fault("a search begins anew", "lib/match", "pack({ at,", "pack({ 1,"),

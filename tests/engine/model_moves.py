@@ -84,7 +84,9 @@ class Moves(Ties):
         """Writes an event; its number is the newest place in any line."""
         worker = job.ended_by if job.state == "complete" else job.worker
         about = (job.id, job.queue, job.attempt, worker, job.priority)
-        self.events.append(Event(kind, *about, wait, run, self.now, job.news))
+        # An empty payload is told by its size.
+        told = job.news if self.rules(job.queue).log_has_data else job.news and None
+        self.events.append(Event(kind, *about, wait, run, self.now, told))
         job.news = None
         if job.tracked:
             self.told.append(("tracked:", kind, job.id, str(len(self.events))))

@@ -29,6 +29,7 @@ class Rules:
     on_exists: str = "move"
     paused: bool = False
     ingress: str = "data"
+    log_has_data: bool = True
 
 
 def rules_of(profile: str) -> Rules:
@@ -38,6 +39,7 @@ def rules_of(profile: str) -> Rules:
     plain = Rules(lease=None, history=0, keep_count=0, stats=False, retries=None)
     plain.on_exists = "reject" if profile == "ring" else "duplicate"
     plain.session = "required" if profile == "task" else "none"
+    plain.log_has_data = profile != "task"
     plain.returns = "back" if profile == "manual" else "front"
     plain.removes = profile == "fifo"
     if profile == "ring":

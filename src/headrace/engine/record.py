@@ -19,6 +19,11 @@ def text_bytes(packed: msgspec.Raw) -> bytes:
     return raw[_HEADER_SIZES.get(raw[0], 1) :]
 
 
+def name_in(member: bytes) -> str:
+    """The name in a member of a sorted set that begins with a number, as lib/numbered.lua says."""
+    return member[member[0] + 1 :].decode()
+
+
 def is_text(packed: msgspec.Raw) -> bool:
     """Whether a packed value is a text."""
     first = bytes(packed)[0]

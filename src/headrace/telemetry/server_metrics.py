@@ -16,7 +16,7 @@ from headrace.client.talks.queues import text_map
 from headrace.client.talks.upkeep import all_queues
 from headrace.engine.call import build
 from headrace.engine.events import entry_number
-from headrace.engine.record import decode_record
+from headrace.engine.record import decode_record, name_in
 from headrace.engine.states import STATES
 from headrace.errors import HeadraceError
 
@@ -24,7 +24,6 @@ from headrace.errors import HeadraceError
 QUEUES = 1000
 QUEUES_A_SCRIPT = 100
 DAY_SECONDS = 86_400
-PLACE_DIGITS = 16
 STATS = ("failures", "retries", "wait:count", "wait:mean", "run:count", "run:mean")
 # Counters that never go back; that of complete jobs does, when one is put again.
 BOOKS = ("put", "cancelled", "expired", "moved")
@@ -220,7 +219,7 @@ def _read_stats(core: Core, queues: dict[str, QueueFacts], day: int) -> Talk[Non
 def _look_at_next(core: Core, queues: dict[str, QueueFacts], now: int) -> Talk[None]:
     """How long the job has waited that would be handed out next."""
     first = yield from _of_each(core, queues, "ZRANGE", "waiting:{}", "0", "0")
-    next_jobs = [(name, member[0][PLACE_DIGITS:].decode()) for name, member in first if member]
+    next_jobs = [(name, name_in(member[0])) for name, member in first if member]
     if not next_jobs:
         return
     commands: Any = [

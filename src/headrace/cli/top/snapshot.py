@@ -15,7 +15,7 @@ from headrace.client.talks.sessions import merged_workers
 from headrace.client.values import Counts, Worker
 from headrace.client.wire import Command
 from headrace.engine.call import Call, build
-from headrace.engine.record import decode_record
+from headrace.engine.record import decode_record, name_in
 
 # A page of queues, of which some are seen at once; what lies between is only counted.
 QUEUES = 200
@@ -212,8 +212,7 @@ def _booked(rows: Sequence[Sequence[bytes | None]]) -> tuple[int, int]:
 
 
 def _first_ids(rows: Sequence[Sequence[bytes]]) -> list[tuple[int, str]]:
-    # A member is the number of 16 digits, then the id.
-    return [(shard, row[0][16:].decode()) for shard, row in enumerate(rows) if row]
+    return [(shard, name_in(row[0])) for shard, row in enumerate(rows) if row]
 
 
 def _fronts(core: Core, fronts: Mapping[str, list[tuple[int, str]]]) -> Talk[dict[str, int]]:

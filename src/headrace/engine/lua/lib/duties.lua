@@ -1,6 +1,6 @@
 -- duties: what the agenda can ask for, by the first word of its entry.
 --
--- uses   keys now settings jobs places move expire_job retain results walk in_lanes notices throttles ends
+-- uses   keys numbered now settings jobs places move expire_job retain results walk in_lanes notices throttles ends
 
 local LINE_UP_AT_MOST = 200
 
@@ -51,7 +51,7 @@ function duties.lanes(queue)
   local found, next_cursor = walk(key('waiting', queue), LINE_UP_AT_MOST, cursor)
   local ids = {}
   for i = 1, #found, 2 do
-    ids[#ids + 1] = string.sub(found[i], 17)
+    ids[#ids + 1] = name_in(found[i])
   end
   read_jobs(ids)
   for i, id in ipairs(ids) do

@@ -9,7 +9,7 @@
 --   stops:<throttle>         queues with lanes parked at a throttle
 --   lanes:<queue>            of each lane, whether it has a turn or is parked, and which and where
 --
--- uses   keys now settings jobs places emit notices finishers gates lane_key govern share
+-- uses   keys numbered now settings jobs places emit notices finishers gates lane_key govern share
 
 local changed, freed = {}, {}
 
@@ -46,7 +46,8 @@ end
 local function lane_state(queue, lane)
   local state = redis.call('HGET', key('lanes', queue), lane)
   if state then
-    return string.sub(state, 1, 1), string.sub(state, 2, 17), string.sub(state, 18)
+    local turn_and_gate = string.sub(state, 2)
+    return string.sub(state, 1, 1), number_in(turn_and_gate), name_in(turn_and_gate)
   end
 end
 
@@ -79,9 +80,9 @@ end
 -- until it is served, and then comes after all others.
 local function number_of(queue, first, turn, served)
   if turn and settings(queue).fair == 1 then
-    return served and string.format('%016.0f', served) or turn
+    return served and numbered(served, '') or turn
   end
-  return string.sub(first, 1, 16)
+  return number_in(first)
 end
 
 local function end_lane(queue, lane, state, turn, gate)
@@ -156,7 +157,7 @@ end
 -- The first of the lanes that are parked at a gate gets its turn back.
 local function unpark(queue, gate)
   local first = redis.call('ZRANGE', parked_at(queue, gate), 0, 0, 'WITHSCORES')
-  local turn, lane = string.sub(first[1], 1, 16), string.sub(first[1], 17)
+  local turn, lane = number_in(first[1]), name_in(first[1])
   redis.call('ZADD', key('gated', queue), 'inf', gate)
   leave_parked(queue, lane, turn, gate)
   write_lane(queue, lane, 'T', turn, gate, first[2])

@@ -2,7 +2,7 @@
 -- be done or being done. A bounded number of jobs is looked at; the cursor says where to go on, and
 -- there is none at the end. There is no index: a queue that nobody asks pays nothing.
 --
--- uses   keys inline jobs walk
+-- uses   keys numbered inline jobs walk
 
 -- In the order in which jobs go through them, so that one that moves on between two steps is met.
 local MATCHED_STATES = { 'blocked', 'scheduled', 'waiting', 'running' }
@@ -33,7 +33,7 @@ end
 local function add_matches(matches, state, found, data)
   local ids = {}
   for i = 1, #found, 2 do
-    ids[#ids + 1] = state == 'waiting' and string.sub(found[i], 17) or found[i]
+    ids[#ids + 1] = state == 'waiting' and name_in(found[i]) or found[i]
   end
   ids = may_have(ids, data)
   read_jobs(ids)

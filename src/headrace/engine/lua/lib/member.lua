@@ -1,9 +1,10 @@
--- member: the names under which a job stands in sorted sets.
+-- member: the names under which a job stands in sorted sets. Equal priorities are served by seq.
+--
+-- uses   numbered
 
--- Equal priorities are served by seq: the padded number makes members sort by it.
 local function member(job)
   if job.state == 'waiting' then
-    return string.format('%016.0f', job.seq) .. job.id
+    return numbered(job.seq, job.id)
   end
   return job.id
 end

@@ -1,7 +1,7 @@
 -- peek_lanes: the next jobs of a queue with lanes: of those that have a turn, one after the other where
 -- turns are fair, else by priority and age; of each lane no more than its gates let through.
 --
--- uses   keys now settings jobs gates lane_key in_lanes
+-- uses   keys numbered now settings jobs gates lane_key in_lanes
 
 local LANES_AT_MOST = 100
 
@@ -26,7 +26,7 @@ local function candidates(lane, most, into)
     'WITHSCORES')
   local ids = {}
   for i = 1, #found, 2 do
-    ids[#ids + 1] = string.sub(found[i], 17)
+    ids[#ids + 1] = name_in(found[i])
   end
   read_jobs(ids)
   for i, id in ipairs(ids) do
@@ -46,7 +46,7 @@ return function(ids)
   local turns = wanted > 0 and redis.call('ZRANGE', key('turns', queue), 0, LANES_AT_MOST - 1) or {}
   for at, turn in ipairs(turns) do
     local first = #found + 1
-    candidates(string.sub(turn, 17), wanted, found)
+    candidates(name_in(turn), wanted, found)
     for i = first, #found do
       found[i][4] = fair and string.format('%06d', at) or found[i][4]
       found[i][3] = fair and found[i][3] or 0

@@ -1,7 +1,7 @@
 -- plain_put: jobs without options come into a queue without limits, in a straight line. Put and
 -- publish share it; nothing is written before it is clear that all of them can go this way.
 --
--- uses   keys now inline packing plain_event short_way
+-- uses   keys numbered now inline packing plain_event short_way
 
 -- What is to be written, and how many; nil if an id comes twice or a payload is too large.
 local function plain_jobs(queue, rows, retries)
@@ -18,7 +18,7 @@ local function plain_jobs(queue, rows, retries)
     jobs[2 * made - 1] = job_prefix .. id
     jobs[2 * made] = before_seq .. cmsgpack.pack(seq) .. after_seq .. cmsgpack.pack(data)
     places[2 * made - 1] = 0
-    places[2 * made] = string.format('%016d', seq) .. id
+    places[2 * made] = numbered(seq, id)
   end
   return jobs, places, made
 end

@@ -2,7 +2,7 @@
 -- in time, repeated. When housekeeping is not done, nothing is handed out and the call is to be made
 -- again at once (due is 0), so that every job that may come first has been considered.
 --
--- uses   keys now settings jobs places move reclaim promote spawn ingress grant notices due_in tidy
+-- uses   keys numbered now settings jobs places move reclaim promote spawn ingress grant notices due_in tidy
 -- uses   commit keep_house
 
 local ROUNDS = 4
@@ -37,7 +37,7 @@ local function take_waiting(most)
   local found = redis.call('ZRANGE', key('waiting', queue), 0, most - 1)
   local ids = {}
   for i = 1, #found do
-    ids[i] = string.sub(found[i], 17)
+    ids[i] = name_in(found[i])
   end
   read_jobs(ids)
   for i = 1, #ids do

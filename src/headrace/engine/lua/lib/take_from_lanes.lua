@@ -3,7 +3,7 @@
 -- the gate may be open. A bounded number of looks that hand out nothing; and nothing is handed out
 -- before every gate that may be open has been looked at, so that the order holds.
 --
--- uses   keys places gates lane_key in_lanes
+-- uses   keys numbered places gates lane_key in_lanes
 
 local LOOK_AT_MOST = 64
 
@@ -13,7 +13,7 @@ local function serve(lane, priority)
     return lanes('park', queue, lane, priority, gate, moment)
   end
   local name = redis.call('ZRANGE', lane_key(queue, lane), 0, 0)[1]
-  if not hand_out_waiting(string.sub(name, 17), name) then
+  if not hand_out_waiting(name_in(name), name) then
     lift(lane_key(queue, lane), name)
     lanes('change', queue, lane, false)
   end
@@ -32,7 +32,7 @@ return function(most)
       return false
     end
     local granted_before = #granted
-    serve(string.sub(first[1], 17), first[2])
+    serve(name_in(first[1]), first[2])
     if #granted == granted_before then
       looked = looked + 1
     end

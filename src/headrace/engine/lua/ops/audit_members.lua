@@ -1,7 +1,7 @@
 -- audit_members: checks a page of the members of one state of a queue against their jobs.
 --
 -- args   queue state offset:int count:int
--- uses   keys settings jobs member gates lane_key tie_faults
+-- uses   keys numbered settings jobs member gates lane_key tie_faults
 -- reply  {how many were looked at, how many of them have a claim, {id of a job with links, ...},
 --        {id, what is wrong}, ...}
 
@@ -35,7 +35,7 @@ local function runs_behind_its_gates(job)
 end
 
 local function fault(name, score)
-  local id = state == 'waiting' and string.sub(name, 17) or name
+  local id = state == 'waiting' and name_in(name) or name
   local job = read_job(id)
   if not job then
     return id, 'is listed as ' .. state .. ' but has no record'

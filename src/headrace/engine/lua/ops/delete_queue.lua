@@ -3,7 +3,7 @@
 --
 -- args   queue at_most:int
 -- flags  allow-oom
--- uses   keys now settings jobs places cancel_job notices move books chunks results schedules erase_all
+-- uses   keys numbered now settings jobs places cancel_job notices move books chunks results schedules erase_all
 -- uses   commit
 -- reply  1 when it is gone, 0 when there is more, or why not
 -- error  QUEUE_NOT_FOUND
@@ -30,7 +30,7 @@ end
 for _, state in ipairs({ 'running', 'waiting', 'scheduled', 'blocked', 'failed' }) do
   local entries, ids = first_entries(state), {}
   for i, entry in ipairs(entries) do
-    ids[i] = state == 'waiting' and string.sub(entry, 17) or entry
+    ids[i] = state == 'waiting' and name_in(entry) or entry
   end
   read_jobs(ids)
   for i, id in ipairs(ids) do

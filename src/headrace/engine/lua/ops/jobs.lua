@@ -2,7 +2,7 @@
 -- due soonest, lease ending soonest; failed and complete newest first.
 --
 -- args   queue state offset:int count:int
--- uses   keys describe
+-- uses   keys numbered describe
 -- reply  {how many there are, described job, ...}
 
 local where = key(state, queue)
@@ -10,7 +10,7 @@ local newest_first = state == 'failed' or state == 'complete'
 local ids = redis.call(newest_first and 'ZREVRANGE' or 'ZRANGE', where, offset, offset + count - 1)
 if state == 'waiting' then
   for i, place_name in ipairs(ids) do
-    ids[i] = string.sub(place_name, 17)
+    ids[i] = name_in(place_name)
   end
 end
 local reply = describe_all(ids)

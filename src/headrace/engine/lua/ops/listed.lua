@@ -2,7 +2,7 @@
 -- waiting ones also when they were put, which orders equal priorities over shards.
 --
 -- args   role name newest_first:flag offset:int count:int
--- uses   keys jobs
+-- uses   keys numbered jobs
 -- reply  {how many there are, id, score, when it was put or 0, ...}
 
 local where = key(role, name)
@@ -10,7 +10,7 @@ local found = redis.call(newest_first and 'ZREVRANGE' or 'ZRANGE', where, offset
   'WITHSCORES')
 local ids = {}
 for i = 1, #found, 2 do
-  ids[#ids + 1] = role == 'waiting' and string.sub(found[i], 17) or found[i]
+  ids[#ids + 1] = role == 'waiting' and name_in(found[i]) or found[i]
 end
 if role == 'waiting' then
   read_jobs(ids)

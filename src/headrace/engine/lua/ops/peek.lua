@@ -3,7 +3,7 @@
 -- would at the next pop; nothing else changes.
 --
 -- args   queue count:int
--- uses   keys now settings jobs places reclaim promote spawn ingress late_jobs describe commit
+-- uses   keys numbered now settings jobs places reclaim promote spawn ingress late_jobs describe commit
 -- reply  {1 when every job that may come first was considered, described job, ...}
 
 local LOOK_AT_MOST = 10000
@@ -35,7 +35,7 @@ local from = 0
 while #ids < count and from < LOOK_AT_MOST do
   local found = redis.call('ZRANGE', key('waiting', queue), from, from + page - 1)
   for i, place_name in ipairs(found) do
-    found[i] = string.sub(place_name, 17)
+    found[i] = name_in(place_name)
   end
   read_jobs(found)
   for _, id in ipairs(found) do

@@ -5,7 +5,7 @@
 --
 -- args   queue worker secret count:int lease:int offer:int
 -- flags  allow-oom
--- uses   keys now defaults setting packing fast short_way stats ties
+-- uses   keys numbered now defaults setting packing fast short_way stats ties
 -- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
@@ -64,7 +64,7 @@ if #found == 0 then
 end
 local job_keys = {}
 for i = 1, #found do
-  job_keys[i] = job_prefix .. string.sub(found[i], 17)
+  job_keys[i] = job_prefix .. name_in(found[i])
 end
 
 -- Of a job to which something has happened since it was put: where that begins, what it is, how its record
@@ -118,7 +118,7 @@ local in_session = redis.call('ZSCORE', SESSIONS, worker)
 earliest = span and math.min(earliest, deadline) or earliest
 local reply = { #found == count and 0 or earliest == math.huge and -1 or earliest - now, {} }
 for i = 1, #records do
-  local id = string.sub(found[i], 17)
+  local id = name_in(found[i])
   event = event + 1
   redis.call('XADD', EVENTS, event_prefix .. string.format('%d', event), 'kind', 'popped', 'id', id,
     'queue', queue, 'attempt', attempts[i], 'worker', worker, 'priority', priorities[i], 'wait', waits[i], 'run', '',

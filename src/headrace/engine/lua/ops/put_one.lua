@@ -3,7 +3,7 @@
 -- changes nothing, and put is to be called. Its id is a new one: if it exists, this call is repeated.
 --
 -- args   queue id data
--- uses   keys now defaults setting inline packing plain_event fast grown
+-- uses   keys numbered now defaults setting inline packing plain_event fast grown
 -- reply  1 made, 0 put is to be called, 2 hand_one is to be called, for the next jobs as well, -1 the same of put
 
 local where = job_prefix .. id
@@ -33,7 +33,7 @@ if redis.call('SETNX', where, record) == 0 then
   return 1
 end
 add_plain_event(string.format('%d-%d', now, seq), queue, id, data, setting(own[5], shared[2], default_event_data))
-redis.call('ZADD', key('waiting', queue), '0', string.format('%016d', seq) .. id)
+redis.call('ZADD', key('waiting', queue), '0', numbered(seq, id))
 redis.call('HINCRBY', key('books', queue), 'put', '1')
 redis.call('HINCRBY', key('books', queue), 'waiting', '1')
 redis.call('SPUBLISH', key('queue', queue), 'work 1')

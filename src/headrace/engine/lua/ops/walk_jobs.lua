@@ -3,7 +3,7 @@
 -- the page before; at the first it may be a score to begin with. Nothing above a score is told.
 --
 -- args   role name highest:number at_most:int cursor:packed
--- uses   keys describe walk
+-- uses   keys numbered describe walk
 -- reply  {cursor of the next page or '', described job, ...}
 
 local found, after = walk(key(role, name), at_most, cursor)
@@ -13,7 +13,7 @@ for i = 1, #found, 2 do
     after = nil
     break
   end
-  ids[#ids + 1] = role == 'waiting' and string.sub(found[i], 17) or found[i]
+  ids[#ids + 1] = role == 'waiting' and name_in(found[i]) or found[i]
 end
 local reply = describe_all(ids)
 table.insert(reply, 1, after and cmsgpack.pack(after) or '')
