@@ -25,10 +25,10 @@ class Effort:
     idle_seconds: float = 5.0
     steps: int = 1_000
     backlog: int = 1_000_000
-    pops: int = 2_000
+    pops: int = 4_000
 
 
-QUICK = Effort(rounds=1, seconds=2, jobs=10_000, latencies=100, burns=40, idle_seconds=5, pops=500)
+QUICK = Effort(rounds=1, seconds=2, jobs=10_000, latencies=100, burns=40, idle_seconds=5, pops=1_000)
 
 
 @dataclass

@@ -72,7 +72,7 @@ TIME = [
 
 LEASES = [
     Fault("any token will do", "lib/held", "token == job.token", "token ~= ''"),
-    Fault("a plain complete sees no token", "ops/complete", "token ~= tokens[i] or ", ""),
+    Fault("a plain complete sees no token", "ops/complete", "token == tokens[i] and ", ""),
     Fault("attempts are not counted", "ops/pop", "pack(attempt + 1, rem", "pack(1, rem"),
     Fault(
         "a plain pop does not begin to run", "ops/pop", "at_since) .. since", "at_since) .. '\\0'"

@@ -24,7 +24,7 @@ _STRING = re.compile(r"'(?:[^'\\]|\\.)*'")
 _NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 _FUNCTION = re.compile(r"local function (\w+)")
 _STATE = re.compile(r"local ([\w, ]+)")
-_OPENS = re.compile(r"(^(local )?function |^do$|function\(.*\)$|[({]$|\bthen$|\bdo$)")
+_OPENS = re.compile(r"(^(local )?function |^do$|function\(.*\)$|[({]$|\bthen$|\bdo$|^repeat$)")
 
 
 @dataclass(slots=True)
@@ -154,7 +154,7 @@ def _statements(name: str, text: str) -> Iterator[list[Line]]:
             yield [(line, origin)]
         elif line.strip() and not line.lstrip().startswith("--"):
             statement.append((_compiled(line), origin))
-            closes = line[0] in "e})" if len(statement) > 1 else not _OPENS.search(line)
+            closes = line[0] in "eu})" if len(statement) > 1 else not _OPENS.search(line)
             continues = line.startswith(("else", ") "))
             if line[0] not in " \t" and closes and not continues:
                 yield statement

@@ -8,13 +8,12 @@ local first_event, last_stamp = tonumber(log[1] or 0), tonumber(log[2] or 0)
 local event = first_event
 local event_prefix = string.format('%d-', now)
 
--- The general form of the operation keeps house as well: called with what there is to do.
-local function end_short_way(general, queue)
+-- Whether there is housekeeping to do, and whether it is because the log has grown. The general form of
+-- the operation does that as well; it is made behind the short way, as what is made is to be collected.
+local function end_short_way(crowded)
   if event > first_event then
     redis.call('HSET', LOG, 'number', event, 'stamp', now)
   end
   local log_has_grown = grown_between(first_event, event)
-  if queue or log_has_grown or redis.call('ZCOUNT', AGENDA, '-inf', now) > 0 then
-    general('chores', log_has_grown, queue)
-  end
+  return crowded or log_has_grown or redis.call('ZCOUNT', AGENDA, '-inf', now) > 0, log_has_grown
 end

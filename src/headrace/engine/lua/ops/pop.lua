@@ -29,123 +29,144 @@ elseif while_session then
 end
 local deadline = span and now + span or 'inf'
 
+-- What is not plain leaves the short way before anything is written, for the general form below.
+local reply
+repeat
+  if not FAST or own[6] or again or last_stamp > now then
+    break
+  end
+
+  local earliest = math.huge
+  for _, where in ipairs({
+    SESSIONS, key('scheduled', queue), key('schedules', queue), key('running', queue),
+  }) do
+    earliest = math.min(earliest, tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or earliest))
+  end
+  if earliest <= now or setting(own[3], shared[3], default_paused) == 1
+    or setting(own[4], shared[4], default_removes) == 1
+    or redis.call('EXISTS', key('ingress', queue)) == 1 then
+    break
+  end
+
+  local function offer_to_take(got)
+    if offer > 0 and got == 0 and while_session and own[7] then
+      redis.call('HSET', key('settings', queue), 'idle', worker .. '\0' .. secret .. '\0' .. now + offer)
+    elseif own[8] and string.sub(own[8], 1, #worker + 1) == worker .. '\0' then
+      redis.call('HDEL', key('settings', queue), 'idle')
+    end
+  end
+
+  local waiting = key('waiting', queue)
+  local found = redis.call('ZRANGE', waiting, 0, count - 1)
+  if #found == 0 then
+    offer_to_take(0)
+    reply = { earliest == math.huge and -1 or earliest - now, {} }
+    break
+  end
+  local job_keys = {}
+  for i = 1, #found do
+    job_keys[i] = job_prefix .. name_in(found[i])
+  end
+
+  -- Of a job to which something has happened since it was put: where that begins, what it is, how its record
+  -- will begin, and what comes after the holder.
+  local function eventful(record, at_data, retries)
+    local size = string.byte(record) - NO_FIELDS
+    local at_since, ends, extras = cmsgpack.unpack_limit(record, 1, at_data), '', nil
+    local at_ended, since, attempt, remaining = cmsgpack.unpack_limit(record, 5, at_since)
+    if remaining == nil then
+      remaining = retries
+    end
+    if size > TOKEN then
+      ends, extras = string.sub(record, at_ended + 1), select(3, cmsgpack.unpack_limit(record, 2, at_ended))
+    end
+    local begins = string.char(NO_FIELDS + math.max(size, TOKEN), RUNNING)
+    return at_since, since, attempt or 0, remaining, begins, ends, extras
+  end
+
+  -- Only what changes is packed again: the state, and what says who has the job since when.
+  local since, by = cmsgpack.pack(now), cmsgpack.pack(worker)
+  local held_by = {}
+
+  local function holder(attempt)
+    held_by[attempt] = held_by[attempt] or by .. cmsgpack.pack(attempt .. '.' .. secret)
+    return held_by[attempt]
+  end
+
+  local records = redis.call('MGET', unpack(job_keys))
+  local attempts, priorities, waits, plain = {}, {}, {}, true
+  for i = 1, #records do
+    local record = records[i]
+    plain = record and string.byte(record, 2) == WAITING
+    if not plain then
+      break
+    end
+    local at_data, _, priority, _, put_at, retries = cmsgpack.unpack_limit(record, 5, 2)
+    local at_since, waited_since, attempt, remaining = #record, put_at, 0, retries
+    local begins, ends, extras = JUST_POPPED, '', nil
+    if string.sub(record, 1, 2) ~= JUST_PUT then
+      at_since, waited_since, attempt, remaining, begins, ends, extras = eventful(record, at_data, retries)
+    end
+    plain = string.byte(record, at_data + 1) ~= FALSE and not (extras and has_ties(extras))
+    if not plain then
+      break
+    end
+    attempts[i], priorities[i], waits[i] = attempt + 1, priority, now - waited_since
+    records[i] = begins .. string.sub(record, 3, at_since) .. since
+      .. cmsgpack.pack(attempt + 1, remaining) .. holder(attempt + 1) .. ends
+  end
+  if not plain then
+    break
+  end
+
+  local jobs, running, held = {}, {}, {}
+  local in_session = redis.call('ZSCORE', SESSIONS, worker)
+  earliest = span and math.min(earliest, deadline) or earliest
+  reply = { #found == count and 0 or earliest == math.huge and -1 or earliest - now, {} }
+  for i = 1, #records do
+    local id = name_in(found[i])
+    event = event + 1
+    redis.call('XADD', EVENTS, event_prefix .. string.format('%d', event), 'kind', 'popped', 'id', id,
+      'queue', queue, 'attempt', attempts[i], 'worker', worker, 'priority', priorities[i], 'wait', waits[i], 'run', '',
+      'data', '')
+    jobs[2 * i - 1] = job_keys[i]
+    jobs[2 * i] = records[i]
+    running[2 * i - 1] = deadline
+    running[2 * i] = id
+    if in_session then
+      held[2 * i - 1] = 0
+      held[2 * i] = queue .. '\0' .. id
+    end
+    reply[2 * i + 1] = id
+    reply[2 * i + 2] = records[i]
+  end
+  offer_to_take(#found)
+  redis.call('MSET', unpack(jobs))
+  redis.call('ZREMRANGEBYRANK', waiting, 0, #found - 1)
+  redis.call('ZADD', key('running', queue), unpack(running))
+  if in_session then
+    redis.call('ZADD', key('held', worker), unpack(held))
+  end
+  local books = key('books', queue)
+  redis.call('HINCRBY', books, 'waiting', -#found)
+  redis.call('HINCRBY', books, 'running', #found)
+  if setting(own[5], shared[5], default_stats) == 1 then
+    write_series(queue, 'wait', waits)
+  end
+until true
+
+local chores, log_has_grown
+if reply then
+  chores, log_has_grown = end_short_way()
+  if not chores then
+    return reply
+  end
+end
+
 -- later  pop_any
 
-if not FAST or own[6] or again or last_stamp > now then
-  return pop_any()
+if reply then
+  pop_any('chores', log_has_grown)
+  return reply
 end
-
-local earliest = math.huge
-for _, where in ipairs({
-  SESSIONS, key('scheduled', queue), key('schedules', queue), key('running', queue),
-}) do
-  earliest = math.min(earliest, tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or earliest))
-end
-if earliest <= now or setting(own[3], shared[3], default_paused) == 1
-  or setting(own[4], shared[4], default_removes) == 1
-  or redis.call('EXISTS', key('ingress', queue)) == 1 then
-  return pop_any()
-end
-
-local function offer_to_take(got)
-  if offer > 0 and got == 0 and while_session and own[7] then
-    redis.call('HSET', key('settings', queue), 'idle', worker .. '\0' .. secret .. '\0' .. now + offer)
-  elseif own[8] and string.sub(own[8], 1, #worker + 1) == worker .. '\0' then
-    redis.call('HDEL', key('settings', queue), 'idle')
-  end
-end
-
-local waiting = key('waiting', queue)
-local found = redis.call('ZRANGE', waiting, 0, count - 1)
-if #found == 0 then
-  offer_to_take(0)
-  end_short_way(pop_any)
-  return { earliest == math.huge and -1 or earliest - now, {} }
-end
-local job_keys = {}
-for i = 1, #found do
-  job_keys[i] = job_prefix .. name_in(found[i])
-end
-
--- Of a job to which something has happened since it was put: where that begins, what it is, how its record
--- will begin, and what comes after the holder.
-local function eventful(record, at_data, retries)
-  local size = string.byte(record) - NO_FIELDS
-  local at_since, ends, extras = cmsgpack.unpack_limit(record, 1, at_data), '', nil
-  local at_ended, since, attempt, remaining = cmsgpack.unpack_limit(record, 5, at_since)
-  if remaining == nil then
-    remaining = retries
-  end
-  if size > TOKEN then
-    ends, extras = string.sub(record, at_ended + 1), select(3, cmsgpack.unpack_limit(record, 2, at_ended))
-  end
-  local begins = string.char(NO_FIELDS + math.max(size, TOKEN), RUNNING)
-  return at_since, since, attempt or 0, remaining, begins, ends, extras
-end
-
--- Only what changes is packed again: the state, and what says who has the job since when.
-local since, by = cmsgpack.pack(now), cmsgpack.pack(worker)
-local held_by = {}
-
-local function holder(attempt)
-  held_by[attempt] = held_by[attempt] or by .. cmsgpack.pack(attempt .. '.' .. secret)
-  return held_by[attempt]
-end
-
-local records = redis.call('MGET', unpack(job_keys))
-local attempts, priorities, waits = {}, {}, {}
-for i = 1, #records do
-  local record = records[i]
-  if not record or string.byte(record, 2) ~= WAITING then
-    return pop_any()
-  end
-  local at_data, _, priority, _, put_at, retries = cmsgpack.unpack_limit(record, 5, 2)
-  local at_since, waited_since, attempt, remaining = #record, put_at, 0, retries
-  local begins, ends, extras = JUST_POPPED, '', nil
-  if string.sub(record, 1, 2) ~= JUST_PUT then
-    at_since, waited_since, attempt, remaining, begins, ends, extras = eventful(record, at_data, retries)
-  end
-  if string.byte(record, at_data + 1) == FALSE or extras and has_ties(extras) then
-    return pop_any()
-  end
-  attempts[i], priorities[i], waits[i] = attempt + 1, priority, now - waited_since
-  records[i] = begins .. string.sub(record, 3, at_since) .. since
-    .. cmsgpack.pack(attempt + 1, remaining) .. holder(attempt + 1) .. ends
-end
-
-local jobs, running, held = {}, {}, {}
-local in_session = redis.call('ZSCORE', SESSIONS, worker)
-earliest = span and math.min(earliest, deadline) or earliest
-local reply = { #found == count and 0 or earliest == math.huge and -1 or earliest - now, {} }
-for i = 1, #records do
-  local id = name_in(found[i])
-  event = event + 1
-  redis.call('XADD', EVENTS, event_prefix .. string.format('%d', event), 'kind', 'popped', 'id', id,
-    'queue', queue, 'attempt', attempts[i], 'worker', worker, 'priority', priorities[i], 'wait', waits[i], 'run', '',
-    'data', '')
-  jobs[2 * i - 1] = job_keys[i]
-  jobs[2 * i] = records[i]
-  running[2 * i - 1] = deadline
-  running[2 * i] = id
-  if in_session then
-    held[2 * i - 1] = 0
-    held[2 * i] = queue .. '\0' .. id
-  end
-  reply[2 * i + 1] = id
-  reply[2 * i + 2] = records[i]
-end
-offer_to_take(#found)
-redis.call('MSET', unpack(jobs))
-redis.call('ZREMRANGEBYRANK', waiting, 0, #found - 1)
-redis.call('ZADD', key('running', queue), unpack(running))
-if in_session then
-  redis.call('ZADD', key('held', worker), unpack(held))
-end
-local books = key('books', queue)
-redis.call('HINCRBY', books, 'waiting', -#found)
-redis.call('HINCRBY', books, 'running', #found)
-if setting(own[5], shared[5], default_stats) == 1 then
-  write_series(queue, 'wait', waits)
-end
-end_short_way(pop_any)
-return reply
+return pop_any()

@@ -53,7 +53,10 @@ if jobs and enter_plainly(queue, every, jobs, places, made, largest) then
   local more = note_published(bundle, is_home, parcel, { made = made })
   settle()
   local answer = tallies(more and 1 or 0)
-  end_short_way(housekeep)
+  local chores, log_has_grown = end_short_way()
+  if chores then
+    housekeep('chores', log_has_grown)
+  end
   return answer
 end
 local counted = publish_rows(queue, record[4], every, others)

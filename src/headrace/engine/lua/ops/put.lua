@@ -9,24 +9,29 @@
 --        replaced, 0 already made, '=' and an id: that job was replaced in its stead, or why not
 -- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN
 
+local own = redis.call('HMGET', key('settings', queue), 'created', 'governed', 'retries', 'event_data')
+local made
+if FAST and last_stamp <= now and first_event > 0 and not again and not options and not others and nonce == ''
+  and own[1] and not own[2] then
+  local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
+  local jobs, places, count = plain_jobs(queue, each, setting(own[3], shared[1], default_retries))
+  if jobs and enter_plainly(queue, each, jobs, places, count, setting(own[4], shared[2], default_event_data)) then
+    made = count
+  end
+end
+
+local chores, log_has_grown
+if made then
+  chores, log_has_grown = end_short_way()
+  if not chores then
+    return made
+  end
+end
+
 -- later  put_any
 
-local own = redis.call('HMGET', key('settings', queue), 'created', 'governed', 'retries', 'event_data')
-if not FAST or last_stamp > now or first_event == 0 or again or options or others or nonce ~= ''
-  or not own[1] or own[2] then
-  return put_any()
+if made then
+  put_any('chores', log_has_grown)
+  return made
 end
-local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
-
-local retries = setting(own[3], shared[1], default_retries)
-local largest = setting(own[4], shared[2], default_event_data)
-
-local jobs, places, made = plain_jobs(queue, each, retries)
-if not jobs then
-  return put_any()
-end
-if not enter_plainly(queue, each, jobs, places, made, largest) then
-  return put_any()
-end
-end_short_way(put_any)
-return made
+return put_any()
