@@ -14,6 +14,7 @@ import redis
 import headrace
 from headrace import InvalidArgument, NamespaceMismatch, ServerUnavailable
 from headrace.client import embedded, local
+from headrace.client.connect import LAYOUT
 from tests.colours import COLOURS, got, listed, opened
 from tests.processes import start_python
 from tests.servers import TlsServer, sentinel, tls_server, until
@@ -196,7 +197,7 @@ def test_a_namespace_of_another_layout_is_left_alone(valkey_url: str) -> None:
     with redis.Redis.from_url(valkey_url) as server:
         server.hset(f"hr:{{{name}:0}}:meta", "layout", "99")
 
-    with pytest.raises(NamespaceMismatch, match="layout 99, this Headrace knows 1"):
+    with pytest.raises(NamespaceMismatch, match=f"layout 99, this Headrace knows {LAYOUT}"):
         headrace.connect(valkey_url, namespace=name)
 
 
