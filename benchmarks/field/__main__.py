@@ -9,6 +9,7 @@ import argparse
 import signal
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 
 from rich.console import Console
 
@@ -47,7 +48,10 @@ def main() -> int:
         where = f", and in benchmarks/results/{found.write(partial=True).name}" if kept else ""
         run.say(f"ended early: what was found until then is above{where}")
         return ENDED_EARLY
-    if is_whole(chosen):
+    if chosen.again:
+        found = again(found)
+        show(run.console, found)
+    if chosen.again or is_whole(chosen):
         keep(run, found)
     return int(is_missed(found))
 
@@ -88,6 +92,16 @@ def is_missed(found: results.Results) -> bool:
     return ours or any(bar.verdict == "missed" for bar in found.judged())
 
 
+def again(found: results.Results) -> results.Results:
+    """The newest whole run, with what was found now in the place of what was found then."""
+    newest = results.newest()
+    if newest is None:
+        sys.exit("no whole run is kept that could be renewed: benchmarks/results")
+    renewed = results.renewed(results.read(newest), found)
+    bars = [results.rounded(asdict(bar)) for bar in judge(renewed.found)]
+    return replace(renewed, bars=bars)
+
+
 def keep(run: Run, found: results.Results) -> None:
     """Every round, the tables and the picture, by day."""
     path = found.write(partial=False)
@@ -106,7 +120,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="once, less, and the telling ones")
     parser.add_argument("--only", nargs="+", choices=NAMES, help="these parts")
     parser.add_argument("--who", nargs="+", choices=HOMES, help="these rivals")
+    parser.add_argument(
+        "--again", action="store_true", help="renew these parts of the newest run that is kept"
+    )
     chosen = parser.parse_args()
+    if chosen.again and (chosen.quick or chosen.who):
+        parser.error("--again measures everybody, with the whole effort")
     chosen.only = chosen.only or (SHORT if chosen.quick else NAMES)
     chosen.who = chosen.who or (TELLING if chosen.quick else HOMES)
     return chosen

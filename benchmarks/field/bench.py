@@ -19,7 +19,7 @@ class Effort:
     rounds: int = 3
     seconds: float = 2.0
     jobs: int = 20_000
-    latencies: int = 300
+    latencies: int = 100
     naps: int = 2_000
     burns: int = 200
     idle_seconds: float = 5.0
@@ -28,7 +28,7 @@ class Effort:
     pops: int = 4_000
 
 
-QUICK = Effort(rounds=1, seconds=2, jobs=10_000, latencies=100, burns=40, idle_seconds=5, pops=999)
+QUICK = Effort(rounds=1, seconds=2, jobs=10_000, latencies=50, burns=40, idle_seconds=5, pops=999)
 
 
 @dataclass

@@ -32,6 +32,8 @@ class Part:
     measure: Callable[[Bench, Contestant], Figures]
     # Rivals do once what takes minutes, or does not differ from round to round.
     once: bool = False
+    # So many times the rounds, of which each is short: the pace of a machine changes by the minute.
+    often: int = 1
     # How many rivals may do it at the same time, each on its own server: it is mostly waiting.
     together: int = 1
 
@@ -41,7 +43,7 @@ PARTS = (
     Part("bulk", "put in bulk", put.in_bulk),
     Part("drain", "drain, one process", drain.by_one),
     Part("drain2", "drain, two processes", drain.by_two),
-    Part("latency", "from put to start when idle", latency.measure),
+    Part("latency", "from put to start when idle", latency.measure, often=3),
     Part("io", "jobs that wait 10 ms, 100 at once", waiting.measure),
     Part("cpu", "jobs that compute 50 ms, two processes", computing.measure),
     Part("bytes", "bytes on the server for a waiting job", memory.measure, once=True),

@@ -147,6 +147,8 @@ def about(results: Results) -> Iterator[str]:
         f"Measured on {results.day}: {machine['cores']} cores, {machine['server']}, "
         f"Python {machine['python']}, Node {machine['node']}; {versions}."
     )
+    for part, at in results.again.items():
+        yield f"Measured anew in a run of its own, everybody in turn, until {at}: {part}."
 
 
 def markdown(results: Results) -> Iterator[str]:

@@ -7,7 +7,7 @@ import os
 import platform
 import statistics
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,8 @@ class Results:
     found: Found
     missing: dict[str, str]
     bars: list[dict[str, Any]]
+    # Parts that were measured anew in a later run, each as a whole, and when.
+    again: dict[str, str] = field(default_factory=dict)
 
     @property
     def day(self) -> str:
@@ -60,6 +62,16 @@ class Results:
 
 def read(path: Path) -> Results:
     return Results(**json.loads(path.read_text()))
+
+
+def renewed(earlier: Results, later: Results) -> Results:
+    """The earlier run with the parts of the later one in place of its own; nothing is judged."""
+    return replace(
+        earlier,
+        found={**earlier.found, **later.found},
+        missing={**earlier.missing, **later.missing},
+        again={**earlier.again, **dict.fromkeys(later.found, later.at)},
+    )
 
 
 def newest(place: Path = PLACE) -> Path | None:

@@ -52,7 +52,7 @@ class Run:
     def do(self, part: Part, field: Collection[Contestant]) -> None:
         """All in turn, again and again; who fails once is left out of this part."""
         taking_part = [who for who in field if part.name in who.parts]
-        rounds = self.bench.effort.rounds
+        rounds = self.bench.effort.rounds * part.often
         for number in range(1, rounds + 1):
             there = [who for who in taking_part if number == 1 or not part.once or not who.home]
             label = f"{part.about}, round {number} of {rounds}"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,17 @@ def test_results_are_read_as_they_were_written(
 
     assert kept.read(path) == found
     assert kept.newest(tmp_path) == path
+
+
+def test_a_part_that_was_measured_anew_takes_the_place_of_the_old_one_and_is_named() -> None:
+    earlier, later = results(), results(latency={"headrace": {"p50": [0.3], "p99": [0.4]}})
+    later = replace(later, at="2026-11-19T05:00:00", found={"latency": later.found["latency"]})
+
+    renewed = kept.renewed(earlier, later)
+
+    assert renewed.found == {**earlier.found, **later.found}
+    assert renewed.day == earlier.day
+    assert "until 2026-11-19T05:00:00: latency." in "\n".join(report.page(renewed))
 
 
 def test_what_was_ended_early_is_never_the_newest(

@@ -53,6 +53,14 @@ def test_all_have_a_turn_and_then_all_again(run: Run) -> None:
     assert run.found["put"]["huey"] == {"rate": [2.0, 5.0]}
 
 
+def test_what_depends_on_the_minute_is_done_more_often(run: Run) -> None:
+    done = Recorder()
+
+    run.do(Part("put", "putting", done, often=3), FIELD)
+
+    assert done.seen == ["ours", "huey", "rq"] * 6
+
+
 def test_what_takes_minutes_rivals_do_once(run: Run) -> None:
     done = Recorder()
 
