@@ -112,7 +112,7 @@ PROFILES = {
     "job": "the default: leases, sessions, retries, history, statistics",
     "fifo": "a plain queue: pop takes the job away for good",
     "task": "for workers with sessions: a job stays with its worker while the session lives, "
-    "and nothing is kept of one that is over, its payload in the log included",
+    "and of one that is over nothing is kept, not even its payload in the log",
     "manual": "a job stays with its worker until somebody says what became of it, by id",
     "ring": "a job comes round again every 30 seconds until it is finished, by id",
 }

@@ -49,7 +49,7 @@ def main() -> int:
         run.say(f"ended early: what was found until then is above{where}")
         return ENDED_EARLY
     if chosen.again:
-        found = again(found)
+        found = again(found, chosen.only)
         show(run.console, found)
     if chosen.again or is_whole(chosen):
         keep(run, found)
@@ -92,12 +92,21 @@ def is_missed(found: results.Results) -> bool:
     return ours or any(bar.verdict == "missed" for bar in found.judged())
 
 
-def again(found: results.Results) -> results.Results:
-    """The newest whole run, with what was found now in the place of what was found then."""
-    newest = results.newest()
-    if newest is None:
+def newest() -> results.Results:
+    """The newest whole run that is kept; ends the program if there is none."""
+    path = results.newest()
+    if path is None:
         sys.exit("no whole run is kept that could be renewed: benchmarks/results")
-    renewed = results.renewed(results.read(newest), found)
+    return results.read(path)
+
+
+def again(found: results.Results, only: list[str]) -> results.Results:
+    """The newest whole run, with what was found now in the place of what was found then."""
+    earlier = newest()
+    if (earlier.versions, earlier.machine) != (found.versions, found.machine):
+        sys.exit("the newest run that is kept had other versions: measure everything")
+    parts = {part.name: part.about for part in PARTS if part.name in only}
+    renewed = results.renewed(earlier, found, parts)
     bars = [results.rounded(asdict(bar)) for bar in judge(renewed.found)]
     return replace(renewed, bars=bars)
 
@@ -124,8 +133,10 @@ def arguments() -> argparse.Namespace:
         "--again", action="store_true", help="renew these parts of the newest run that is kept"
     )
     chosen = parser.parse_args()
-    if chosen.again and (chosen.quick or chosen.who):
-        parser.error("--again measures everybody, with the whole effort")
+    if chosen.again and (chosen.quick or chosen.who or not chosen.only):
+        parser.error("--again is for the parts of --only, everybody, and the whole effort")
+    if chosen.again:
+        newest()
     chosen.only = chosen.only or (SHORT if chosen.quick else NAMES)
     chosen.who = chosen.who or (TELLING if chosen.quick else HOMES)
     return chosen

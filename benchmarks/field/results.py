@@ -64,13 +64,17 @@ def read(path: Path) -> Results:
     return Results(**json.loads(path.read_text()))
 
 
-def renewed(earlier: Results, later: Results) -> Results:
-    """The earlier run with the parts of the later one in place of its own; nothing is judged."""
+def renewed(earlier: Results, later: Results, parts: dict[str, str]) -> Results:
+    """The earlier run with these parts, by name and title, as the later one has them."""
+    kept = {name: rows for name, rows in earlier.found.items() if name not in parts}
+    titles = tuple(parts.values())
+    missed = {what: why for what, why in earlier.missing.items() if not what.endswith(titles)}
     return replace(
         earlier,
-        found={**earlier.found, **later.found},
-        missing={**earlier.missing, **later.missing},
-        again={**earlier.again, **dict.fromkeys(later.found, later.at)},
+        effort=later.effort,
+        found={**kept, **later.found},
+        missing={**missed, **later.missing},
+        again={**earlier.again, **dict.fromkeys(parts, later.at)},
     )
 
 

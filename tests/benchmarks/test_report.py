@@ -57,13 +57,24 @@ def test_results_are_read_as_they_were_written(
 
 def test_a_part_that_was_measured_anew_takes_the_place_of_the_old_one_and_is_named() -> None:
     earlier, later = results(), results(latency={"headrace": {"p50": [0.3], "p99": [0.4]}})
+    earlier.missing["huey, from put to start when idle"] = "it was late"
     later = replace(later, at="2026-11-19T05:00:00", found={"latency": later.found["latency"]})
 
-    renewed = kept.renewed(earlier, later)
+    renewed = kept.renewed(earlier, later, {"latency": "from put to start when idle"})
 
     assert renewed.found == {**earlier.found, **later.found}
+    assert renewed.missing == results().missing
     assert renewed.day == earlier.day
     assert "until 2026-11-19T05:00:00: latency." in "\n".join(report.page(renewed))
+
+
+def test_a_part_that_could_not_be_measured_anew_is_not_there() -> None:
+    later = replace(results(), found={}, missing={"headrace, putting": "broken"})
+
+    renewed = kept.renewed(results(), later, {"put": "putting"})
+
+    assert "put" not in renewed.found
+    assert renewed.missing == {**results().missing, **later.missing}
 
 
 def test_what_was_ended_early_is_never_the_newest(

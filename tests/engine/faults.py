@@ -82,7 +82,9 @@ LEASES = [
     Fault("the log tells what it must not", "lib/plain_event", "if #data > largest", "if false"),
     Fault("a plain pop forgets attempts", "ops/pop", "attempt or 0", "0"),
     Fault("a plain pop gives retries back", "ops/pop", "if remaining == nil", "if remaining"),
-    Fault("no history is stored", "lib/packing", "HISTORY, 1", "HISTORY - 1, 1"),
+    Fault(
+        "no history is stored", "lib/packing", "unsaid(job), HISTORY", "unsaid(job), HISTORY - 1"
+    ),
     Fault("a lost lease costs nothing", "lib/lose", "job.remaining - 1", "job.remaining"),
     Fault("one retry too many", "lib/lose", "job.remaining <= 0", "job.remaining < 0"),
     Fault("a retried job has no new budget", "ops/retry", "job.remaining = job.retries", ""),

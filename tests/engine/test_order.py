@@ -12,7 +12,7 @@ from tests.engine.shortcuts import ids
 
 
 @pytest.mark.parametrize("limits", [{}, {"key_concurrency": 100}, {"fair": True}], ids=str)
-@pytest.mark.parametrize("number", [2**8, 2**16, 2**31, 2**32, 2**40, 2**46])
+@pytest.mark.parametrize("number", [2**8, 2**16, 2**31, 2**32, 2**40, 2**52])
 def test_jobs_are_in_order_where_the_number_needs_another_byte(
     hr: Client, queue: Queue, number: int, limits: dict[str, Any]
 ) -> None:

@@ -157,7 +157,7 @@ def look(core: Core) -> Talk[Facts]:
     asked: Any = [(0, ("TIME",)), (0, ("INFO", "memory"))]
     asked += [(shard, ("HMGET", core.key(shard, "log"), "number", "trimmed")) for shard in shards]
     asked += [(shard, ("HGETALL", core.key(shard, "lakes"))) for shard in shards]
-    [[seconds, _], about, *rest] = yield from raw(core, asked)
+    [[seconds, micros], about, *rest] = yield from raw(core, asked)
     logs, lakes = rest[: core.shards], rest[core.shards :]
     now = int(seconds)
     asked = [
@@ -167,7 +167,7 @@ def look(core: Core) -> Talk[Facts]:
     yield from _count(core, queues)
     yield from _read_books(core, queues)
     yield from _read_stats(core, queues, now // DAY_SECONDS)
-    yield from _look_at_next(core, queues, now)
+    yield from _look_at_next(core, queues, now + int(micros) / 1e6)
     # A session is on every shard.
     events = [int(number or 0) - int(trimmed or 0) for number, trimmed in logs]
     behind = {
@@ -216,7 +216,7 @@ def _read_stats(core: Core, queues: dict[str, QueueFacts], day: int) -> Talk[Non
         stats["run"] += runs * run_mean / 1000
 
 
-def _look_at_next(core: Core, queues: dict[str, QueueFacts], now: int) -> Talk[None]:
+def _look_at_next(core: Core, queues: dict[str, QueueFacts], now: float) -> Talk[None]:
     """How long the job has waited that would be handed out next."""
     first = yield from _of_each(core, queues, "ZRANGE", "waiting:{}", "0", "0")
     next_jobs = [(name, name_in(member[0])) for name, member in first if member]

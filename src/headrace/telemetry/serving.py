@@ -9,6 +9,8 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
+from pathlib import Path
 from socketserver import ThreadingMixIn
 from typing import Any, NoReturn
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
@@ -17,6 +19,8 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.multiprocess import MultiProcessCollector
 
 PAUSE = 1.0
+
+_merge: Any = MultiProcessCollector.merge
 
 
 class Server(ThreadingMixIn, WSGIServer):
@@ -31,6 +35,23 @@ class Server(ThreadingMixIn, WSGIServer):
         self.server_name, self.server_port = listening.getsockname()[:2]
         self.setup_environ()
         self.set_app(make_wsgi_app(metrics))
+
+
+class Written:
+    """What processes wrote. One that is just beginning, or died at that, has an empty file."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = Path(directory)
+
+    def collect(self) -> Any:
+        files = [str(file) for file in self._directory.glob("*.db") if _has_something(file)]
+        return _merge(files, accumulate=True)
+
+
+def _has_something(file: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return file.stat().st_size > 0
+    return False
 
 
 class Quiet(WSGIRequestHandler):
@@ -78,7 +99,7 @@ def _served_to_the_end(directory: str, number: int) -> bool:
 
 def _serve(directory: str, number: int, alive: int) -> NoReturn:
     try:
-        metrics = registry_of(MultiProcessCollector(None, path=directory))
+        metrics = registry_of(Written(directory))
         server = Server(socket.socket(fileno=number), metrics)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         # Nothing is ever written: it ends with the process that holds the other end.

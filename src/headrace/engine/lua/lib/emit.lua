@@ -32,7 +32,7 @@ local function next_entry(more)
     more[#more + 1] = 'at'
     more[#more + 1] = now
   end
-  return entry_prefix .. number, more or NOTHING_MORE
+  return entry_prefix .. string.format('%.0f', number), more or NOTHING_MORE
 end
 
 local function event_entry(entry, kind, job, wait, run, data, more)

@@ -3,6 +3,7 @@
 -- what has happened to the job since it was put.
 
 local STATES = { 'waiting', 'scheduled', 'blocked', 'running', 'failed', 'complete' }
+local NUMBERS = { waiting = 1, scheduled = 2, blocked = 3, running = 4, failed = 5, complete = 6 }
 local WAITING, RUNNING, COMPLETE = 1, 4, 6
 local DATA, TOKEN, HISTORY = 7, 12, 15
 local NO_FIELDS, FALSE = 144, 194
@@ -16,14 +17,11 @@ local function unsaid(job)
 end
 
 local function packed_job(job)
-  local rest, last, number = unsaid(job), HISTORY, 1
+  local rest, last = unsaid(job), HISTORY
   while last > DATA and job[last] == rest[last - DATA] do
     last = last - 1
   end
-  while STATES[number] ~= job.state do
-    number = number + 1
-  end
-  return string.char(NO_FIELDS + last, number) .. cmsgpack.pack(unpack(job, 2, last))
+  return string.char(NO_FIELDS + last, NUMBERS[job.state]) .. cmsgpack.pack(unpack(job, 2, last))
 end
 
 local function unpacked_job(packed, id)
