@@ -77,11 +77,15 @@ class FeedModel:
             where, reference = _following(item_id, where, reference)
 
     def move(self, ids: Sequence[str], where: str, reference: str) -> None:
-        for item_id in ids:
+        backwards = where in ("last", "before")
+        for item_id in dict.fromkeys(reversed(ids)) if backwards else ids:
             place = self._stand(item_id, where, reference)
             if place:
                 self.tell("positioned", item_id, None, place)
-            where, reference = _following(item_id, where, reference)
+            if backwards:
+                where, reference = "before", item_id
+            else:
+                where, reference = _following(item_id, where, reference)
 
     def _stand(self, item_id: str, where: str, reference: str) -> str:
         if item_id == reference:

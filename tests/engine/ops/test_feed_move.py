@@ -30,7 +30,7 @@ def line(hr: Client) -> Feed:
         ("a", {"before": "c"}, "bacd", ["after b"]),
         ("da", {"after": "b"}, "bdac", ["after b", "after d"]),
         ("db", {"first": True}, "dbac", ["first", "after d"]),
-        ("ba", {"last": True}, "cdba", ["after d", "after b"]),
+        ("ba", {"last": True}, "cdba", ["after d", "after d"]),
         ("cb", {"before": "d"}, "acbd", ["after c"]),
         ("a", {"first": True}, "abcd", []),
         ("d", {"last": True}, "abcd", []),
@@ -87,5 +87,19 @@ def test_the_place_must_be_one(hr: Client, line: Feed) -> None:
     with pytest.raises(InvalidArgument, match="1000"):
         line.move(*map(str, range(1001)), first=True)
     line.move(first=True)
+
+    assert dump(hr) == before
+
+
+@pytest.mark.parametrize(
+    "place", [{"first": True}, {"last": True}, {"before": "d"}, {"after": "d"}], ids=str
+)
+def test_several_that_stand_there_already_do_not_move(
+    hr: Client, line: Feed, place: dict[str, Any]
+) -> None:
+    line.move("b", "a", **place)
+    before = dump(hr)
+
+    line.move("b", "a", **place)
 
     assert dump(hr) == before

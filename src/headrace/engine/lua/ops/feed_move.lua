@@ -15,17 +15,27 @@ local order = key('order', feed)
 if reference ~= '' and not redis.call('ZSCORE', order, reference) then
   return 'ITEM_NOT_FOUND ' .. reference
 end
+-- From the one that stands at the place itself to the one farthest from it, each beside the one before: so
+-- those that stand there already do not move. One that is given twice goes where it was given last.
+local ids, from_the_end, moved = {}, at_place == 'last' or at_place == 'before', {}
 for id in each() do
   if not redis.call('ZSCORE', order, id) then
     return 'ITEM_NOT_FOUND ' .. id
   end
+  ids[#ids + 1] = id
 end
 local go, beside = at_place, reference
-for id in each() do
-  local place = stand_elsewhere(order, id, go, beside)
+for i = 1, #ids do
+  local id = ids[from_the_end and #ids + 1 - i or i]
+  local place = not (from_the_end and moved[id]) and stand_elsewhere(order, id, go, beside) or ''
   if place ~= '' then
     change(feed, 'positioned', id, '', place, '')
   end
-  go, beside = following(id, go, beside)
+  if from_the_end and not moved[id] then
+    go, beside = 'before', id
+  elseif not from_the_end then
+    go, beside = following(id, go, beside)
+  end
+  moved[id] = true
 end
 return feed_commit(1)
