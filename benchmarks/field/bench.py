@@ -28,7 +28,7 @@ class Effort:
     pops: int = 4_000
 
 
-QUICK = Effort(rounds=1, seconds=2, jobs=10_000, latencies=50, burns=40, idle_seconds=5, pops=999)
+QUICK = Effort(rounds=1, seconds=2, jobs=10_000, latencies=50, burns=40, idle_seconds=5, pops=500)
 
 
 @dataclass

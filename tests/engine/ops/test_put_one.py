@@ -167,4 +167,6 @@ def test_what_goes_another_way_goes_it_for_a_while(
     now += DETOUR + 0.1
     with commands(url) as sent:
         made.put(1)
-    assert sent[0].split()[1] == hr.core.library["put_one"].sha
+    assert [command.split()[1] for command in sent] == [
+        hr.core.library[op].sha for op in ("put_one", "put")
+    ]

@@ -27,15 +27,17 @@ end
 local go, beside = at_place, reference
 for i = 1, #ids do
   local id = ids[from_the_end and #ids + 1 - i or i]
-  local place = not (from_the_end and moved[id]) and stand_elsewhere(order, id, go, beside) or ''
-  if place ~= '' then
-    change(feed, 'positioned', id, '', place, '')
+  if not (from_the_end and moved[id]) then
+    local place = stand_elsewhere(order, id, go, beside)
+    if place ~= '' then
+      change(feed, 'positioned', id, '', place, '')
+    end
+    if from_the_end then
+      go, beside = 'before', id
+    else
+      go, beside = following(id, go, beside)
+    end
+    moved[id] = true
   end
-  if from_the_end and not moved[id] then
-    go, beside = 'before', id
-  elseif not from_the_end then
-    go, beside = following(id, go, beside)
-  end
-  moved[id] = true
 end
 return feed_commit(1)
