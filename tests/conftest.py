@@ -9,8 +9,8 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.testing import Clock, open_with_clock
-from tests import servers
-from tests.effort import EFFORT
+from tests.support import servers
+from tests.support.effort import EFFORT
 
 # Whoever starts the tests in the background of a shell makes them, and all they start, deaf to it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

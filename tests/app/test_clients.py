@@ -11,8 +11,8 @@ from uuid import uuid4
 import pytest
 
 from headrace import App, ServerUnavailable
-from tests.proxy import LATE, Way, way_to
-from tests.servers import until
+from tests.support.proxy import LATE, Way, way_to
+from tests.support.servers import until
 
 OPENING = b"EVALSHA"
 

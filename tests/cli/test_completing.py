@@ -15,7 +15,7 @@ from headrace.cli import completing
 from headrace.client import embedded
 from headrace.client.scratch import scratch_directory
 from tests.cli.conftest import Type, fail
-from tests.servers import listen
+from tests.support.servers import listen
 
 Offered = Callable[..., list[str]]
 

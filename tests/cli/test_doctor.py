@@ -29,8 +29,8 @@ from headrace.client.talks.lakes import mark_lake
 from headrace.engine.script import LIBRARY
 from headrace.errors import InvalidArgument
 from headrace.testing import open_with_clock
-from tests import servers
-from tests.engine.desk import Desk
+from tests.engine.support.sink_scripts import Desk
+from tests.support import servers
 
 MAIN = "from headrace.cli.main import main; main()"
 PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")} | {

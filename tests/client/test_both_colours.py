@@ -15,9 +15,9 @@ import headrace
 from headrace import Client
 from headrace.client.client import AsyncConfig, Config
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, listed, opened
-from tests.processes import run_python
-from tests.servers import until
+from tests.support.clients import COLOURS, got, listed, opened
+from tests.support.processes import run_python
+from tests.support.servers import until
 
 PAIRS: list[tuple[type, type]] = [
     (headrace.Client, headrace.AsyncClient),

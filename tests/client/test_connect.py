@@ -15,9 +15,9 @@ import headrace
 from headrace import InvalidArgument, NamespaceMismatch, ServerUnavailable
 from headrace.client import embedded, local
 from headrace.client.connect import LAYOUT
-from tests.colours import COLOURS, got, listed, opened
-from tests.processes import start_python
-from tests.servers import TlsServer, sentinel, tls_server, until
+from tests.support.clients import COLOURS, got, listed, opened
+from tests.support.processes import start_python
+from tests.support.servers import TlsServer, sentinel, tls_server, until
 
 
 def fresh() -> str:

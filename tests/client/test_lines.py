@@ -17,8 +17,8 @@ import headrace
 from headrace import AsyncClient, ServerUnavailable
 from headrace.client.async_line import LINES_IN_USE, LINES_KEPT
 from headrace.client.wire import EARS_KEPT
-from tests.proxy import LATE, Way, way_to
-from tests.servers import until
+from tests.support.proxy import LATE, Way, way_to
+from tests.support.servers import until
 
 
 @pytest.fixture

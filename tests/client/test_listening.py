@@ -18,10 +18,10 @@ from headrace.client import ear
 from headrace.client.listening import AsyncListening, Listening, Station, seconds, tune_in
 from headrace.client.talk import Talk, drive, drive_async
 from headrace.testing import open_with_clock
-from tests.colours import COLOURS, got, opened
-from tests.proxy import LATE, Way, way_to
-from tests.restartable import Restartable, restartable
-from tests.servers import until
+from tests.support.clients import COLOURS, got, opened
+from tests.support.proxy import LATE, Way, way_to
+from tests.support.restartable import Restartable, restartable
+from tests.support.servers import until
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import redis
 import headrace
 from headrace import ServerUnavailable
 from headrace.client import local
-from tests.colours import COLOURS, got, listed, opened
-from tests.proxy import Way, way_to
-from tests.restartable import Restartable, meanwhile, restartable
-from tests.servers import until
+from tests.support.clients import COLOURS, got, listed, opened
+from tests.support.proxy import Way, way_to
+from tests.support.restartable import Restartable, meanwhile, restartable
+from tests.support.servers import until
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import redis
 from headrace.client import local
 from headrace.client.scratch import private_server
 from headrace.errors import EmbeddedServerError
-from tests.processes import gone, start_python
-from tests.servers import until
+from tests.support.processes import gone, start_python
+from tests.support.servers import until
 
 OWNER = """
 from headrace.client.scratch import private_server

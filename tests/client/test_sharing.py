@@ -16,9 +16,9 @@ import redis
 
 import headrace
 from headrace import AsyncClient, Client
-from tests.proxy import LATE, way_to
-from tests.restartable import meanwhile
-from tests.servers import until
+from tests.support.proxy import LATE, way_to
+from tests.support.restartable import meanwhile
+from tests.support.servers import until
 
 THREADS = 8
 

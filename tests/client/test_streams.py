@@ -24,8 +24,8 @@ from headrace.client import local
 from headrace.client.async_line import AsyncLine
 from headrace.client.ear import AsyncEar, Ear
 from headrace.client.topology import Topology
-from tests.proxy import LATE, TOGETHER, Way, way_to
-from tests.servers import until
+from tests.support.proxy import LATE, TOGETHER, Way, way_to
+from tests.support.servers import until
 
 CHANNEL = "news"
 PING: bytes = hiredis.pack_command(("PING",))

@@ -12,9 +12,9 @@ import redis
 
 from headrace import Client
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, next_of, opened
 from tests.proof import proves
-from tests.servers import until
+from tests.support.clients import COLOURS, got, next_of, opened
+from tests.support.servers import until
 
 
 @pytest.fixture

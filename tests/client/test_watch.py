@@ -25,11 +25,11 @@ from headrace.client.holdings import EARLY
 from headrace.client.lease import Lease
 from headrace.client.talks.holding import LOOK_EVERY
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, opened
-from tests.processes import run_python
 from tests.proof import proves
-from tests.proxy import Way, way_to
-from tests.servers import until
+from tests.support.clients import COLOURS, got, opened
+from tests.support.processes import run_python
+from tests.support.proxy import Way, way_to
+from tests.support.servers import until
 
 SOON = 4.0  # less than the time after which a watch asks in any case
 assert SOON < LOOK_EVERY

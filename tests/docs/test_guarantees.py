@@ -18,9 +18,9 @@ from headrace.client.talks.sessions import TTL
 from headrace.client.talks.tracking import MOST_TRACKED
 from headrace.engine.profile import default
 from headrace.engine.source import source
-from tests import servers
 from tests.docs.pages import ROOT
-from tests.proxy import Way, way_to
+from tests.support import servers
+from tests.support.proxy import Way, way_to
 
 DAY = 86400
 LOST = "before the answer"

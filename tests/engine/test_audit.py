@@ -6,8 +6,8 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.breakage import BREAKAGES, Breakage, one_in_every_state, unnoticed
+from tests.model.corruptions import BREAKAGES, Breakage, one_in_every_state, unnoticed
+from tests.support.dump import dump
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=str)

@@ -28,8 +28,8 @@ from headrace.client.client import Config
 from headrace.client.talk import drive
 from headrace.client.talks.lakes import mark_lake
 from headrace.testing import open_with_clock
-from tests.dump import dump
-from tests.engine import bad_values as bad
+from tests.engine.support import bad_values as bad
+from tests.support.dump import dump
 
 
 @dataclass

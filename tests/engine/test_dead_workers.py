@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, LeaseLost, Put, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.engine.hearing import listening
-from tests.engine.sessions import lapse, serving
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.jobs import drain, found, ids, pop_one
+from tests.support.sessions import lapse, serving
 
 
 @proves("W-01", "W-03", "W-36", "W-38", "WD-01", "WD-02")

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.marks import PIECE, SLACK
+from tests.engine.support.lake_marks import PIECE, SLACK
+from tests.support.dump import dump
 
 
 def kept(hr: Client) -> list[int]:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from headrace import Client, Fail, InvalidArgument, JobNotFound, Queue
 from headrace.engine.record import FIELDS
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, opened
-from tests.dump import dump
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.clients import COLOURS, got, opened
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 LONG = "é" * 20_000
 

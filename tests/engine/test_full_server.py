@@ -9,7 +9,7 @@ import redis
 
 import headrace
 from headrace import Client
-from tests import servers
+from tests.support import servers
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from headrace import Client, Queue
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.jobs import pop_one
 
 
 @proves("QL-18")

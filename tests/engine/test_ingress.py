@@ -14,11 +14,11 @@ from headrace import Client, InvalidArgument, Queue, QueueNotFound, SessionRequi
 from headrace.engine.check import text
 from headrace.engine.shard import ingress_ids, shard_of
 from headrace.testing import Clock, open_with_clock
-from tests import servers
-from tests.dump import dump
-from tests.engine.hearing import listening, meanwhile, until_listened_to
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support import servers
+from tests.support.channels import listening, meanwhile, until_listened_to
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 def push(hr: Client, queue: str, *elements: str | bytes, shard: int = 0) -> None:

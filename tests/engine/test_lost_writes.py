@@ -11,8 +11,8 @@ from headrace import Client, WriteLost, Written
 from headrace.client.talk import drive
 from headrace.client.talks import writing
 from headrace.testing import Clock, open_with_clock
-from tests.engine.desk import Desk, names_in
-from tests.writes import write_and_die
+from tests.engine.support.sink_scripts import Desk, names_in
+from tests.support.interrupted_write import write_and_die
 
 DAY = 86_400
 WRITE = writing.batch_write("w", "mail", "move")

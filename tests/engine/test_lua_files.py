@@ -13,11 +13,11 @@ from headrace.client.talks.lakes import mark_lake
 from headrace.engine.script import operations
 from headrace.engine.states import STATES
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.adopting import bring, job
-from tests.engine.breakage import one_in_every_state
-from tests.engine.desk import Desk
-from tests.engine.lua_files import FILES, code
+from tests.engine.support.lua_files import FILES, code
+from tests.engine.support.sink_scripts import Desk
+from tests.model.corruptions import one_in_every_state
+from tests.model.jobs.checks.imported_jobs import bring, job
+from tests.support.dump import dump
 
 TESTS = Path(__file__).parent
 KEYS = (TESTS.parent.parent / "docs" / "keys.md").read_text()

@@ -11,10 +11,10 @@ import pytest
 
 from headrace import Client, HeadraceError, Lease, Queue
 from headrace.testing import Clock
-from tests.engine.hearing import commands, listening
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.channels import commands, listening
+from tests.support.jobs import pop_one
+from tests.support.sessions import serving
 
 
 @dataclass

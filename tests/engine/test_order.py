@@ -8,7 +8,7 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.engine.record import name_in
-from tests.engine.shortcuts import ids
+from tests.support.jobs import ids
 
 
 @pytest.mark.parametrize("limits", [{}, {"key_concurrency": 100}, {"fair": True}], ids=str)

@@ -11,9 +11,9 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.testing import START, Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 DAY = timedelta(days=1)
 MOMENT = timedelta(milliseconds=1)

@@ -13,8 +13,8 @@ from headrace.engine.record import FIELDS, Extra, decode_record
 from headrace.engine.script import LIBRARY, Library, operations, source
 from headrace.engine.source import Argument, parsed
 from headrace.errors import ScriptError
-from tests.engine.lua_files import FILES, code
-from tests.engine.twin import LONG_WAY, library, opened
+from tests.engine.support.lua_files import FILES, code
+from tests.model.jobs.twin import LONG_WAY, library, opened
 
 FUNCTION = re.compile(r"\bfunction (\w+)\(")
 CALL = re.compile(r"(?<![.:\w])(\w+)\(")

@@ -13,9 +13,9 @@ import headrace
 from headrace import Client, Queue
 from headrace.engine.script import LIBRARY, operations
 from headrace.testing import Clock, open_with_clock
-from tests.engine.hearing import commands
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.channels import commands
+from tests.support.jobs import found, pop_one
 
 
 def live(hr: Client) -> list[Callable[[], object]]:

@@ -9,7 +9,7 @@ import pytest
 
 from headrace import Client, LeaseLost, Put, Queue, SessionRequired
 from headrace.testing import START, Clock
-from tests.dump import dump
+from tests.support.dump import dump
 
 FOREVER = 10 * 365 * 86_400
 

@@ -21,10 +21,10 @@ from headrace import (
 )
 from headrace.engine.states import STATES
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 # The state of the job afterwards, or the error; "-" is nothing done and no error either. A job that
 # is "taken" runs with somebody else: it is lost for its lease, operators see no difference.

@@ -13,9 +13,9 @@ import pytest
 from headrace import Client, Queue, Series
 from headrace.engine.statistics import BINS, merged
 from headrace.testing import START, Clock
-from tests.engine.shortcuts import pop_one
-from tests.engine.telling import log_tells_what_is_counted
+from tests.model.jobs.checks.event_counts import log_tells_what_is_counted
 from tests.proof import proves
+from tests.support.jobs import pop_one
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 WIDTHS = {"s": 1, "m": MINUTE, "q": 15 * MINUTE, "h": HOUR, "d": DAY}

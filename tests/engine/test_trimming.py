@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.testing import open_with_clock
-from tests.effort import EFFORT
-from tests.engine.trimming import Ledger, marks_are_of_the_log, trimming_by_proof
+from tests.model.jobs.checks.log_trimming import Ledger, marks_are_of_the_log, trimming_by_proof
+from tests.support.effort import EFFORT
 
 LAKES = st.sampled_from("ab")
 STEPS = st.one_of(

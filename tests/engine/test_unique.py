@@ -9,9 +9,9 @@ import pytest
 
 from headrace import Client, DependencyRefused, InvalidArgument, JobExists, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one, wait
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one, wait
 
 BRING: dict[str, Callable[[Queue], object]] = {
     "waiting": lambda _queue: None,

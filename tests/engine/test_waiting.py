@@ -14,11 +14,11 @@ from headrace import Client, Queue
 from headrace.client.talk import Hear, Listen, Send
 from headrace.client.talks import popping
 from headrace.testing import Clock, open_with_clock, settable_clock
-from tests.engine.hearing import commands, meanwhile, until_listened_to
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import ids, pop_one
 from tests.proof import proves
-from tests.servers import until
+from tests.support.channels import commands, meanwhile, until_listened_to
+from tests.support.jobs import ids, pop_one
+from tests.support.servers import until
+from tests.support.sessions import serving
 
 LONG = 60.0
 

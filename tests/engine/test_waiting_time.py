@@ -8,8 +8,8 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.jobs import pop_one
 
 Story = Callable[[Client, Queue, Clock], None]
 

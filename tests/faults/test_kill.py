@@ -16,8 +16,8 @@ import pytest
 import headrace
 from headrace import Client, Event
 from tests.faults import consumer
-from tests.servers import until, valkey
 from tests.shards.spread import numbered_without_holes
+from tests.support.servers import until, valkey
 
 PROCESSES = 10
 JOBS = 10_000

@@ -11,10 +11,10 @@ import pytest
 
 import headrace
 from headrace import Client
-from tests.processes import start_python
 from tests.proof import proves
-from tests.servers import until, valkey
 from tests.shards.spread import numbered_without_holes
+from tests.support.processes import start_python
+from tests.support.servers import until, valkey
 
 WORKER = """
 import sys, headrace

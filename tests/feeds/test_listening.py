@@ -18,12 +18,12 @@ from headrace.client.talk import drive
 from headrace.client.talks.feed_listening import AllFeeds, OneFeed
 from headrace.testing import open_with_clock
 from tests.client.repeats.seen import sha
-from tests.colours import COLOURS, got, opened
-from tests.engine.hearing import until_listened_to
 from tests.proof import proves
-from tests.proxy import LATE, Way, way_to
-from tests.restartable import Restartable, restartable
-from tests.servers import until
+from tests.support.channels import until_listened_to
+from tests.support.clients import COLOURS, got, opened
+from tests.support.proxy import LATE, Way, way_to
+from tests.support.restartable import Restartable, restartable
+from tests.support.servers import until
 
 
 @pytest.fixture

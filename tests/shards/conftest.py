@@ -11,8 +11,8 @@ import pytest
 
 from headrace import Client
 from headrace.testing import Clock, open_with_clock
-from tests import servers
-from tests.colours import COLOURS, opened
+from tests.support import servers
+from tests.support.clients import COLOURS, opened
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from headrace import AsyncListening, Client
-from tests.colours import got
 from tests.proof import proves
+from tests.support.clients import got
 
 NAMES = [f"feed {number}" for number in range(12)]
 

@@ -8,14 +8,14 @@ import pytest
 
 from headrace import Client, LeaseLost, Put
 from headrace.testing import Clock
-from tests.colours import got
-from tests.dump import dump
 from tests.shards.spread import (
     ids_by_shard,
     numbered_without_holes,
     on_each_shard,
     one_for_each_shard,
 )
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 class Jobs:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument, Put
-from tests.colours import got
 from tests.shards.spread import one_for_each_shard
+from tests.support.clients import got
 
 
 class Limits:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from headrace import Client, HasDependents, InvalidArgument, Put
-from tests.colours import got
-from tests.dump import dump
 from tests.shards.spread import ids_by_shard, one_for_each_shard
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 class Links:

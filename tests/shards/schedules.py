@@ -6,9 +6,9 @@ from typing import Any
 
 from headrace import Client
 from headrace.testing import Clock
-from tests.colours import got
-from tests.dump import dump
 from tests.shards.spread import numbered_without_holes, one_for_each_shard
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 class Schedules:

@@ -16,13 +16,13 @@ from redis.cluster import ClusterNode
 import headrace
 from headrace import ServerUnavailable
 from headrace.client.topology import slot_of
-from tests import servers
-from tests.colours import COLOURS, got, listed, opened
-from tests.restartable import meanwhile
-from tests.servers import until
 from tests.shards.feeds import next_events
 from tests.shards.spread import numbered_without_holes, one_for_each_shard
 from tests.shards.workers import SOON, waiting_pop, waits
+from tests.support import servers
+from tests.support.clients import COLOURS, got, listed, opened
+from tests.support.restartable import meanwhile
+from tests.support.servers import until
 
 SHARDS = 8
 

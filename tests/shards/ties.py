@@ -8,8 +8,8 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobExists, Put
 from headrace.testing import Clock
-from tests.colours import got, next_of
 from tests.shards.spread import ids_by_shard
+from tests.support.clients import got, next_of
 
 
 class Ties:

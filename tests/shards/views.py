@@ -8,8 +8,8 @@ import pytest
 
 from headrace import Client, Put, Series
 from headrace.testing import Clock
-from tests.colours import got, listed
 from tests.shards.spread import ids_by_shard, numbered_without_holes
+from tests.support.clients import got, listed
 
 PAGE = 7
 

@@ -10,9 +10,9 @@ import pytest
 
 from headrace import AsyncClient, Client, Put, SessionEnded, SessionRequired
 from headrace.testing import Clock
-from tests.colours import got
-from tests.servers import until
 from tests.shards.spread import numbered_without_holes, on_each_shard, one_for_each_shard
+from tests.support.clients import got
+from tests.support.servers import until
 
 SOON = 4.0  # less than the slow poll that would find the job in any case
 

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace import Client, connect
 from headrace.spark.sink import StreamWriter, Target
-from tests.dump import dump
+from tests.support.dump import dump
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -31,8 +31,8 @@ from headrace.spark.sink import (
     batch_writer,
     stream_writer,
 )
-from tests.dump import dump
-from tests.proxy import way_to
+from tests.support.dump import dump
+from tests.support.proxy import way_to
 
 T = TypeVar("T")
 SCHEMA = types.StructType([types.StructField("data", types.LongType())])

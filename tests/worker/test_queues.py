@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import until
+from tests.support.interrupted_write import was_long_ago, write_and_die
+from tests.support.servers import until
 from tests.worker.judge import assert_done_once
 from tests.worker.site import Site, site_on
-from tests.writes import was_long_ago, write_and_die
 
 CLOCKWORK = """
 import os

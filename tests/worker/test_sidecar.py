@@ -13,8 +13,8 @@ import pytest
 
 import headrace
 from headrace import Client
-from tests.processes import gone, start_python
-from tests.servers import until
+from tests.support.processes import gone, start_python
+from tests.support.servers import until
 
 # Keeps a session and does as it is told, a word a line; says what it heard.
 OWNER = """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import until
+from tests.support.servers import until
 from tests.worker.site import Site
 
 APPS = {

@@ -11,9 +11,9 @@ import pytest
 from headrace import Client
 from headrace.engine.script import operations
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, opened
-from tests.proxy import MOMENTS, Way, way_to
-from tests.servers import valkey
+from tests.support.clients import COLOURS, opened
+from tests.support.proxy import MOMENTS, Way, way_to
+from tests.support.servers import valkey
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ import pytest
 from headrace import Client, Fail, LeaseLost, Put
 from headrace.testing import Clock
 from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
 
 
 @pytest.mark.parametrize("profile", ["job", "task", "manual"])

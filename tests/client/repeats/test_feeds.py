@@ -8,8 +8,8 @@ import pytest
 
 from headrace import Client, FeedExists, FeedNotFound
 from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
 
 
 async def test_a_feed_is_made_once(hr: Any, calm: Client, way: Way, moment: str) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from headrace import Client
 from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
 
 
 async def test_a_job_is_blocked_once(hr: Any, calm: Client, way: Way, moment: str) -> None:

@@ -9,9 +9,9 @@ import pytest
 from headrace import Client, JobExists, Put
 from headrace.testing import Clock
 from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.engine.handing import pop as offering
-from tests.proxy import Way
+from tests.model.jobs.checks.hand_over import pop as offering
+from tests.support.clients import got
+from tests.support.proxy import Way
 
 POLICIES = ("move", "replace", "reject", "duplicate")
 

@@ -7,9 +7,9 @@ from typing import Any
 from headrace import Client, Schedule
 from headrace.testing import Clock
 from tests.client.repeats.seen import happened, sha
-from tests.colours import got
 from tests.proof import proves
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
 
 
 def known(calm: Client) -> Schedule:

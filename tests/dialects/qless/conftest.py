@@ -9,7 +9,7 @@ import pytest
 
 from headrace import Client
 from headrace.dialects.qless import AsyncQless, Qless
-from tests.colours import COLOURS, opened
+from tests.support.clients import COLOURS, opened
 
 Open = Callable[..., Any]
 

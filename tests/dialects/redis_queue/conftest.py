@@ -10,7 +10,7 @@ import pytest
 from headrace import Client
 from headrace.dialects.plain import Plain
 from headrace.dialects.redis_queue import AsyncRedisQueue, RedisQueue
-from tests.colours import COLOURS, opened
+from tests.support.clients import COLOURS, opened
 
 KINDS: dict[str, Any] = {"blocking": RedisQueue, "awaiting": AsyncRedisQueue}
 

@@ -13,12 +13,12 @@ from headrace import Client, InvalidArgument
 from headrace.dialects.plain import Plain
 from headrace.dialects.redis_queue import AsyncRedisQueue, RedisQueue
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, opened
 from tests.dialects.redis_queue.conftest import KINDS
 from tests.dialects.redis_queue.pushing import push
-from tests.dump import dump
-from tests.engine.hearing import commands, meanwhile, until_listened_to
 from tests.proof import proves
+from tests.support.channels import commands, meanwhile, until_listened_to
+from tests.support.clients import COLOURS, got, opened
+from tests.support.dump import dump
 
 
 async def popped(rq: Any, qkey: str = "q") -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from headrace import Client
 from headrace.dialects.thoonk import AsyncThoonk, Thoonk
-from tests.colours import COLOURS, got, opened
+from tests.support.clients import COLOURS, got, opened
 
 KINDS: dict[str, type[Any]] = {"blocking": Thoonk, "awaiting": AsyncThoonk}
 

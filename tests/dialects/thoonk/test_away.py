@@ -12,12 +12,12 @@ from headrace.dialects.thoonk import (
     Thoonk,
 )
 from headrace.dialects.thoonk import notices as notices_module
-from tests.colours import COLOURS, got, opened
 from tests.dialects.thoonk.conftest import KINDS
 from tests.dialects.thoonk.hearing import all_of
 from tests.proof import proves
-from tests.proxy import Way, way_to
-from tests.servers import until
+from tests.support.clients import COLOURS, got, opened
+from tests.support.proxy import Way, way_to
+from tests.support.servers import until
 
 
 @pytest.fixture

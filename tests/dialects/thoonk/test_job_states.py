@@ -16,10 +16,10 @@ from headrace.dialects.thoonk import (
     Thoonk,
     jobs,
 )
-from tests.colours import got
 from tests.dialects.thoonk.steps import changes, keys, steps_of, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 REFUSED = {
     "finish": (JobDoesNotExist, ("waiting", "stalled", "finished", "bogus")),

@@ -17,10 +17,10 @@ from headrace.dialects.thoonk import (
     Thoonk,
     registry,
 )
-from tests.colours import got
 from tests.dialects.thoonk.steps import changes, keys, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 TYPES = ("leaf", "sorted_feed", "queue", "job")
 

@@ -10,7 +10,7 @@ import pytest
 from headrace import Client
 from headrace.dialects.plain import Plain
 from headrace.dialects.worqr import AsyncWorqr, Worqr
-from tests.colours import COLOURS, got, opened
+from tests.support.clients import COLOURS, got, opened
 
 KINDS: dict[str, Any] = {"blocking": Worqr, "awaiting": AsyncWorqr}
 NEVER = 10**6

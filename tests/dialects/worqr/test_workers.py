@@ -15,11 +15,11 @@ from headrace.dialects.plain import Plain
 from headrace.dialects.worqr import AsyncWorqr, Worqr
 from headrace.testing import Clock
 from tests.client.test_both_colours import methods, parameters
-from tests.colours import COLOURS, got, opened
 from tests.dialects.worqr.conftest import KINDS
 from tests.dialects.worqr.working import at_work, drained, eventually, hearing, hears, started
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import COLOURS, got, opened
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 SOON = 5

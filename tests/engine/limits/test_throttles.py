@@ -6,8 +6,8 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Lease, Queue, Throttle
 from headrace.testing import Clock
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 
 @proves("QL-21")

@@ -8,11 +8,11 @@ import pytest
 
 from headrace import Client, HasDependents, InvalidArgument, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import commands
 from tests.engine.links.test_put import states
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.channels import commands
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
 
 POLICIES = ("wait", "run", "cancel", "fail")
 

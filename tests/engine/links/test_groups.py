@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, DependencyRefused, InvalidArgument, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
 from tests.engine.links.test_put import states
-from tests.engine.shortcuts import found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, ids, pop_one
 
 
 @proves("QL-11")

@@ -9,10 +9,10 @@ import pytest
 
 from headrace import Client, DependencyRefused, InvalidArgument, Lease, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
 
 
 def states(hr: Client, *names: str) -> list[str]:

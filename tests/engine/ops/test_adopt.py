@@ -7,8 +7,7 @@ import pytest
 from headrace import Client, FeedNotFound, Queue
 from headrace.client.talks.adopting import Taken
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.adopting import (
+from tests.model.jobs.checks.imported_jobs import (
     COMPLETE,
     FAILED,
     bring,
@@ -19,8 +18,9 @@ from tests.engine.adopting import (
     schedules_come,
     ties_come,
 )
-from tests.engine.adopting import jobs_come as come
-from tests.engine.shortcuts import found, pop_one
+from tests.model.jobs.checks.imported_jobs import jobs_come as come
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 
 def test_jobs_come_in_the_state_they_had_and_come_once(hr: Client, clock: Clock) -> None:

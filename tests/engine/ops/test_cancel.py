@@ -6,9 +6,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
 
 NAME = "unmistakable"
 

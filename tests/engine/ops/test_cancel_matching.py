@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Queue
 from headrace.testing import open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import found, ids, pop_one
 
 LARGE = "x" * 5000
 INLINE = 1024

@@ -10,9 +10,9 @@ import pytest
 from headrace import Client, InvalidArgument, Queue
 from headrace.engine.profile import SETTINGS, default
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import found
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found
 
 DAY = 86_400.0
 

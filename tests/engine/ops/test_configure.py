@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue
 from headrace.engine.profile import PROFILES, SETTINGS, default
-from tests.dump import dump
-from tests.engine.shortcuts import found, ids
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, ids
 
 OWN = [name for name, setting in SETTINGS.items() if not setting.namespace_only]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from headrace import Client, Counts, Queue
 from headrace.engine.states import STATES
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 
 def fill(queue: Queue) -> None:

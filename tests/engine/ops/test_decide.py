@@ -6,8 +6,8 @@ import pytest
 
 from headrace import Client
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.desk import Desk, names_in
+from tests.engine.support.sink_scripts import Desk, names_in
+from tests.support.dump import dump
 
 
 def test_a_write_is_decided_once(hr: Client, clock: Clock) -> None:

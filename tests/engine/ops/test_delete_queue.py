@@ -9,10 +9,10 @@ import pytest
 from headrace import Client, JobNotFound, Queue, QueueNotFound
 from headrace.engine.check import Limits
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 # What a namespace keeps of what has been, whatever queues there are.
 KEPT = {"events", "log", "meta", "clock", "events:"}

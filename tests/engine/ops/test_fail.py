@@ -9,9 +9,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, LeaseLost, Queue, WrongState
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 @proves("Q-75", "Q-76", "Q-80", "QD-01")

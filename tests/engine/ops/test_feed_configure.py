@@ -9,8 +9,8 @@ import pytest
 from headrace import Client
 from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call, build
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
 
 EVICTED_AT_ONCE = 1000
 

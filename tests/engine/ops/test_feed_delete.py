@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, FeedNotFound
-from tests.dump import dump
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
 
 KEPT = {"agenda", "events", "log", "meta"}
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headrace import Client, Feed, InvalidArgument, ItemNotFound
-from tests.dump import dump
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
 
 
 @pytest.fixture

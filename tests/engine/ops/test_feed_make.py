@@ -7,9 +7,9 @@ import pytest
 import headrace
 from headrace import Client, FeedExists, FeedNotFound
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
 
 
 @proves("T-01")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, Feed
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 NAMES = [f"item {number}" for number in range(40)]
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from headrace import Client, Feed
 from headrace.testing import Clock, open_with_clock
-from tests.engine.hearing import Listener, listening
 from tests.proof import proves
+from tests.support.channels import Listener, listening
 
 
 @pytest.fixture

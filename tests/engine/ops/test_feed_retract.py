@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, Feed
-from tests.dump import dump
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "sorted"])

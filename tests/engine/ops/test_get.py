@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue, Stage
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, ids, pop_one
 
 SECOND = timedelta(seconds=1)
 

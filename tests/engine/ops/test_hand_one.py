@@ -18,9 +18,9 @@ from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call, build
 from headrace.engine.record import decode_record, text_bytes
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.handing import OFFER, handing_over, pop, put
-from tests.engine.hearing import commands, listening
+from tests.model.jobs.checks.hand_over import OFFER, handing_over, pop, put
+from tests.support.channels import commands, listening
+from tests.support.dump import dump
 
 
 def found(hr: Client, job_id: str) -> Job:

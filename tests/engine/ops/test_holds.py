@@ -10,9 +10,9 @@ from headrace import Client, Lease, Queue
 from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call, build
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 
 def asked(hr: Client, *proofs: tuple[str, str]) -> list[str]:

@@ -6,8 +6,17 @@ import pytest
 
 from headrace import Client, LakeRefused, LakeShard, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.marks import PIECE, SLACK, entry_of, length, log_of, mark, mark_number, present
+from tests.engine.support.lake_marks import (
+    PIECE,
+    SLACK,
+    entry_of,
+    length,
+    log_of,
+    mark,
+    mark_number,
+    present,
+)
+from tests.support.dump import dump
 
 
 def test_a_lake_is_known_from_its_first_mark_on(hr: Client, queue: Queue) -> None:

@@ -7,9 +7,9 @@ import pytest
 from headrace import Client, InvalidArgument, Queue
 from headrace.engine.check import Limits
 from headrace.testing import open_with_clock
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 LARGE = "x" * 5000
 

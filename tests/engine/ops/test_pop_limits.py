@@ -6,8 +6,8 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.jobs import drain, found, ids, pop_one
 
 EXHAUSTED = "retries exhausted"
 

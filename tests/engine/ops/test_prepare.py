@@ -6,8 +6,8 @@ import pytest
 
 from headrace import Client
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.desk import Desk, names_in
+from tests.engine.support.sink_scripts import Desk, names_in
+from tests.support.dump import dump
 
 ROW = [("a", b"1")]
 OTHER = [("b", b"2")]

@@ -11,11 +11,11 @@ from headrace import Client, Queue
 from headrace.client.talks.putting import Item
 from headrace.engine.record import decode_record
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.desk import Desk, names_in
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import found, ids
-from tests.engine.twin import LONG_WAY, opened
+from tests.engine.support.sink_scripts import Desk, names_in
+from tests.model.jobs.twin import LONG_WAY, opened
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import found, ids
 
 
 def test_a_chunk_becomes_jobs_in_one_step(hr: Client) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, Limits, Put, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 @proves("Q-20")

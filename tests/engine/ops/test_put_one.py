@@ -12,9 +12,7 @@ from headrace import Client, Queue
 from headrace.client.talks.putting import DETOUR, INLINE, put_call
 from headrace.engine.script import source
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import commands, listening
-from tests.engine.putting_one import (
+from tests.model.jobs.checks.put_one import (
     NOT_NOW,
     asked,
     changes_nothing,
@@ -23,7 +21,9 @@ from tests.engine.putting_one import (
     one_at_a_time,
     put_one,
 )
-from tests.engine.shortcuts import drain, found
+from tests.support.channels import commands, listening
+from tests.support.dump import dump
+from tests.support.jobs import drain, found
 
 
 def repeated(hr: Client, job_id: str) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 
 @proves("QL-17", "Q-05")

@@ -7,10 +7,10 @@ import pytest
 from headrace import Client, InvalidArgument, JobNotFound, LeaseLost, Put, Queue, WrongState
 from headrace.client.talks.ending import complete_call, completions
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 @proves("TD-16")

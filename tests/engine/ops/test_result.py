@@ -9,11 +9,11 @@ import pytest
 
 from headrace import Client, JobNotFound, NoResult, Queue, Result, WrongState
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import meanwhile, until_listened_to
-from tests.engine.shortcuts import found, pop_one
-from tests.processes import run_python
 from tests.proof import proves
+from tests.support.channels import meanwhile, until_listened_to
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
+from tests.support.processes import run_python
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from headrace import Client, InvalidArgument, Queue, Schedule, ScheduleNotFound
 from headrace.client.talk import ask_one, drive
 from headrace.engine.call import build
 from headrace.testing import START, Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import ids, serve
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import ids, serve
 
 
 def known(hr: Client, schedule_id: str) -> Schedule:

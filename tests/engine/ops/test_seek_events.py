@@ -7,7 +7,7 @@ from headrace.client.talk import ask_one, drive
 from headrace.client.talks.log_reading import seek_entries
 from headrace.engine.call import build
 from headrace.testing import Clock
-from tests.engine.marks import present
+from tests.engine.support.lake_marks import present
 
 
 def seek(hr: Client, *numbers: int) -> list[str]:

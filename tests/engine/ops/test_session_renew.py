@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, Queue, SessionEnded, SessionRequired
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.sessions import lapse, serving
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
+from tests.support.sessions import lapse, serving
 
 
 @proves("W-31")

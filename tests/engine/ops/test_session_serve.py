@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue, SessionEnded, SessionRequired
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import ids
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import ids
+from tests.support.sessions import serving
 
 
 @proves("W-33")

@@ -8,11 +8,11 @@ import pytest
 
 from headrace import Client, InvalidArgument, LeaseLost, Queue, SessionEnded
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import commands, listening
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.channels import commands, listening
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
+from tests.support.sessions import serving
 
 
 @proves("W-30")

@@ -15,10 +15,10 @@ from headrace.client.talk import drive
 from headrace.client.talks.bulk import STEP
 from headrace.client.talks.ending import fail_call
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, opened
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.clients import COLOURS, got, opened
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 
 @pytest.fixture(params=[1, 4])

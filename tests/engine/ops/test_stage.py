@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from headrace import Client
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.desk import Desk
+from tests.engine.support.sink_scripts import Desk
+from tests.support.dump import dump
 
 ROW = [("a", b"1")]
 OTHER = [("b", b"2"), ("c", b"3")]

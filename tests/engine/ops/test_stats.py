@@ -9,9 +9,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue, Stats
 from headrace.testing import START, Clock
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 TODAY = START.date()
 

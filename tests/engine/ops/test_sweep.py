@@ -6,11 +6,11 @@ from datetime import timedelta
 
 from headrace import Client, Put, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
+from tests.support.sessions import serving
 
 
 @proves("W-38", "W-01", "WD-11")

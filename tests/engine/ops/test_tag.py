@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, JobNotFound, Limits, Queue, TooMany
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 BRING: dict[str, Callable[[Queue], object]] = {
     "waiting": lambda queue: queue.put(1, id="x", tags=["a"]),

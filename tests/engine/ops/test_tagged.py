@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import ids, pop_one, wait
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import ids, pop_one, wait
 
 
 @proves("QL-15")

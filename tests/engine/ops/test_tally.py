@@ -6,9 +6,9 @@ from headrace import Client, Queue
 from headrace.client.talk import drive
 from headrace.client.talks.tallying import QUEUES_A_CALL, Tally, tally
 from headrace.testing import START, Clock
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 TODAY = int(START.timestamp()) // 86_400
 

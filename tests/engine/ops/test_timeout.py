@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, JobNotFound, LeaseLost, Queue, WrongState
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
 
 
 @proves("QL-22")

@@ -13,10 +13,10 @@ from headrace.client.talks.upkeep import events
 from headrace.engine.call import build
 from headrace.engine.events import Event, read_told
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import Listener, listening
-from tests.engine.shortcuts import found, ids, pop_one, wait
 from tests.proof import proves
+from tests.support.channels import Listener, listening
+from tests.support.dump import dump
+from tests.support.jobs import found, ids, pop_one, wait
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, JobNotFound, Put, Queue, WrongState
-from tests.dump import dump
 from tests.engine.links.test_put import states
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, ids
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, ids
 
 
 @proves("QL-12")

@@ -8,7 +8,7 @@ from headrace import Client, Put, Queue
 from headrace.client.talk import drive
 from headrace.client.talks.job_reading import PAGE, JobSet, job_sets, read_jobs
 from headrace.testing import Clock
-from tests.engine.walking import ids_in, jobs_are_walked_through
+from tests.model.jobs.checks.job_pages import ids_in, jobs_are_walked_through
 
 
 def test_jobs_are_met_in_order_within_bounds(url: str) -> None:

@@ -7,10 +7,10 @@ import socket
 
 from headrace import Client, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.sessions import lapse, serving
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
+from tests.support.sessions import lapse, serving
 
 
 @proves("W-22", "W-45")

@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, JobNotFound, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import commands, meanwhile, until_listened_to
 from tests.proof import proves
+from tests.support.channels import commands, meanwhile, until_listened_to
+from tests.support.dump import dump
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 
 from headrace import Client, JobNotFound, LeaseLost, Queue, WrongState
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import commands
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import commands
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 TRANSITIONS: dict[str, Callable[[Client, Queue, str, str], object]] = {
     "pop": lambda _, queue, *__: queue.pop("w"),

@@ -10,10 +10,10 @@ import headrace
 from headrace import Client, JobNotFound, LeaseLost, Put, Queue, WrongState
 from headrace.engine.record import decode_record
 from headrace.testing import Clock, settable_clock
-from tests.dump import dump
-from tests.engine.hearing import commands, meanwhile, until_listened_to
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import commands, meanwhile, until_listened_to
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 
 from headrace import Client, JobExists, JobNotFound, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import ids, pop_one
 
 
 @pytest.fixture

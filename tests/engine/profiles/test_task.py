@@ -6,11 +6,11 @@ import pytest
 
 from headrace import Client, JobNotFound, LeaseLost, Put, Queue, Session, SessionRequired
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import commands, listening, meanwhile
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import commands, listening, meanwhile
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
+from tests.support.sessions import serving
 
 
 @pytest.fixture

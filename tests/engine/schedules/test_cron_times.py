@@ -20,7 +20,7 @@ from headrace import InvalidArgument
 from headrace.engine.cron import parse
 from headrace.engine.moments import moment
 from headrace.engine.zones import offsets
-from tests.engine.schedules.times import by_definition, ms_of, script, times
+from tests.engine.support.cron_times import by_definition, ms_of, script, times
 from tests.proof import proves
 
 LORD_HOWE = "Australia/Lord_Howe"

@@ -14,10 +14,10 @@ from headrace.client.talks import popping
 from headrace.engine.call import build
 from headrace.engine.profile import PROFILES
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import listening, meanwhile, until_listened_to
-from tests.engine.shortcuts import drain, found, ids, serve
 from tests.proof import proves
+from tests.support.channels import listening, meanwhile, until_listened_to
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, serve
 
 
 @proves("QL-12")

@@ -1,0 +1,63 @@
+"""Failed jobs in bulk, and what must not happen to those that are no longer meant."""
+
+from __future__ import annotations
+
+from headrace import Bulk, Client, WrongState
+from headrace.engine.call import build, pack
+from headrace.testing import Clock
+from tests.model.jobs.twin import opened
+
+
+def bulk_is_exact(url: str, swaps: dict[str, str]) -> None:
+    """Raises if more or less is retried or cancelled than is meant."""
+    hr, clock = opened(url, swaps)
+    with hr:
+        _fail(hr, clock)
+        assert hr.retry_failed("io", queue="mail", dry_run=True) == Bulk(2)
+        assert hr.retry_failed("io", tag="vip", dry_run=True) == Bulk(2)
+        assert hr.retry_failed(queue="post", tag="vip", dry_run=True) == Bulk(1)
+        assert hr.cancel_failed(queue="mail", until=clock.now, dry_run=True) == Bulk(2)
+        _expects_what_failed(hr, clock)
+        assert hr.cancel_failed("io") == Bulk(3, 2, 1)
+        _expects_a_state(hr)
+        _retries_only_what_failed(hr)
+
+
+def _fail(hr: Client, clock: Clock) -> None:
+    for name, queue, tags in (
+        ("a", "mail", ["vip"]),
+        ("b", "mail", ["other"]),
+        ("c", "post", ["vip"]),
+    ):
+        hr.queue(queue).put(0, id=name, tags=tags)
+        hr.fail(name, "io")
+    hr.queue("mail").put(0, id="d", depends_on=["a"])
+    clock.tick(1)
+    hr.queue("mail").put(0, id="e")
+    hr.fail("e", "bug")
+
+
+def _expects_what_failed(hr: Client, clock: Clock) -> None:
+    """One that has failed anew since somebody looked is neither retried nor cancelled."""
+    then = round(clock.now.timestamp() * 1000) - 1
+    retry = build("retry", list, [("e",)], delay=0, nonce="n", expected=pack([(then, 0)]))
+    cancel = build("cancel", list, [("e",)], cascade=0, expected=pack([then]))
+    for call in (retry, cancel):
+        assert hr.core.wire.send([(0, hr.core.words(0, call))]) == [[b"WRONG_STATE failed"]]
+
+
+def _expects_a_state(hr: Client) -> None:
+    """What has left the state stays, and so does whatever it stands on."""
+    for name, parents in (("x", []), ("y", ["x"]), ("z", ["y"])):
+        hr.queue("post").put(0, id=name, depends_on=parents)
+    rows = [("x",), ("y",), ("e",)]
+    cancel = build("cancel", list, rows, cascade=0, expected=pack(["", "blocked", "waiting"]))
+    [answers] = hr.core.wire.send([(0, hr.core.words(0, cancel))])
+    assert answers == [b"HAS_DEPENDENTS", b"HAS_DEPENDENTS", b"WRONG_STATE failed"]
+
+
+def _retries_only_what_failed(hr: Client) -> None:
+    """What has left its failure is not taken to another queue."""
+    failed, waiting = hr.retry("e", "x", queue="elsewhere")
+    assert (failed, str(waiting)) == ("waiting", str(WrongState("x", "waiting")))
+    assert hr.queue("elsewhere").length() == 1

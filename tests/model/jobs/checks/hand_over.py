@@ -1,0 +1,79 @@
+"""Offers and what they bring, step by step: for tests, and for scripts with planted faults."""
+
+from __future__ import annotations
+
+import math
+
+from headrace import Queue
+from headrace.client.talk import ask_one, drive
+from headrace.client.talks.popping import Handout, pop_call
+from headrace.client.talks.putting import put_call
+from headrace.engine.call import build, packed
+from tests.model.jobs.twin import opened
+from tests.support.dump import Content, dump
+
+OFFER = 5.0
+SECRET = b"secret"
+
+
+def pop(queue: Queue, worker: str = "w", *, count: int = 1, offer: float = OFFER) -> Handout:
+    """A pop by a worker with a session, which offers to take more."""
+    call = pop_call(queue, worker, count, math.inf, offer)(count)
+    call.args = (*call.args[:2], SECRET, *call.args[3:])
+    found: Handout = drive(queue.core.wire, ask_one(queue.core, 0, call))
+    return found
+
+
+def put(queue: Queue, job_id: str, data: bytes = b"1") -> None:
+    """A plain put, under an id that is known, as a client does it that knows of the offer."""
+    hand = build("hand_one", int, queue=queue.name, id=job_id, data=data)
+    if drive(queue.core.wire, ask_one(queue.core, 0, hand)) != 1:
+        call = put_call(queue.name, [(job_id, data)], b"", None, "")
+        drive(queue.core.wire, ask_one(queue.core, 0, call))
+
+
+def _put_two(queue: Queue) -> None:
+    options = packed({"priority": 1})
+    call = put_call(queue.name, [("a", b"1"), ("b", b"2")], options, None, "")
+    drive(queue.core.wire, ask_one(queue.core, 0, call))
+
+
+def handing_over(url: str, swaps: dict[str, str]) -> None:
+    """Raises unless a handed job is as one that was put and popped, and only one is handed."""
+    offered = _after(url, swaps, offer=OFFER)
+    assert offered == _after(url, swaps, offer=0)
+
+
+def _after(url: str, swaps: dict[str, str], *, offer: float) -> list[Content]:
+    client, _ = opened(url, swaps)
+    with client:
+        client.session("w", ttl=10)
+        client.session("gone", ttl=10)
+        queue = client.queue("mail")
+        for job_id in ("first", "second", "third"):
+            put(queue, job_id)
+            pop(queue, offer=0)
+        pop(queue, offer=offer)
+        put(queue, "handed")
+        if not offer:
+            pop(queue, offer=0)
+        put(queue, "waits")
+        assert queue.counts().waiting == 1
+        pop(queue, offer=0)
+        pop(queue, "gone", offer=offer)
+        client.end_worker("gone")
+        put(queue, "not for the dead")
+        pop(queue, count=5, offer=0)
+        pop(queue, offer=offer)
+        _put_two(queue)
+        put(queue, "behind the others")
+        assert client.audit().balanced
+        prefix = client.core.key(0, "")
+        seen = {name.removeprefix(prefix): value for name, value in dump(client).items()}
+    return [
+        value
+        for name, value in sorted(seen.items())
+        if name.startswith(
+            ("job:", "books", "running", "waiting", "held", "events", "stats", "hist")
+        )
+    ]

@@ -1,0 +1,39 @@
+"""Jobs are walked through page by page: used by the tests of walk_jobs and with planted faults."""
+
+from __future__ import annotations
+
+import math
+
+from headrace import Client, Put
+from headrace.client.talk import drive
+from headrace.client.talks import job_reading
+from headrace.client.talks.job_reading import JobSet
+from tests.model.jobs.twin import opened
+
+
+def ids_in(
+    hr: Client, role: str, name: str, lowest: float = -math.inf, highest: float = math.inf
+) -> list[str]:
+    """The ids of a set, in its order, page by page."""
+    found: list[str] = []
+    cursor: bytes | None = None
+    while cursor != b"":
+        page = job_reading.read_jobs(hr.core, JobSet(0, role, name, 0), lowest, highest, cursor)
+        cursor, jobs = drive(hr.core.wire, page)
+        found += [job.id for job in jobs]
+    return found
+
+
+def jobs_are_walked_through(url: str, swaps: dict[str, str]) -> None:
+    """Raises if a walk leaves out, repeats or adds a job."""
+    hr, clock = opened(url, swaps)
+    with hr:
+        ids = [f"job {number:03}" for number in range(job_reading.PAGE + 5)]
+        mail = hr.queue("mail")
+        mail.put_many([Put(0, id=job_id) for job_id in ids])
+        assert ids_in(hr, "waiting", "mail") == ids
+        for delay in (10, 20, 30):
+            mail.put(0, id=f"in {delay}", delay=delay)
+        ms = round(clock.now.timestamp() * 1000)
+        assert ids_in(hr, "scheduled", "mail", ms + 20_000) == ["in 20", "in 30"]
+        assert ids_in(hr, "scheduled", "mail", highest=ms + 20_000) == ["in 10", "in 20"]

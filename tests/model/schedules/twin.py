@@ -1,0 +1,179 @@
+"""A namespace with schedules and its model, to which everything is done alike."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from headrace import Schedule, ScheduleNotFound
+from headrace.client.talk import ask_one, drive
+from headrace.engine.call import build
+from headrace.engine.moments import moment
+from tests.engine.support.cron_times import ms_of
+from tests.model.jobs.twin import opened
+from tests.model.schedules.model import Plan, Plans, Rule
+from tests.model.schedules.repeated_calls import Forgetful
+from tests.support.dump import dump
+
+PLANS = ("a", "b", "c")
+QUEUES = ("mail", "post")
+YEARS = timedelta(days=3650)
+
+
+class Pair:
+    """The server and the model; after each step the two are compared."""
+
+    def __init__(self, url: str, start: str, swaps: dict[str, str] | None = None) -> None:
+        self.url = url
+        self.hr, self.clock = opened(url, swaps)
+        self.clock.set(datetime.fromisoformat(f"{start}+00:00"))
+        self.wire = Forgetful(self.hr)
+        # What is over is kept, so that all of it can be compared.
+        self.hr.config.set("keep_age", YEARS)
+        self.hr.config.set("events_age", YEARS)
+        self.model = Plans(ms_of(self.clock.now))
+        self.number = 0
+        self.seen = 0
+
+    def schedule(
+        self,
+        plan_id: str,
+        rule: Rule,
+        *,
+        queue: str = "mail",
+        backlog: int | None = 0,
+        delay: int | None = None,
+        lost: bool = False,
+    ) -> None:
+        self.wire.on = lost
+        self.number += 1
+        self.hr.queue(queue).schedule(
+            plan_id,
+            self.number,
+            **rule.given(),
+            backlog=backlog,
+            delay=None if delay is None else delay / 1000,
+        )
+        self.model.schedule(plan_id, queue, rule, backlog, self.number, delay)
+        self.check()
+
+    def reschedule(
+        self, plan_id: str, rule: Rule | None, *, backlog: int | None = 0, lost: bool = False
+    ) -> None:
+        self.wire.on = lost
+        self.number += 1
+        given: dict[str, Any] = rule.given() if rule else {}
+        if plan_id not in self.model.plans:
+            with pytest.raises(ScheduleNotFound):
+                self.hr.reschedule(plan_id, **given)
+            return
+        self.hr.reschedule(plan_id, data=self.number, backlog=backlog, **given)
+        as_it_was = self.model.plans[plan_id].rule
+        self.model.reschedule(plan_id, rule or as_it_was, backlog, self.number)
+        self.check()
+
+    def unschedule(self, plan_id: str, *, lost: bool = False) -> None:
+        self.wire.on = lost
+        there = plan_id in self.model.plans
+        assert self.hr.unschedule(plan_id) == ([plan_id] if there or lost else [])
+        self.model.plans.pop(plan_id, None)
+        self.check()
+
+    def take_an_id(self, plan_id: str, beyond: int) -> None:
+        self.wire.on = False
+        plan = self.model.plans.get(plan_id)
+        job_id = f"{plan_id}-{(plan.counter if plan else 0) + beyond}"
+        if job_id not in self.model.taken:
+            self.hr.queue("elsewhere").put("x", id=job_id)
+            self.model.taken.add(job_id)
+
+    def pop(self, queue: str = "mail", *, lost: bool = False) -> None:
+        self.wire.on = lost
+        self.model.spawn(queue)
+        while leases := self.hr.queue(queue).pop("w", count=500):
+            self.hr.complete_many(leases)
+        self.check()
+        self.check_due(queue)
+
+    def peek(self, queue: str = "mail") -> None:
+        self.model.spawn(queue)
+        self.hr.queue(queue).peek(1)
+        self.check()
+
+    def sweep(self, *, lost: bool = False) -> None:
+        self.wire.on = lost
+        for queue in QUEUES:
+            self.model.spawn(queue)
+        self.hr.sweep()
+        self.check()
+
+    def delete(self, queue: str) -> None:
+        self.hr.queue(queue).delete()
+        plans = self.model.plans.values()
+        self.model.plans = {plan.id: plan for plan in plans if plan.queue != queue}
+        self.seen = len(self.model.turns)
+
+    def left(self) -> set[str]:
+        """The keys that are of some schedule."""
+        names = {key.split("}:")[1] for key in dump(self.hr)}
+        return {name for name in names if name.startswith("schedule")}
+
+    def tick(self, ms: int) -> None:
+        """Moves the clock, also backwards."""
+        self.model.now += ms
+        self.clock.set(moment(self.model.now))
+
+    def check(self) -> None:
+        self.wire.on = False
+        self.wire.sent = 0
+        for plan_id in PLANS:
+            _compare(self.model.plans.get(plan_id), self.hr.schedule(plan_id))
+        by_next = sorted(self.model.plans.values(), key=lambda plan: (plan.next, plan.id))
+        assert [one.id for one in self.hr.schedules()] == [plan.id for plan in by_next]
+        for queue in QUEUES:
+            here = [plan.id for plan in by_next if plan.queue == queue]
+            assert [one.id for one in self.hr.schedules(queue)] == here
+        self._check_turns()
+        assert self.hr.audit().problems == []
+
+    def _check_turns(self) -> None:
+        """Every turn is one job, put when it was due; the log says whose it is."""
+        new = self.model.turns[self.seen :]
+        self.seen = len(self.model.turns)
+        jobs = self.hr.jobs([job_id for job_id, _ in new])
+        assert [(job.id, job.put_at) for job in jobs] == new
+        assert [job.schedule for job in jobs] == [job_id[0] for job_id, _ in new]
+        expected = sorted(job_id for job_id, _ in self.model.turns)
+        events = [event for event in self.hr.events() if event.schedule]
+        assert sorted(event.job_id for event in events) == expected
+        assert all(event.schedule == event.job_id[0] for event in events)
+
+    def check_due(self, queue: str) -> None:
+        """Whoever waits knows when to come again. Nothing is left that could be handed out."""
+        call = build(
+            "pop",
+            lambda reply: reply,
+            queue=queue,
+            worker="w",
+            secret=b"s",
+            count=1,
+            lease=-1,
+            offer=0,
+        )
+        found = drive(self.hr.core.wire, ask_one(self.hr.core, 0, call))
+        due = [plan.next for plan in self.model.plans.values() if plan.queue == queue]
+        assert found == [min(due) - self.model.now if due else -1, []]
+
+
+def _compare(plan: Plan | None, found: Schedule | None) -> None:
+    if plan is None or found is None:
+        assert (plan, found) == (None, None)
+        return
+    assert (found.queue, found.backlog, found.data) == (plan.queue, plan.backlog, plan.data)
+    assert found.every == (plan.rule.every / 1000 or None)
+    assert (found.cron or "", found.zone or "UTC") == (plan.rule.cron, plan.rule.zone)
+    assert (found.next, found.made) == (moment(plan.next), plan.made)
+    assert found.counter == plan.counter
+    assert found.last == (None if plan.last is None else moment(plan.last))

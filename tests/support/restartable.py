@@ -1,0 +1,60 @@
+"""A server that keeps what it is told, so that it can be killed and started again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import redis
+
+from headrace.client import local
+from headrace.client.scratch import kept, scratch_directory
+from tests.support.processes import gone
+from tests.support.servers import until
+
+KEEPS = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
+
+
+class Restartable:
+    """A server that keeps what it is told, and can be killed and started again."""
+
+    def __init__(self, home: Path, servers: ExitStack) -> None:
+        self.path = home / local.SOCKET
+        self.url = local.url_of(self.path)
+        self._home = home
+        self._servers = servers
+
+    def start(self, *options: str) -> None:
+        command = [str(local.binary()), "--port", "0", "--unixsocket", local.SOCKET, *KEEPS]
+        self._servers.enter_context(kept(self._home, [*command, *options], self.path))
+
+    def kill(self) -> None:
+        with redis.Redis.from_url(self.url) as server:
+            pid = server.info("server")["process_id"]
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: gone(pid), "the server is dead")
+        self.path.unlink()
+
+
+@contextmanager
+def restartable() -> Iterator[Restartable]:
+    """A server that runs."""
+    with scratch_directory() as home, ExitStack() as servers:
+        server = Restartable(home, servers)
+        server.start()
+        yield server
+
+
+@contextmanager
+def meanwhile(action: Callable[[], None]) -> Iterator[None]:
+    """Does something in another thread while the block runs."""
+    thread = threading.Thread(target=action)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
