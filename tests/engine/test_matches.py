@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import Client
+from tests.model.harness import opened
 from tests.model.jobs.checks.matching import DATA, STATES, Search, check, matching_in_steps
-from tests.model.jobs.twin import opened
 from tests.proof import proves
 
 SEARCHES = st.builds(

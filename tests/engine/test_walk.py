@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from headrace import Client, HeadraceError
 from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call
-from tests.model.jobs.faults import Fault
-from tests.model.jobs.twin import opened
+from tests.model.harness import Fault, opened
 from tests.support.effort import sampled
 
 # An operation that is there for these tests alone.

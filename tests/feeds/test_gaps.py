@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headrace import Client, Feed
 from headrace.engine.source import source
 from headrace.testing import open_with_clock
-from tests.model.jobs.twin import opened
+from tests.model.harness import opened
 from tests.proof import proves
 
 INSERTIONS = 3000

@@ -1,4 +1,4 @@
-"""Ways to break a namespace by hand, one structure each, and whom the audit must then name."""
+"""Ways to corrupt a namespace, one structure each, and what the audit must then report."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from headrace import Client
 from headrace.client.wire import Words
 from headrace.engine.record import FIELDS, STATE_NUMBERS
 from headrace.testing import Clock
+from tests.model.harness import Swaps, opened
 
 
 def one_in_every_state(hr: Client, clock: Clock) -> None:
-    """A queue with a job in every state, each named for it; ada holds the running one."""
+    """Make a queue with one job per state, named after the state; ada holds the running job."""
     queue = hr.queue("mail")
     hr.session("ada", ttl=None)
     clock.tick(1)
@@ -34,8 +35,8 @@ def one_in_every_state(hr: Client, clock: Clock) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Breakage:
-    """What is broken, how, and what an audit that notices it says."""
+class Corruption:
+    """A corruption: its name, the commands that cause it, and the start of the audit's report."""
 
     name: str
     commands: Callable[[Client], Sequence[Words]]
@@ -45,39 +46,40 @@ class Breakage:
         return self.name
 
     def inflict(self, hr: Client) -> None:
-        """Does it."""
         for reply in hr.core.wire.send([(0, words) for words in self.commands(hr)]):
-            assert reply not in (0, None), f"{self.name}: nothing was broken"
+            assert reply not in (0, None), f"{self.name}: the command changed nothing"
             assert not isinstance(reply, Exception), reply
 
 
-def missing_member(state: str) -> Breakage:
+def missing_member(state: str) -> Corruption:
     def commands(hr: Client) -> list[Words]:
         return [("ZREM", hr.core.key(0, f"{state}:mail"), _member(hr, state))]
 
-    return Breakage(f"the {state} job is not listed", commands, f"job {state!r}")
+    return Corruption(f"the {state} job is not listed", commands, f"job {state!r}")
 
 
-def missing_record(state: str) -> Breakage:
-    return Breakage(
+def missing_record(state: str) -> Corruption:
+    return Corruption(
         f"the {state} job has no record",
         lambda hr: [("DEL", hr.core.key(0, f"job:{state}"))],
         f"job {state!r}",
     )
 
 
-def other_record(state: str, field: str, value: object) -> Breakage:
+def other_record(state: str, field: str, value: object) -> Corruption:
     def commands(hr: Client) -> list[Words]:
         key = hr.core.key(0, f"job:{state}")
         record: list[Any] = msgspec.msgpack.decode(_send(hr, "GET", key))
         record[FIELDS.index(field)] = value
         return [("SET", key, msgspec.msgpack.encode(record))]
 
-    return Breakage(f"the {state} job says {field} {value}", commands, f"job {state!r}")
+    return Corruption(
+        f"the record of the {state} job has {field} {value}", commands, f"job {state!r}"
+    )
 
 
-def counter(name: str) -> Breakage:
-    return Breakage(
+def counter(name: str) -> Corruption:
+    return Corruption(
         f"one {name} too many in the books",
         lambda hr: [("HINCRBY", hr.core.key(0, "books:mail"), name, 1)],
         "queue 'mail'",
@@ -97,7 +99,7 @@ def _send(hr: Client, *words: str | bytes | int) -> Any:
 
 STATES = ("waiting", "scheduled", "blocked", "running", "failed", "complete")
 
-BREAKAGES = [
+CORRUPTIONS = [
     *map(missing_member, STATES),
     *map(missing_record, STATES),
     *(counter(name) for name in (*STATES, "put", "moved", "cancelled", "expired", "pruned")),
@@ -106,27 +108,27 @@ BREAKAGES = [
     other_record("complete", "state", STATE_NUMBERS["running"]),
     other_record("scheduled", "queue", "post"),
     other_record("waiting", "seq", 1),
-    Breakage(
-        "nobody holds the running job",
+    Corruption(
+        "the running job has no holder",
         lambda hr: [("ZREM", hr.core.key(0, "held:ada"), b"mail\0running")],
         "job 'running'",
     ),
-    Breakage(
+    Corruption(
         "the failed job is not listed under its type",
         lambda hr: [("ZREM", hr.core.key(0, "failures:io"), "failed")],
         "job 'failed'",
     ),
-    Breakage(
-        "the waiting job waits at another place",
+    Corruption(
+        "the waiting job has another position",
         lambda hr: [("ZADD", hr.core.key(0, "waiting:mail"), "CH", 3, _member(hr, "waiting"))],
         "job 'waiting'",
     ),
-    Breakage(
-        "the waiting job is scheduled as well",
+    Corruption(
+        "the waiting job is also scheduled",
         lambda hr: [("ZADD", hr.core.key(0, "scheduled:mail"), 1, "waiting")],
         "job 'waiting'",
     ),
-    Breakage(
+    Corruption(
         "the blocked job depends on nothing",
         lambda hr: [
             ("DEL", hr.core.key(0, "depends:blocked")),
@@ -134,60 +136,60 @@ BREAKAGES = [
         ],
         "job 'blocked'",
     ),
-    Breakage(
-        "nobody knows that the blocked job depends on him",
+    Corruption(
+        "the dependents of the waiting job are gone",
         lambda hr: [("DEL", hr.core.key(0, "dependents:wait:waiting"))],
         "job 'blocked'",
     ),
-    Breakage(
+    Corruption(
         "the blocked job depends on another number",
         lambda hr: [("ZADD", hr.core.key(0, "depends:blocked"), "CH", 1, "waiting")],
         "job 'blocked'",
     ),
-    Breakage(
-        "the blocked job waits for what is complete",
+    Corruption(
+        "the blocked job waits for a complete job",
         lambda hr: [
             ("ZADD", hr.core.key(0, "depends:blocked"), 1, "complete"),
             ("ZADD", hr.core.key(0, "dependents:wait:complete"), 1, "blocked"),
         ],
         "job 'blocked'",
     ),
-    Breakage(
-        "somebody is said to depend who never was",
+    Corruption(
+        "a job that never existed is listed as a dependent",
         lambda hr: [("ZADD", hr.core.key(0, "dependents:fail:waiting"), 1, "ghost")],
         "job 'ghost'",
     ),
-    Breakage(
+    Corruption(
         "the waiting job is not in its group",
         lambda hr: [("DEL", hr.core.key(0, "group:group"))],
         "job 'waiting'",
     ),
-    Breakage(
+    Corruption(
         "the waiting job is failed in its group",
         lambda hr: [("ZADD", hr.core.key(0, "group:group"), "CH", 1, "waiting")],
         "job 'waiting'",
     ),
-    Breakage(
-        "a job is in a group that never was",
+    Corruption(
+        "a job that never existed is listed in a group",
         lambda hr: [("ZADD", hr.core.key(0, "group:group"), 0, "ghost")],
         "job 'ghost'",
     ),
-    Breakage(
+    Corruption(
         "the running job has lost its claim",
         lambda hr: [("HDEL", hr.core.key(0, "unique:mail"), "u")],
         "job 'running'",
     ),
-    Breakage(
-        "a unique value is claimed by nobody",
+    Corruption(
+        "a unique value is claimed by a job that never existed",
         lambda hr: [("HSET", hr.core.key(0, "unique:mail"), "v", "ghost")],
         "queue 'mail'",
     ),
-    Breakage(
+    Corruption(
         "the claim of a failed job is left behind",
         lambda hr: [("HSET", hr.core.key(0, "unique:mail"), "v", "failed")],
         "queue 'mail'",
     ),
-    Breakage(
+    Corruption(
         "the running job is not listed under its tag",
         lambda hr: [
             ("ZREM", hr.core.key(0, "tag:vip"), "running"),
@@ -195,47 +197,52 @@ BREAKAGES = [
         ],
         "job 'running'",
     ),
-    Breakage(
+    Corruption(
         "the tag of the running job is not counted",
         lambda hr: [("ZREM", hr.core.key(0, "tags"), "vip")],
         "job 'running'",
     ),
-    Breakage(
+    Corruption(
         "a tag counts one too many",
         lambda hr: [("ZINCRBY", hr.core.key(0, "tags"), 1, "vip")],
         "tag 'vip'",
     ),
-    Breakage(
+    Corruption(
         "a job is listed under a tag that it does not have",
         lambda hr: [("ZADD", hr.core.key(0, "tag:vip"), 1, "failed")],
         "job 'failed'",
     ),
-    Breakage(
-        "a job is listed under a tag that never was",
+    Corruption(
+        "a job that never existed is listed under a tag",
         lambda hr: [("ZADD", hr.core.key(0, "tag:vip"), 1, "ghost")],
         "job 'ghost'",
     ),
-    Breakage(
+    Corruption(
         "the running job is tracked and not listed",
         lambda hr: [("ZREM", hr.core.key(0, "tracked"), "running")],
         "job 'running'",
     ),
-    Breakage(
-        "a job is listed that never was",
+    Corruption(
+        "a job that never existed is listed as running",
         lambda hr: [("ZADD", hr.core.key(0, "running:mail"), 1, "ghost")],
         "job 'ghost'",
     ),
 ]
 
 
-def unnoticed(hr: Client, clock: Clock, breakage: Breakage) -> str:
-    """Why the audit of a namespace broken so is not good enough; empty if it is."""
+def check_audit(hr: Client, clock: Clock, corruption: Corruption) -> None:
+    """Raise unless the audit reports the corruption of a namespace that it found balanced."""
     one_in_every_state(hr, clock)
     before = hr.audit()
-    if not before.balanced or (before.queues, before.jobs) != (1, 7):
-        return f"before anything was broken: {before}"
-    breakage.inflict(hr)
-    after = hr.audit()
-    if not any(problem.startswith(breakage.named) for problem in after.problems):
-        return f"{breakage} was not noticed: {after.problems}"
-    return ""
+    assert (before.balanced, before.queues, before.jobs) == (True, 1, 7), before
+    corruption.inflict(hr)
+    problems = hr.audit().problems
+    assert any(problem.startswith(corruption.named) for problem in problems), problems
+
+
+def audit_reports_corruption(url: str, swaps: Swaps) -> None:
+    """Raise unless the audit reports every corruption."""
+    for corruption in CORRUPTIONS:
+        client, clock = opened(url, swaps)
+        with client:
+            check_audit(client, clock, corruption)

@@ -1,4 +1,4 @@
-"""Every planted fault can still be planted, also those that only the long run tries."""
+"""Every planted fault still applies to its script, also those that only the long tests run."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from itertools import chain
 import pytest
 
 from tests.model.feeds import faults as feeds
-from tests.model.jobs import faults
-from tests.model.jobs import tag_faults as tie_faults
-from tests.model.jobs.faults import Fault
-from tests.model.limits import test_state_machine as limits
+from tests.model.harness import Fault
+from tests.model.jobs import faults as jobs
+from tests.model.jobs import tag_faults as tags
+from tests.model.limits import faults as limits
 from tests.model.links import faults as links
 from tests.model.schedules import faults as schedules
-from tests.model.writes import faults as write_faults
+from tests.model.writes import faults as writes
 
-LISTS = (
-    faults.FAULTS,
-    tie_faults.TIES,
-    write_faults.WRITE_FAULTS,
+TABLES = (
+    jobs.FAULTS,
+    tags.TIES,
+    writes.WRITE_FAULTS,
     limits.FAULTS,
     links.FAULTS,
     schedules.FAULTS,
@@ -26,6 +26,6 @@ LISTS = (
 )
 
 
-@pytest.mark.parametrize("fault", list(chain.from_iterable(LISTS)), ids=str)
-def test_a_fault_fits_the_text_of_its_script(fault: Fault) -> None:
+@pytest.mark.parametrize("fault", list(chain.from_iterable(TABLES)), ids=str)
+def test_fault_applies_to_the_text_of_its_script(fault: Fault) -> None:
     assert fault.swaps()

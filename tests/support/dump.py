@@ -1,4 +1,4 @@
-"""Everything a namespace holds, as plain values that can be compared."""
+"""The whole content of a namespace, as plain values that can be compared."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ _READERS: dict[str, Callable[[bytes], Words]] = {
 
 
 def dump(client: Client) -> dict[str, Content]:
-    """The type and the value of every key of the client's namespace, by key; not the clock."""
-    return {
-        key.decode(errors="backslashreplace"): _content(client, shard, key)
-        for shard in range(client.core.shards)
-        for key in sorted(_keys(client, shard))
-    }
+    """Return type and value of every key of the client's namespace but the clock, by key."""
+    found: dict[str, Content] = {}
+    for shard in range(client.core.shards):
+        keys = sorted(_keys(client, shard))
+        kinds = [kind.decode() for kind in _send(client, shard, [("TYPE", key) for key in keys])]
+        reads = [_READERS[kind](key) for kind, key in zip(kinds, keys, strict=True)]
+        for key, kind, value in zip(keys, kinds, _send(client, shard, reads), strict=True):
+            found[key.decode(errors="backslashreplace")] = kind, _comparable(kind, value)
+    return found
 
 
 def _keys(client: Client, shard: int) -> set[bytes]:
@@ -34,24 +37,23 @@ def _keys(client: Client, shard: int) -> set[bytes]:
     prefix = client.core.key(shard, "").encode()
     cursor = b"0"
     while True:
-        cursor, some = _send(client, shard, "SCAN", cursor, "COUNT", 1000)
+        [(cursor, some)] = _send(client, shard, [("SCAN", cursor, "COUNT", 1000)])
         found |= {key for key in some if key.startswith(prefix) and key != prefix + b"clock"}
         if cursor == b"0":
             return found
 
 
-def _content(client: Client, shard: int, key: bytes) -> Content:
-    kind = _send(client, shard, "TYPE", key).decode()
-    value = _send(client, shard, *_READERS[kind](key))
+def _comparable(kind: str, value: Any) -> Any:
     if kind == "hash":
-        value = sorted(zip(value[::2], value[1::2], strict=True))
-    elif kind == "set":
-        value = sorted(value)
-    return kind, value
+        return sorted(zip(value[::2], value[1::2], strict=True))
+    return sorted(value) if kind == "set" else value
 
 
-def _send(client: Client, shard: int, *words: str | bytes | float) -> Any:
-    [reply] = client.core.wire.send([(shard, words)])
-    if isinstance(reply, Exception):
-        raise reply
-    return reply
+def _send(client: Client, shard: int, commands: list[Words]) -> list[Any]:
+    if not commands:
+        return []
+    replies = list(client.core.wire.send([(shard, words) for words in commands]))
+    for reply in replies:
+        if isinstance(reply, Exception):
+            raise reply
+    return replies

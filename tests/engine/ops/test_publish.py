@@ -12,7 +12,7 @@ from headrace.client.talks.putting import Item
 from headrace.engine.record import decode_record
 from headrace.testing import Clock, open_with_clock
 from tests.engine.support.sink_scripts import Desk, names_in
-from tests.model.jobs.twin import LONG_WAY, opened
+from tests.model.harness import GENERAL_PATH, opened
 from tests.support.channels import listening
 from tests.support.dump import dump
 from tests.support.jobs import found, ids
@@ -243,7 +243,7 @@ def test_the_short_way_does_what_the_general_way_does(
     url: str, chunk: list[Item], settings: dict[str, Any]
 ) -> None:
     short = published(url, {}, chunk, **settings)
-    general = published(url, LONG_WAY, chunk, **settings)
+    general = published(url, GENERAL_PATH, chunk, **settings)
 
     assert short == general
 

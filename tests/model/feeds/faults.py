@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.model.jobs.faults import Fault
+from tests.model.harness import Fault
 
 MAKING = [
     Fault("a feed is made twice", "ops/feed_make", "if found[1] then", "if found[2] == nonce then"),

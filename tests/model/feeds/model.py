@@ -106,5 +106,13 @@ class FeedModel:
         return there
 
 
+@dataclass
+class FeedModels:
+    """The models of all feeds, by name."""
+
+    now: int
+    feeds: dict[str, FeedModel] = field(default_factory=dict)
+
+
 def _following(item_id: str, where: str, reference: str) -> tuple[str, str]:
     return ("after", item_id) if where in ("first", "after") else (where, reference)

@@ -1,25 +1,16 @@
-"""Whatever is done to a bounded and to a sorted feed, in any order, the models do the same."""
+"""Random steps: a bounded and a sorted feed do what their models do."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from tests.model.feeds.twin import FeedTwin, feed_twin
+from tests.model.feeds.twin import FeedTwin
 from tests.proof import proves
-from tests.support.effort import EFFORT
-
-SETTINGS = settings(
-    max_examples=20 * EFFORT,
-    stateful_step_count=30,
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=list(HealthCheck),
-)
+from tests.support.effort import EFFORT, examples
 
 ids = st.sampled_from(["a", "b", "c", "d", "e", "1", "7", "a b"])
 contents = st.one_of(st.integers(0, 3), st.text(max_size=3), st.none())
@@ -38,17 +29,16 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self._opened = feed_twin(self.url)
-        self.twin: FeedTwin = self._opened.__enter__()
+        self.twin = FeedTwin(self.url)
         self.twin.create("news", max_length=4)
         self.twin.create("line", is_sorted=True)
 
     def teardown(self) -> None:
-        self._opened.__exit__(None, None, None)
+        self.twin.closing.close()
 
     @rule()
-    def answers_get_lost_or_not(self) -> None:
-        self.twin.wire.loses = not self.twin.wire.loses
+    def lose_answers_or_not(self) -> None:
+        self.twin.connection.on = not self.twin.connection.on
 
     @rule(found=items, touch=st.booleans())
     def publish(self, found: dict[str, Any], *, touch: bool) -> None:
@@ -89,8 +79,8 @@ class Machine(RuleBasedStateMachine):
 @pytest.mark.slow
 @pytest.mark.timeout(300 * EFFORT)
 @proves("T-13", "TD-08", "TD-09", "C-07", "TL-01", "TL-04")
-def test_the_server_does_what_the_models_do(valkey_url: str) -> None:
+def test_random_steps_match_the_models(private_url: str) -> None:
     class Here(Machine):
-        url = valkey_url
+        url = private_url
 
-    run_state_machine_as_test(Here, settings=SETTINGS)
+    run_state_machine_as_test(Here, settings=examples(20, stateful_step_count=30))

@@ -1,23 +1,21 @@
-"""Feeds on a real server and their models, to which everything is done alike.
+"""The scripts of feeds and their models, to which every call is made alike.
 
-After every call the feeds are read in every way and compared, and so is what was told on the
-channels and what stands in the log. Where answers get lost, every call is made again, as a client
-repeats it: that must change nothing.
+After every call the feeds, the messages on the channels and the log are compared with the models.
+While `connection.on`, every call is repeated as after a lost answer, and must change nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
-from headrace import Client, Feed, FeedExists, FeedNotFound, HeadraceError, ItemNotFound
-from tests.model.feeds.model import FeedModel
-from tests.model.jobs.twin import opened
-from tests.support.channels import Listener, listening
+from headrace import Feed, FeedExists, FeedNotFound, HeadraceError, ItemNotFound
+from tests.model.feeds.model import FeedModel, FeedModels
+from tests.model.harness import START_MS, RepeatingConnection, Swaps, Twin
+from tests.support.channels import listening
 from tests.support.dump import dump
 
 NAMES = ("news", "line")
@@ -26,50 +24,20 @@ CHANGES_NO_FEED = {"feed_numbers"}
 MOST_IN_LOG = 16_384
 
 
-class LosesAnswers:
-    """A wire on which the answer of every script gets lost once: it is asked for again."""
+class FeedTwin(Twin[FeedModels]):
+    """The server and the models of two feeds."""
 
-    def __init__(self, hr: Client) -> None:
-        self._wire = hr.core.wire
-        self._hr = hr
-        self._counting = {hr.core.library[op].sha.encode() for op in CHANGES_NO_FEED}
-        self.loses = False
-        self.between: Callable[[], None] | None = None
-
-    def send(self, commands: list[Any]) -> list[Any]:
-        replies: list[Any] = self._wire.send(commands)
-        shard, words = commands[0]
-        if not self.loses or words[0] != b"EVALSHA" or isinstance(replies[0], Exception):
-            return replies
-        self.loses = False
-        if self.between:
-            between, self.between = self.between, None
-            between()
-        before = dump(self._hr)
-        repeated = self._wire.send([(shard, (*words[:4], b"1", *words[5:]))])
-        if words[1] not in self._counting:
-            assert dump(self._hr) == before, "done twice is not done once"
-        self.loses = True
-        return list(repeated)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._wire, name)
-
-
-class FeedTwin:
-    """The server and the models."""
-
-    def __init__(self, hr: Client, listener: Listener) -> None:
-        self.hr = hr
-        self.wire = LosesAnswers(hr)
-        hr.core.wire = self.wire
-        self.models: dict[str, FeedModel] = {}
+    def __init__(self, url: str, swaps: Swaps | None = None) -> None:
+        super().__init__(url, FeedModels(START_MS), swaps)
+        self.connection = RepeatingConnection(self.hr, may_change=CHANGES_NO_FEED)
+        self.models = self.model.feeds
         self.feeds: dict[str, Feed] = {}
-        self.made: list[str] = []
+        self.created: list[str] = []
         self.changes = 0
         self.events = 0
-        self._listener = listener
         self._lives: dict[str, int] = {}
+        channels = ("changes:", *(f"changes:{name}" for name in NAMES))
+        self._listener = self.closing.enter_context(listening(self.hr, url, *channels))
 
     def create(
         self,
@@ -87,7 +55,7 @@ class FeedTwin:
         )
         model = self.models[name] = FeedModel(is_sorted, max_length, about)
         model.tell("feed_made")
-        self.made.append(name)
+        self.created.append(name)
         self._lives[name] = self.events + 1
         self.check()
 
@@ -100,7 +68,7 @@ class FeedTwin:
         self.check()
 
     def publish(self, name: str, items: Mapping[str, Any], *, touch: bool = False) -> None:
-        """In a plain feed."""
+        """Publish to a plain feed."""
         if name not in self.models:
             self.refused(FeedNotFound, lambda: self.feeds[name].publish_many(items, touch=touch))
             return
@@ -109,7 +77,7 @@ class FeedTwin:
         self.check()
 
     def publish_anew(self, name: str, item: Any, where: str = "", reference: str = "") -> str:
-        """Without an id, in a feed of either kind."""
+        """Publish without an id, in a plain or a sorted feed."""
         model = self.models[name]
         item_id = self.feeds[name].publish(item, **_place(where, reference))
         assert item_id not in model.items
@@ -124,7 +92,7 @@ class FeedTwin:
     def insert(
         self, name: str, items: Mapping[str, Any], where: str = "", reference: str = ""
     ) -> None:
-        """In a sorted feed."""
+        """Insert into a sorted feed."""
 
         def call() -> Any:
             return self.feeds[name].publish_many(items, **_place(where, reference))
@@ -156,8 +124,8 @@ class FeedTwin:
             self.refused(FeedNotFound, lambda: self.feeds[name].retract(*ids))
             return
         there = self.models[name].retract(ids)
-        # What is gone when a call is repeated counts as taken away by it.
-        answer = list(dict.fromkeys(ids)) if self.wire.loses else there
+        # A repeated call counts items that are gone as retracted by it.
+        answer = list(dict.fromkeys(ids)) if self.connection.on else there
         assert self.feeds[name].retract(*ids) == answer
         self.check()
 
@@ -168,12 +136,12 @@ class FeedTwin:
         self.feeds[name].delete()
         model = self.models.pop(name)
         model.tell("feed_deleted")
-        self.made.remove(name)
+        self.created.remove(name)
         self.check({name: model})
         assert not [key for key in dump(self.hr) if key.endswith(f":{name}")]
 
     def make_as_other_kind(self, name: str) -> None:
-        """Whoever knew it as it was does not find it."""
+        """Recreate the feed as the other kind; its old handle must not find it."""
         feed = self.feeds[name]
         self.delete(name)
         self.create(name, is_sorted=not feed.sorted)
@@ -184,25 +152,26 @@ class FeedTwin:
             self.refused(FeedNotFound, lambda: feed.move("a", first=True))
 
     def refused(self, kind: type[HeadraceError], call: Callable[[], Any]) -> None:
-        """A refusal changes nothing and tells nobody; deleting again is as good as deleting."""
+        """Assert that the call is refused, changes nothing and publishes nothing."""
         before = dump(self.hr)
-        loses, self.wire.loses = self.wire.loses, False
+        repeats, self.connection.on = self.connection.on, False
         with pytest.raises(kind):
             call()
-        self.wire.loses = loses
+        self.connection.on = repeats
         assert dump(self.hr) == before
         self.check()
 
     def check(self, gone: Mapping[str, FeedModel] | None = None) -> None:
-        """Compares everything that can be read, heard and looked up."""
-        loses, self.wire.loses = self.wire.loses, False
+        """Compare the feeds, the messages and the log with the models."""
+        repeats, self.connection.on = self.connection.on, False
+        self.connection.sent = 0
         self._check_told({**self.models, **(gone or {})})
-        assert self.hr.feeds() == self.made
+        assert self.hr.feeds() == self.created
         for name in NAMES:
             assert self.hr.feed_exists(name) == (name in self.models)
         for name, model in self.models.items():
             self._check_feed(self.feeds[name], model)
-        self.wire.loses = loses
+        self.connection.on = repeats
 
     def _check_told(self, models: Mapping[str, FeedModel]) -> None:
         expected = []
@@ -257,19 +226,10 @@ class FeedTwin:
 
 
 def read(message: bytes) -> tuple[Any, ...]:
-    """The parts of a message, the item decoded."""
+    """Return the parts of a message, with the item decoded."""
     *names, item = message.split(b"\0", PARTS - 1)
     return (*(name.decode() for name in names), msgspec.json.decode(item) if item else None)
 
 
 def _place(where: str, reference: str) -> dict[str, Any]:
     return {where: reference or True} if where else {}
-
-
-@contextmanager
-def feed_twin(url: str, swaps: dict[str, str] | None = None) -> Iterator[FeedTwin]:
-    """A twin on a namespace of its own."""
-    hr, _ = opened(url, swaps)
-    channels = ("changes:", *(f"changes:{name}" for name in NAMES))
-    with hr, listening(hr, url, *channels) as listener:
-        yield FeedTwin(hr, listener)

@@ -1,10 +1,11 @@
-"""Ways through everything that can be done to feeds; the planted faults are caught on them."""
+"""Walks through everything that can be done to feeds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from tests.model.feeds.twin import FeedTwin
+from tests.model.harness import Check, Swaps, named
 
 LARGE = "large" * 4000
 
@@ -81,7 +82,7 @@ def between_two(twin: FeedTwin) -> None:
 
 
 def although_answers_get_lost(twin: FeedTwin) -> None:
-    twin.wire.loses = True
+    twin.connection.on = True
     twin.create("news", max_length=3)
     twin.publish("news", {"a": 1, "b": 2, "c": 3, "d": 4})
     twin.publish("news", {"b": "edited"})
@@ -103,20 +104,20 @@ def although_answers_get_lost(twin: FeedTwin) -> None:
 
 
 def although_others_come_in_between(twin: FeedTwin) -> None:
-    twin.wire.loses = True
+    twin.connection.on = True
     twin.create("news")
     twin.publish("news", {"a": 1, "b": 2})
-    twin.wire.between = lambda: twin.publish("news", {"c": 3})
+    twin.connection.between = lambda: twin.publish("news", {"c": 3})
     twin.publish("news", {"a": "edited", "d": 4})
     twin.create("line", is_sorted=True)
     twin.insert("line", {"a": 1, "b": 2, "c": 3})
-    twin.wire.between = lambda: twin.retract("line", ["b"])
+    twin.connection.between = lambda: twin.retract("line", ["b"])
     twin.insert("line", {"d": 4}, "after", "b")
-    twin.wire.between = lambda: twin.insert("line", {"f": 5}, "first")
+    twin.connection.between = lambda: twin.insert("line", {"f": 5}, "first")
     twin.insert("line", {"e": 5}, "before", "c")
-    twin.wire.between = lambda: twin.insert("line", {"g": 5}, "first")
+    twin.connection.between = lambda: twin.insert("line", {"g": 5}, "first")
     twin.insert("line", {"e": 6, "h": 7})
-    twin.wire.between = lambda: twin.retract("line", ["c"])
+    twin.connection.between = lambda: twin.retract("line", ["c"])
     twin.move("line", ["a", "h"], "first")
 
 
@@ -127,3 +128,13 @@ WALKS: list[Callable[[FeedTwin], None]] = [
     although_answers_get_lost,
     although_others_come_in_between,
 ]
+
+
+def walk(steps: Callable[[FeedTwin], None]) -> Check:
+    """Return a check that takes the steps on a namespace of its own."""
+
+    def run(url: str, swaps: Swaps) -> None:
+        with FeedTwin(url, swaps) as twin:
+            steps(twin)
+
+    return named(steps.__name__, run)

@@ -1,35 +1,12 @@
-"""Faults to plant in the scripts, one at a time: each must be caught by the checks that exist.
+"""Faults to plant in the job scripts, one at a time; the walks and checks must catch each.
 
-A fault is a small change of the text of one Lua file. If its text is no longer there, the test says
-so: then plant the same fault in what has become of that code.
+If the text of a fault is no longer in its file, a test fails: then plant the same fault in the new
+code.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from headrace.engine.script import source
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What goes wrong, the file below engine/lua, and the text to be changed."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-
-    def __str__(self) -> str:
-        return self.name
-
-    def swaps(self) -> dict[str, str]:
-        """The swaps for a Library with this fault."""
-        text = source(self.file).text
-        times = text.count(self.old)
-        assert times == 1, f"{self.file}.lua has {times} times {self.old!r}: plant it anew"
-        return {self.file.removeprefix("lib/"): text.replace(self.old, self.new)}
-
+from tests.model.harness import Fault
 
 ORDER = [
     Fault(

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from tests.model.harness import GENERAL_PATH
 from tests.model.jobs.steps import Step, steps
-from tests.model.jobs.twin import LONG_WAY, WORKERS, Twin
+from tests.model.jobs.twin import WORKERS, JobTwin
 
 T = TypeVar("T")
 
@@ -30,12 +31,12 @@ class Machine(RuleBasedStateMachine):
         self.tokens: dict[str, list[str]] = {worker: ["none"] for worker in WORKERS}
 
     @initialize(
-        swaps=st.sampled_from([{}, {}, LONG_WAY]),
+        swaps=st.sampled_from([{}, {}, GENERAL_PATH]),
         lossy=st.sampled_from([False, False, False, True]),
         history=st.sampled_from([100, 2, 1]),
     )
     def open(self, *, swaps: dict[str, str], lossy: bool, history: int) -> None:
-        self.twin = Twin(self.url, swaps)
+        self.twin = JobTwin(self.url, swaps)
         self.twin.answers_get_lost = lossy
         for number, profile in enumerate(self.queues):
             self.twin.configure(profile, profile)
@@ -52,7 +53,7 @@ class Machine(RuleBasedStateMachine):
         self.twin.view.check()
 
     def teardown(self) -> None:
-        with self.twin.hr:
+        with self.twin:
             self.twin.view.check_days()
             self.twin.leave_nothing()
 
@@ -244,7 +245,7 @@ class Machine(RuleBasedStateMachine):
         self.twin.configure(name, name)
 
     def tick(self, ms: int) -> None:
-        self.twin.set_clock(self.twin.model.now + ms)
+        self.twin.tick(ms)
 
     def tick_to_a_border(self, which: int, beside: int) -> None:
         moments = self.twin.model.moments() or [self.twin.model.now]

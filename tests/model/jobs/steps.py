@@ -1,4 +1,4 @@
-"""What the state machine may do next, and with what. The number before a step is its weight."""
+"""The steps of the state machine and their arguments; the first number of a step is its weight."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _weighted = (
     + step(2, "requeue", which=chosen, queue=st.none() | queues, delay=delays)
     + step(1, "prioritise", which=chosen, priority=priorities)
     + step(1, "result", which=st.integers(0, 4), take=st.booleans())
-    # what jobs are tied to
+    # unique values, tags, tracked jobs
     + step(
         2,
         "put_unique",
@@ -135,8 +135,8 @@ def one_of(names: list[str]) -> SearchStrategy[Step]:
 
 steps = one_of(_weighted)
 
-# For those who look at ties: more of them, and of the ends that undo them.
-tied_steps = one_of(
+# More steps with unique values, tags and tracked jobs, and more of the steps that undo them.
+tag_steps = one_of(
     ["put_unique"] * 8
     + ["put", "pop", "complete"] * 3
     + ["complete_to", "fail", "retry", "requeue", "tag", "untag", "track", "untrack"] * 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.model.jobs.faults import Fault
+from tests.model.harness import Fault
 
 TIES = [
     Fault("a second of a kind is made", "lib/put_any", "given and rival", "nil and rival"),

@@ -189,7 +189,7 @@ def although_answers_of_theirs_get_lost(tour: Tour) -> None:
     tour.by_id("requeue", "d", queue="", delay=0)
 
 
-TIE_WALKS = [
+TAG_WALKS = [
     one_of_a_kind,
     of_a_kind_in_every_queue,
     by_tag,

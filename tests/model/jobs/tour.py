@@ -1,19 +1,20 @@
-"""A twin that is led around, in short words."""
+"""Short words for the steps of a walk."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from tests.model.jobs.twin import Twin
+from tests.model.harness import Check, Swaps, named
+from tests.model.jobs.twin import JobTwin
 
 LARGE = '"' + "large" * 400 + '"'
 
 
 class Tour:
-    """A twin with short words for what is done to it; after each the two are compared."""
+    """A twin with a short method for each step; every step compares the server with the model."""
 
-    def __init__(self, twin: Twin) -> None:
+    def __init__(self, twin: JobTwin) -> None:
         self.twin = twin
 
     def do(self, op: str, each: list[Any] | None = None, **args: Any) -> Any:
@@ -32,7 +33,7 @@ class Tour:
         self.do("put", rows, queue=queue, on_exists=policy, options=options)
 
     def put_plainly(self, queue: str, *names: str) -> None:
-        """As a client puts data alone, but under names that can be told apart."""
+        """Put jobs without options, as a client does, but under known ids."""
         rows: list[Any] = [(name, "", '""', {}) for name in names]
         self.do("put", rows, queue=queue, on_exists="", options={})
 
@@ -45,7 +46,7 @@ class Tour:
         data: str = '""',
         **options: Any,
     ) -> None:
-        """As a client puts jobs that are unique, but under names that can be told apart."""
+        """Put jobs with a unique value, as a client does, but under known ids."""
         rows: list[Any] = [(name, "", data, {"unique": value}) for name in names]
         self.do("put", rows, queue=queue, on_exists=policy, options=options)
 
@@ -62,7 +63,7 @@ class Tour:
         self.twin.view.check()
 
     def tick(self, ms: int) -> None:
-        self.twin.set_clock(self.twin.model.now + ms)
+        self.twin.tick(ms)
         self.twin.view.check()
 
     def sweep(self) -> None:
@@ -70,7 +71,7 @@ class Tour:
         self.twin.view.check()
 
     def lease(self, name: str) -> tuple[str, str]:
-        """The newest lease of a job, lost or not."""
+        """Return the newest lease of a job, lost or not."""
         return next(lease for lease in reversed(self.twin.leases) if lease[0] == name)
 
     def complete(
@@ -105,9 +106,12 @@ class Tour:
         return token
 
 
-def walk(url: str, way: Callable[[Tour], None], swaps: dict[str, str] | None = None) -> None:
-    """Leads a twin around on a namespace of its own, of which nothing may be left."""
-    twin = Twin(url, swaps)
-    with twin.hr:
-        way(Tour(twin))
-        twin.leave_nothing()
+def walk(steps: Callable[[Tour], None]) -> Check:
+    """Return a check that takes the steps on a namespace of its own and leaves nothing behind."""
+
+    def run(url: str, swaps: Swaps) -> None:
+        with JobTwin(url, swaps) as twin:
+            steps(Tour(twin))
+            twin.leave_nothing()
+
+    return named(steps.__name__, run)

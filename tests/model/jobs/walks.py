@@ -1,14 +1,13 @@
 """Short walks through the semantics, always the same, compared with the model at every step.
 
-What chance may take long to find is here on purpose: borders, more than nine of something, rare
-ends. The walks know few expected values; the model knows them all.
+They cover what random steps rarely reach: limits, ten or more of something, rare outcomes. The
+walks contain few expected values; the model has them all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.model.jobs.tag_walks import TIE_WALKS
 from tests.model.jobs.tour import LARGE, Tour
 
 
@@ -360,5 +359,4 @@ WALKS: list[Callable[[Tour], None]] = [
     although_answers_get_lost,
     by_what_is_to_be_done,
     from_outside,
-    *TIE_WALKS,
 ]

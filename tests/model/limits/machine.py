@@ -1,4 +1,4 @@
-"""A state machine of two queues with limits, checked against the model at every step."""
+"""The state machine of limits, compared with the model at every step."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import headrace
-from headrace.engine.moments import moment
-from headrace.testing import START
-from tests.model.jobs.twin import LONG_WAY, opened
+from tests.model.harness import GENERAL_PATH, START_MS, Twin
 from tests.model.limits.model import LEASE, Job, Limit, Model
 
 QUEUES = ("one", "two")
@@ -38,10 +36,10 @@ class Machine(RuleBasedStateMachine):
         self.url = url
         self.fault = fault or {}
 
-    @initialize(swaps=st.sampled_from([{}, LONG_WAY]), fair=st.booleans(), lanes=st.booleans())
+    @initialize(swaps=st.sampled_from([{}, GENERAL_PATH]), fair=st.booleans(), lanes=st.booleans())
     def open(self, *, swaps: dict[str, str], fair: bool, lanes: bool) -> None:
-        self.hr, self.clock = opened(self.url, swaps | self.fault)
-        self.model = Model(round(START.timestamp() * 1000))
+        self.twin = Twin(self.url, Model(START_MS), swaps | self.fault)
+        self.hr, self.model = self.twin.hr, self.twin.model
         self.leases: dict[str, headrace.Lease] = {}
         self.made = 0
         for name in QUEUES:
@@ -149,7 +147,7 @@ class Machine(RuleBasedStateMachine):
             job = jobs[number % len(jobs)]
             self.hr.requeue(job.id, queue)
             if job.state == "waiting" and job.queue == queue:
-                # It goes to the back of its lane, which keeps its turn.
+                # The job goes to the back of its lane; the lane keeps its turn.
                 job.seq = self.model.tick()
             else:
                 self.model.leave(job, "gone")
@@ -166,20 +164,19 @@ class Machine(RuleBasedStateMachine):
 
     @rule(ms=st.sampled_from([1, 333, 500, 1000, LEASE, 20_000]))
     def tick(self, ms: int) -> None:
-        self.model.now += ms
-        self.clock.set(moment(self.model.now))
+        self.twin.tick(ms)
 
-    # what must hold
+    # comparison
 
     def check_running(self, queue: str) -> None:
-        """What runs on the server is what the model lets run, which starts none beyond a limit."""
+        """Assert that the same jobs run on the server and in the model, which keeps to limits."""
         live = self.model.jobs.values()
         expected = {job.id for job in live if job.queue == queue and job.state == "running"}
         found = self.hr.queue(queue).jobs("running", count=1000).jobs
         assert {job.id for job in found} == expected
 
     def teardown(self) -> None:
-        with self.hr:
+        with self.twin:
             assert self.hr.audit().problems == []
             for name in QUEUES:
                 self.pop(name, 100)

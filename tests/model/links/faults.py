@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.model.jobs.faults import Fault
+from tests.model.harness import Fault
 
 LINKS = [
     Fault("what is complete blocks", "lib/links", "job.state ~= 'complete' and ", ""),

@@ -1,51 +1,44 @@
-"""The scripts and the model side by side; every step is compared, and repeated."""
+"""The scripts of dependencies and their model; every step is compared, and repeated."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call
-from headrace.engine.moments import moment
-from headrace.testing import START
+from headrace.engine.script import source
+from tests.model.harness import START_MS, Swaps, Twin, snapshot
 from tests.model.jobs.calls import call_of
-from tests.model.jobs.twin import opened, snapshot
 from tests.model.links.model import MARK, Model
-from tests.support.dump import dump
 
 NAMES = "abcdef"
 QUEUES = ("q", "r")
 GROUPS = ("g", "h")
 
 
-class Pair:
-    """The server and the model of links."""
+class LinkTwin(Twin[Model]):
+    """The server and the model of dependencies.
 
-    def __init__(self, url: str, swaps: dict[str, str] | None = None, *, slow: bool = False):
-        self.hr, self.clock = opened(url, swaps)
-        self.model = Model(round(START.timestamp() * 1000))
+    With `slow`, each script call follows up only one dependent, and a sweep does the others.
+    """
+
+    def __init__(self, url: str, swaps: Swaps | None = None, *, slow: bool = False):
+        super().__init__(url, Model(START_MS), smallest_steps(swaps or {}) if slow else swaps)
         self.slow = slow
-        self.made = 0
-        self.named = 0
         for queue in QUEUES:
             self.hr.queue(queue).configure(lease=None)
 
-    def ask(self, op: str, each: list[Any] | None = None, **args: Any) -> Any:
-        """The answer of the server, which must not change anything when it is asked again."""
-        self.made += 1
-        call = call_of(op, each or [], f"nonce{self.made}", args)
-        answer = drive(self.hr.core.wire, ask_one(self.hr.core, 0, call))
-        self._ask_again(call, read(answer))
-        return read(answer)
+    def call(self, op: str, each: list[Any] | None = None, **args: Any) -> Any:
+        """Return the server's answer; the same call must change nothing when it is repeated."""
+        call = call_of(op, each or [], self.new("nonce"), args)
+        answer = read(self.ask(call))
+        self._repeat(call, answer)
+        return answer
 
-    def _ask_again(self, call: Call[Any], answer: Any) -> None:
+    def _repeat(self, call: Call[Any], answer: Any) -> None:
         gone = call.op == "put" and any(self.hr.job(name) is None for name in put_names(call))
         if gone or call.op in ("pop", "sweep"):
             return
-        before = snapshot(self.hr)
-        [reply] = self.hr.core.wire.send([(0, self.hr.core.words(0, call, again=True))])
-        assert not isinstance(reply, Exception), reply
-        assert snapshot(self.hr) == before, f"{call.op} was repeated, and happened twice"
+        reply = self.ask_again(call)
         if call.op == "undepend" and answer[0].islower():
             assert read(reply) == answer, "a repeated call was refused"
 
@@ -54,24 +47,24 @@ class Pair:
     def put(self, name: str, queue: str, on_exists: str = "move", **given: Any) -> None:
         expected = self.model.put(name, queue, on_exists, **given)
         row = (name, f"{{{name}}}~{self.made}", '"x"', given)
-        answer = self.ask("put", [row], queue=queue, on_exists=on_exists, options={})
+        answer = self.call("put", [row], queue=queue, on_exists=on_exists, options={})
         self.check(answer, [expected])
 
     def put_all(self, names: list[str], queue: str, **given: Any) -> None:
-        """Many that are new, in one call."""
+        """Put several new jobs in one call."""
         fresh = [name for name in names if name not in self.model.jobs]
         expected = self.model.put_all(fresh, queue, **given)
         rows = [(name, f"{{{name}}}~{self.made}", '"x"', given) for name in fresh]
         if fresh:
-            self.check(self.ask("put", rows, queue=queue, on_exists="", options={}), expected)
+            self.check(self.call("put", rows, queue=queue, on_exists="", options={}), expected)
 
     def depend(self, name: str, parents: list[str]) -> None:
         expected = self.model.depend(name, parents)
-        self.check(self.ask("depend", [(name,)], parents=parents), [expected])
+        self.check(self.call("depend", [(name,)], parents=parents), [expected])
 
     def undepend(self, name: str, parents: list[str] | None) -> None:
         expected = self.model.undepend(name, parents)
-        self.check(self.ask("undepend", [(name,)], parents=parents), [expected])
+        self.check(self.call("undepend", [(name,)], parents=parents), [expected])
 
     def pop_all(self, queue: str) -> None:
         expected = self.model.pop_all(queue)
@@ -81,31 +74,31 @@ class Pair:
     def finish(self, names: list[str]) -> None:
         expected = self.model.finish(names)
         rows = [(name, "", None, None) for name in names]
-        answer = self.ask("complete", rows, next_queue=None, delay=0)
+        answer = self.call("complete", rows, next_queue=None, delay=0)
         self.check(answer, expected)
 
     def move_on(self, name: str, queue: str, delay: int, parents: list[str] | None) -> None:
         expected = self.model.move_on(name, queue, delay, parents)
         rows = [(name, "", None, None)]
-        answer = self.ask("complete", rows, next_queue=queue, delay=delay, parents=parents)
+        answer = self.call("complete", rows, next_queue=queue, delay=delay, parents=parents)
         self.check(answer, [expected])
 
     def fail(self, name: str) -> None:
         expected = self.model.fail(name)
-        self.check(self.ask("fail", [(name, "", "io", "why", None, -1, None)]), [expected])
+        self.check(self.call("fail", [(name, "", "io", "why", None, -1, None)]), [expected])
 
     def retry(self, name: str) -> None:
         expected = self.model.retry(name)
-        self.check(self.ask("retry", [(name,)], delay=0), [expected])
+        self.check(self.call("retry", [(name,)], delay=0), [expected])
 
     def requeue(self, name: str, queue: str) -> None:
         expected = self.model.requeue(name, queue)
-        self.check(self.ask("requeue", [(name,)], queue=queue, delay=0), [expected])
+        self.check(self.call("requeue", [(name,)], queue=queue, delay=0), [expected])
 
     def cancel(self, names: list[str], *, cascade: bool = False) -> None:
         expected = self.model.cancel(names, cascade=cascade)
         before = snapshot(self.hr)
-        answer = self.ask("cancel", [(name,) for name in names], cascade=cascade)
+        answer = self.call("cancel", [(name,) for name in names], cascade=cascade)
         if expected == "HAS_DEPENDENTS":
             assert snapshot(self.hr) == before
             assert answer[:1] == ["HAS_DEPENDENTS"]
@@ -117,14 +110,13 @@ class Pair:
     def delete_queue(self, queue: str) -> None:
         self.model.delete_queue(queue)
         if queue in self.hr.queues():
-            self.ask("delete_queue", queue=queue, at_most=500)
+            self.call("delete_queue", queue=queue, at_most=500)
         self.hr.queue(queue).configure(lease=None)
         self.check(None, None)
 
     def tick(self, ms: int) -> None:
-        """Time goes by, and whatever is due by then is done."""
-        self.model.now += ms
-        self.clock.set(moment(self.model.now))
+        """Move the clock and do everything that is due by then."""
+        super().tick(ms)
         self.model.sweep()
         self.hr.sweep()
         self.check(None, None)
@@ -154,11 +146,19 @@ class Pair:
         assert audit.balanced, audit.problems
 
     def leave_nothing(self) -> None:
-        """Without queues no link is left."""
+        """Delete the queues; assert that no dependency remains."""
         for queue in QUEUES:
             self.delete_queue(queue)
-        left = {key.partition("}:")[2].partition(":")[0] for key in dump(self.hr)}
+        left = self.roles_left()
         assert left <= {"agenda", "events", "log", "meta", "queues", "settings"}, left
+
+
+def smallest_steps(swaps: Swaps) -> Swaps:
+    """Return the same scripts, but each call follows up only one dependent."""
+    text = swaps.get("follow_up", source("lib/follow_up").text)
+    changed = text.replace("FOLLOW_AT_MOST = 256", "FOLLOW_AT_MOST = 1")
+    assert changed != text
+    return {**swaps, "follow_up": changed}
 
 
 def read(answer: Any) -> Any:
@@ -168,5 +168,5 @@ def read(answer: Any) -> Any:
 
 
 def put_names(call: Call[Any]) -> list[str]:
-    """The ids that a put call is to make: the last arguments are pairs of an id and data."""
+    """Return the ids of a put call: its last arguments are pairs of id and data."""
     return [str(name) for name in call.args[5::2]]

@@ -1,6 +1,6 @@
-"""Short walks through what jobs that wait for jobs may come to, always the same.
+"""Short walks through dependencies and groups, always the same.
 
-The model knows what is right; here is what chance may take long to find.
+They cover what random steps rarely reach; the model has the expected values.
 """
 
 from __future__ import annotations
@@ -9,149 +9,148 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace import Put
-from headrace.engine.script import source
-from tests.model.jobs.twin import opened
+from tests.model.harness import Check, Swaps, named, opened
 from tests.model.links.model import MARK, POLICIES
-from tests.model.links.twin import Pair
+from tests.model.links.twin import LinkTwin, smallest_steps
 
 G, H = MARK + "g", MARK + "h"
 BY_POLICY = dict(zip("bcde", POLICIES, strict=True))
 
 
-def four(pair: Pair, parent: str, **given: Any) -> None:
-    """One dependent for each policy."""
+def four(twin: LinkTwin, parent: str, **given: Any) -> None:
+    """Put one dependent for each policy."""
     for name, policy in BY_POLICY.items():
-        pair.put(name, "q", depends_on=[parent], if_fails=policy, **given)
+        twin.put(name, "q", depends_on=[parent], if_fails=policy, **given)
 
 
-def until_the_last_is_complete(pair: Pair) -> None:
-    pair.put_all(["a", "b"], "q")
-    pair.put("c", "q", depends_on=["a", "b", "f"], delay=2000)
-    pair.put("d", "r", depends_on=["c"])
-    pair.pop_all("q")
-    pair.finish(["a"])
-    pair.put("e", "r", depends_on=["a"])
-    pair.tick(1000)
-    pair.finish(["b"])
-    pair.tick(1000)
-    pair.pop_all("q")
-    pair.move_on("c", "r", 0, ["e"])
-    pair.move_on("c", "r", 0, None)
-    pair.pop_all("r")
-    pair.finish(["e", "c"])
-    pair.pop_all("r")
-    pair.finish(["c", "d"])
+def until_the_last_is_complete(twin: LinkTwin) -> None:
+    twin.put_all(["a", "b"], "q")
+    twin.put("c", "q", depends_on=["a", "b", "f"], delay=2000)
+    twin.put("d", "r", depends_on=["c"])
+    twin.pop_all("q")
+    twin.finish(["a"])
+    twin.put("e", "r", depends_on=["a"])
+    twin.tick(1000)
+    twin.finish(["b"])
+    twin.tick(1000)
+    twin.pop_all("q")
+    twin.move_on("c", "r", 0, ["e"])
+    twin.move_on("c", "r", 0, None)
+    twin.pop_all("r")
+    twin.finish(["e", "c"])
+    twin.pop_all("r")
+    twin.finish(["c", "d"])
 
 
-def when_it_fails(pair: Pair) -> None:
-    pair.put("a", "q")
-    four(pair, "a")
-    pair.put("f", "r", depends_on=["e"], if_fails="fail")
-    pair.fail("a")
-    four(pair, "a")
-    pair.retry("a")
-    four(pair, "a")
-    pair.pop_all("q")
-    pair.finish(["a"])
+def when_it_fails(twin: LinkTwin) -> None:
+    twin.put("a", "q")
+    four(twin, "a")
+    twin.put("f", "r", depends_on=["e"], if_fails="fail")
+    twin.fail("a")
+    four(twin, "a")
+    twin.retry("a")
+    four(twin, "a")
+    twin.pop_all("q")
+    twin.finish(["a"])
 
 
-def when_it_is_gone(pair: Pair) -> None:
-    pair.put("a", "r", start_within=1000)
-    four(pair, "a")
-    pair.tick(1000)
-    pair.put("a", "r")
-    four(pair, "a")
-    pair.put("f", "q", depends_on=["d", "e"], if_fails="run")
-    pair.delete_queue("r")
-    pair.put("f", "r", depends_on=["a", "f"])
-    pair.put("a", "q")
-    pair.put("f", "r", depends_on=["a"], start_within=1000, delay=4000)
-    pair.tick(1000)
+def when_it_is_gone(twin: LinkTwin) -> None:
+    twin.put("a", "r", start_within=1000)
+    four(twin, "a")
+    twin.tick(1000)
+    twin.put("a", "r")
+    four(twin, "a")
+    twin.put("f", "q", depends_on=["d", "e"], if_fails="run")
+    twin.delete_queue("r")
+    twin.put("f", "r", depends_on=["a", "f"])
+    twin.put("a", "q")
+    twin.put("f", "r", depends_on=["a"], start_within=1000, delay=4000)
+    twin.tick(1000)
 
 
-def who_may_be_cancelled(pair: Pair) -> None:
-    pair.put("a", "q")
-    four(pair, "a")
-    pair.put("f", "r", depends_on=["b", "c"])
-    pair.cancel(["a"])
-    pair.cancel(["a", "b", "c", "d", "e"])
-    pair.cancel(["f", "d", "a", "b", "c", "e"])
-    pair.put("a", "q")
-    pair.put("b", "q", depends_on=["a"])
-    pair.undepend("b", ["a"])
-    pair.cancel(["a"])
+def who_may_be_cancelled(twin: LinkTwin) -> None:
+    twin.put("a", "q")
+    four(twin, "a")
+    twin.put("f", "r", depends_on=["b", "c"])
+    twin.cancel(["a"])
+    twin.cancel(["a", "b", "c", "d", "e"])
+    twin.cancel(["f", "d", "a", "b", "c", "e"])
+    twin.put("a", "q")
+    twin.put("b", "q", depends_on=["a"])
+    twin.undepend("b", ["a"])
+    twin.cancel(["a"])
 
 
-def down_to_the_last(pair: Pair) -> None:
-    pair.put("a", "q")
-    four(pair, "a")
-    pair.put("f", "r", depends_on=["b", "c"], if_fails="run")
-    pair.cancel(["a"], cascade=True)
+def down_to_the_last(twin: LinkTwin) -> None:
+    twin.put("a", "q")
+    four(twin, "a")
+    twin.put("f", "r", depends_on=["b", "c"], if_fails="run")
+    twin.cancel(["a"], cascade=True)
 
 
-def in_circles(pair: Pair) -> None:
-    pair.put("a", "q", depends_on=["a"])
-    pair.put("a", "q", group="g")
-    pair.put("b", "q", depends_on=["a"])
-    pair.put("c", "q", depends_on=["b", G])
-    pair.put("a", "q", depends_on=["c"])
-    pair.put("a", "q", "replace", depends_on=["b"])
-    pair.depend("a", ["c"])
-    pair.depend("b", ["c"])
-    pair.put("d", "r", depends_on=["c"], group="g")
-    pair.put("d", "r", depends_on=["c"], group="h")
-    pair.put("e", "r", depends_on=[H])
-    pair.depend("b", ["e"])
-    pair.pop_all("q")
-    pair.move_on("a", "q", 0, ["c"])
-    pair.move_on("a", "q", 0, ["f"])
-    pair.put_all(["f", "x"], "q", depends_on=["f"])
+def in_circles(twin: LinkTwin) -> None:
+    twin.put("a", "q", depends_on=["a"])
+    twin.put("a", "q", group="g")
+    twin.put("b", "q", depends_on=["a"])
+    twin.put("c", "q", depends_on=["b", G])
+    twin.put("a", "q", depends_on=["c"])
+    twin.put("a", "q", "replace", depends_on=["b"])
+    twin.depend("a", ["c"])
+    twin.depend("b", ["c"])
+    twin.put("d", "r", depends_on=["c"], group="g")
+    twin.put("d", "r", depends_on=["c"], group="h")
+    twin.put("e", "r", depends_on=[H])
+    twin.depend("b", ["e"])
+    twin.pop_all("q")
+    twin.move_on("a", "q", 0, ["c"])
+    twin.move_on("a", "q", 0, ["f"])
+    twin.put_all(["f", "x"], "q", depends_on=["f"])
 
 
-def members(pair: Pair) -> None:
-    pair.put_all(["a", "f"], "q", group="g")
-    four(pair, G)
-    pair.pop_all("q")
-    pair.fail("a")
-    four(pair, G)
-    pair.finish(["f"])
-    pair.retry("a")
-    pair.put("f", "r", depends_on=[G], if_fails="run", group="h")
-    pair.cancel(["a"])
-    pair.put("a", "q", group="h")
-    pair.put("a", "q", "replace", group="g")
-    pair.requeue("f", "q")
-    pair.pop_all("q")
-    pair.finish(["f", "a"])
-    pair.requeue("f", "q")
+def members(twin: LinkTwin) -> None:
+    twin.put_all(["a", "f"], "q", group="g")
+    four(twin, G)
+    twin.pop_all("q")
+    twin.fail("a")
+    four(twin, G)
+    twin.finish(["f"])
+    twin.retry("a")
+    twin.put("f", "r", depends_on=[G], if_fails="run", group="h")
+    twin.cancel(["a"])
+    twin.put("a", "q", group="h")
+    twin.put("a", "q", "replace", group="g")
+    twin.requeue("f", "q")
+    twin.pop_all("q")
+    twin.finish(["f", "a"])
+    twin.requeue("f", "q")
 
 
-def given_and_taken(pair: Pair) -> None:
-    pair.put_all(["a", "b"], "q")
-    pair.put("c", "q", delay=2000)
-    pair.depend("c", ["a", "f"])
-    pair.depend("c", ["b"])
-    pair.depend("f", ["a"])
-    pair.undepend("c", ["a", "e"])
-    pair.put("c", "r", "replace", if_fails="cancel")
-    pair.put("c", "r", "replace", depends_on=["a"])
-    pair.put("c", "r", "replace", depends_on=["f"])
-    pair.depend("c", ["a"])
-    pair.undepend("c", None)
-    pair.undepend("c", None)
-    pair.pop_all("q")
-    pair.depend("a", ["b"])
-    pair.tick(2000)
-    pair.depend("c", ["a"])
-    pair.fail("c")
-    pair.depend("c", ["b"])
-    pair.requeue("c", "q")
-    pair.put("c", "q", depends_on=["a"])
-    pair.put("c", "r", depends_on=["b"])
-    pair.requeue("c", "q")
+def given_and_taken(twin: LinkTwin) -> None:
+    twin.put_all(["a", "b"], "q")
+    twin.put("c", "q", delay=2000)
+    twin.depend("c", ["a", "f"])
+    twin.depend("c", ["b"])
+    twin.depend("f", ["a"])
+    twin.undepend("c", ["a", "e"])
+    twin.put("c", "r", "replace", if_fails="cancel")
+    twin.put("c", "r", "replace", depends_on=["a"])
+    twin.put("c", "r", "replace", depends_on=["f"])
+    twin.depend("c", ["a"])
+    twin.undepend("c", None)
+    twin.undepend("c", None)
+    twin.pop_all("q")
+    twin.depend("a", ["b"])
+    twin.tick(2000)
+    twin.depend("c", ["a"])
+    twin.fail("c")
+    twin.depend("c", ["b"])
+    twin.requeue("c", "q")
+    twin.put("c", "q", depends_on=["a"])
+    twin.put("c", "r", depends_on=["b"])
+    twin.requeue("c", "q")
 
 
-WALKS: list[Callable[[Pair], None]] = [
+WALKS: list[Callable[[LinkTwin], None]] = [
     until_the_last_is_complete,
     when_it_fails,
     when_it_is_gone,
@@ -163,23 +162,19 @@ WALKS: list[Callable[[Pair], None]] = [
 ]
 
 
-def smallest_steps(swaps: dict[str, str]) -> dict[str, str]:
-    """The same scripts, but only one dependent is seen to in each."""
-    text = swaps.get("follow_up", source("lib/follow_up").text)
-    changed = text.replace("FOLLOW_AT_MOST = 256", "FOLLOW_AT_MOST = 1")
-    assert changed != text
-    return {**swaps, "follow_up": changed}
+def walk(steps: Callable[[LinkTwin], None], *, slow: bool = False) -> Check:
+    """Return a check that takes the steps on a namespace of its own and leaves nothing behind."""
+
+    def run(url: str, swaps: Swaps) -> None:
+        with LinkTwin(url, swaps, slow=slow) as twin:
+            steps(twin)
+            twin.leave_nothing()
+
+    return named(steps.__name__ + (" in the smallest steps" if slow else ""), run)
 
 
-def walk(url: str, way: Callable[[Pair], None], swaps: dict[str, str], *, slow: bool) -> None:
-    pair = Pair(url, smallest_steps(swaps) if slow else swaps, slow=slow)
-    with pair.hr:
-        way(pair)
-        pair.leave_nothing()
-
-
-def in_their_order(url: str, swaps: dict[str, str]) -> None:
-    """Raises unless jobs are unlocked in the order of their puts, and told."""
+def in_their_order(url: str, swaps: Swaps) -> None:
+    """Raise unless jobs are unlocked in the order of their puts, with an event each."""
     client, _ = opened(url, swaps)
     with client:
         mail = client.queue("mail")
@@ -199,8 +194,8 @@ def in_their_order(url: str, swaps: dict[str, str]) -> None:
         ]
 
 
-def without_a_detour(url: str, swaps: dict[str, str]) -> None:
-    """Raises unless what counts as done at the put blocks nobody for a moment."""
+def without_a_detour(url: str, swaps: Swaps) -> None:
+    """Raise unless a dependency that is already satisfied at the put never blocks the job."""
     client, _ = opened(url, swaps)
     with client:
         mail, group = client.queue("mail"), client.group("g")
@@ -211,8 +206,8 @@ def without_a_detour(url: str, swaps: dict[str, str]) -> None:
         assert [event.kind for event in client.events()] == ["put", "failed", "put", "put"]
 
 
-def not_in_the_wake_of_another(url: str, swaps: dict[str, str]) -> None:
-    """Raises unless only what a cascade cancels takes its dependents along."""
+def not_in_the_wake_of_another(url: str, swaps: Swaps) -> None:
+    """Raise unless a cascade cancels only the dependents of the jobs that it cancels."""
     client, clock = opened(url, swaps)
     with client:
         mail = client.queue("mail")
@@ -224,8 +219,8 @@ def not_in_the_wake_of_another(url: str, swaps: dict[str, str]) -> None:
         assert [job.state for job in client.jobs(["late", "x"])] == ["failed"]
 
 
-def not_those_of_another(url: str, swaps: dict[str, str]) -> None:
-    """Raises unless what is still to be unlocked is told from new dependents of the same id."""
+def not_those_of_another(url: str, swaps: Swaps) -> None:
+    """Raise unless pending unlocks are distinguished from new dependents of the same id."""
     client, _ = opened(url, smallest_steps(swaps))
     with client:
         mail = client.queue("mail")

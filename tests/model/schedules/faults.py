@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.model.jobs.faults import Fault
+from tests.model.harness import Fault
 
 CALENDAR = [
     Fault("a week begins on another day", "lib/calendar", "(day + 4) % 7", "(day + 3) % 7"),

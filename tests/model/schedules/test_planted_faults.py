@@ -1,24 +1,19 @@
-"""The checks of schedules are worth something: each of many faults is caught by them."""
+"""The scripts of schedules do what the model does, and the checks catch every planted fault."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import starmap
 
-import pytest
 from redis import Redis
-from redis.exceptions import ResponseError
 
-from headrace import HeadraceError
 from tests.engine.support.cron_times import by_definition, script, times
-from tests.model.jobs.faults import Fault
-from tests.model.jobs.twin import LONG_WAY
+from tests.model.harness import Swaps, planted
 from tests.model.schedules.faults import FAULTS
-from tests.model.schedules.twin import Pair
-from tests.model.schedules.walks import WALKS
-from tests.support.effort import sampled
+from tests.model.schedules.walks import WALKS, walk
 
 WEEK = timedelta(days=7)
-# Each around a moment at which it is hard to be right.
+# Each is asked near a time at which it is hard to be right.
 QUESTIONS = [
     ("30 2 * * *", "Europe/Berlin", "2026-03-29T00:30"),
     ("30 2 * * *", "Europe/Berlin", "2026-10-25T00:45"),
@@ -33,21 +28,8 @@ QUESTIONS = [
 ]
 
 
-def complaint(url: str, swaps: dict[str, str]) -> str:
-    """What the checks find; empty if nothing."""
-    try:
-        answer_questions(url, swaps)
-        for start, way in WALKS:
-            for more in ({}, LONG_WAY):
-                pair = Pair(url, start, {**swaps, **more})
-                with pair.hr:
-                    way(pair)
-    except (AssertionError, ValueError, KeyError, HeadraceError, ResponseError) as found:
-        return repr(found)
-    return ""
-
-
-def answer_questions(url: str, swaps: dict[str, str]) -> None:
+def cron_times_are_right(url: str, swaps: Swaps) -> None:
+    """Raise unless the script finds the same times as the definition, forwards and backwards."""
     text = script(swaps)
     with Redis.from_url(url) as server:
         for expression, zone, where in QUESTIONS:
@@ -60,11 +42,6 @@ def answer_questions(url: str, swaps: dict[str, str]) -> None:
             assert [one for one in before if one >= at - WEEK] == sooner
 
 
-def test_without_a_fault_there_is_no_complaint(valkey_url: str) -> None:
-    assert complaint(valkey_url, {}) == ""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", sampled(FAULTS))
-def test_a_planted_fault_is_caught(valkey_url: str, fault: Fault) -> None:
-    assert complaint(valkey_url, fault.swaps()) != ""
+test_scripts_without_a_fault_pass, test_planted_fault_is_caught = planted(
+    FAULTS, [*starmap(walk, WALKS)], [cron_times_are_right], both_paths=True
+)

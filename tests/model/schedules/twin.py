@@ -1,4 +1,4 @@
-"""A namespace with schedules and its model, to which everything is done alike."""
+"""The scripts of schedules and their model, to which every call is made alike."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from headrace import Schedule, ScheduleNotFound
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import build
 from headrace.engine.moments import moment
 from tests.engine.support.cron_times import ms_of
-from tests.model.jobs.twin import opened
+from tests.model.harness import RepeatingConnection, Swaps, Twin
 from tests.model.schedules.model import Plan, Plans, Rule
-from tests.model.schedules.repeated_calls import Forgetful
 from tests.support.dump import dump
 
 PLANS = ("a", "b", "c")
@@ -22,18 +20,15 @@ QUEUES = ("mail", "post")
 YEARS = timedelta(days=3650)
 
 
-class Pair:
-    """The server and the model; after each step the two are compared."""
+class ScheduleTwin(Twin[Plans]):
+    """The server and the model of schedules; each step compares the two."""
 
-    def __init__(self, url: str, start: str, swaps: dict[str, str] | None = None) -> None:
-        self.url = url
-        self.hr, self.clock = opened(url, swaps)
-        self.clock.set(datetime.fromisoformat(f"{start}+00:00"))
-        self.wire = Forgetful(self.hr)
-        # What is over is kept, so that all of it can be compared.
+    def __init__(self, url: str, start: str, swaps: Swaps | None = None) -> None:
+        super().__init__(url, Plans(ms_of(datetime.fromisoformat(f"{start}+00:00"))), swaps)
+        self.connection = RepeatingConnection(self.hr, compare=False)
+        # Finished jobs and their events are kept, so that all of them can be compared.
         self.hr.config.set("keep_age", YEARS)
         self.hr.config.set("events_age", YEARS)
-        self.model = Plans(ms_of(self.clock.now))
         self.number = 0
         self.seen = 0
 
@@ -47,7 +42,7 @@ class Pair:
         delay: int | None = None,
         lost: bool = False,
     ) -> None:
-        self.wire.on = lost
+        self.connection.on = lost
         self.number += 1
         self.hr.queue(queue).schedule(
             plan_id,
@@ -62,7 +57,7 @@ class Pair:
     def reschedule(
         self, plan_id: str, rule: Rule | None, *, backlog: int | None = 0, lost: bool = False
     ) -> None:
-        self.wire.on = lost
+        self.connection.on = lost
         self.number += 1
         given: dict[str, Any] = rule.given() if rule else {}
         if plan_id not in self.model.plans:
@@ -75,14 +70,14 @@ class Pair:
         self.check()
 
     def unschedule(self, plan_id: str, *, lost: bool = False) -> None:
-        self.wire.on = lost
+        self.connection.on = lost
         there = plan_id in self.model.plans
         assert self.hr.unschedule(plan_id) == ([plan_id] if there or lost else [])
         self.model.plans.pop(plan_id, None)
         self.check()
 
     def take_an_id(self, plan_id: str, beyond: int) -> None:
-        self.wire.on = False
+        self.connection.on = False
         plan = self.model.plans.get(plan_id)
         job_id = f"{plan_id}-{(plan.counter if plan else 0) + beyond}"
         if job_id not in self.model.taken:
@@ -90,7 +85,7 @@ class Pair:
             self.model.taken.add(job_id)
 
     def pop(self, queue: str = "mail", *, lost: bool = False) -> None:
-        self.wire.on = lost
+        self.connection.on = lost
         self.model.spawn(queue)
         while leases := self.hr.queue(queue).pop("w", count=500):
             self.hr.complete_many(leases)
@@ -103,7 +98,7 @@ class Pair:
         self.check()
 
     def sweep(self, *, lost: bool = False) -> None:
-        self.wire.on = lost
+        self.connection.on = lost
         for queue in QUEUES:
             self.model.spawn(queue)
         self.hr.sweep()
@@ -116,18 +111,13 @@ class Pair:
         self.seen = len(self.model.turns)
 
     def left(self) -> set[str]:
-        """The keys that are of some schedule."""
+        """Return the keys that belong to schedules."""
         names = {key.split("}:")[1] for key in dump(self.hr)}
         return {name for name in names if name.startswith("schedule")}
 
-    def tick(self, ms: int) -> None:
-        """Moves the clock, also backwards."""
-        self.model.now += ms
-        self.clock.set(moment(self.model.now))
-
     def check(self) -> None:
-        self.wire.on = False
-        self.wire.sent = 0
+        self.connection.on = False
+        self.connection.sent = 0
         for plan_id in PLANS:
             _compare(self.model.plans.get(plan_id), self.hr.schedule(plan_id))
         by_next = sorted(self.model.plans.values(), key=lambda plan: (plan.next, plan.id))
@@ -139,7 +129,7 @@ class Pair:
         assert self.hr.audit().problems == []
 
     def _check_turns(self) -> None:
-        """Every turn is one job, put when it was due; the log says whose it is."""
+        """Assert that each run is one job, put when it was due, and that its events name it."""
         new = self.model.turns[self.seen :]
         self.seen = len(self.model.turns)
         jobs = self.hr.jobs([job_id for job_id, _ in new])
@@ -151,7 +141,7 @@ class Pair:
         assert all(event.schedule == event.job_id[0] for event in events)
 
     def check_due(self, queue: str) -> None:
-        """Whoever waits knows when to come again. Nothing is left that could be handed out."""
+        """Assert that an empty queue reports when its next job is due."""
         call = build(
             "pop",
             lambda reply: reply,
@@ -162,7 +152,7 @@ class Pair:
             lease=-1,
             offer=0,
         )
-        found = drive(self.hr.core.wire, ask_one(self.hr.core, 0, call))
+        found = self.ask(call)
         due = [plan.next for plan in self.model.plans.values() if plan.queue == queue]
         assert found == [min(due) - self.model.now if due else -1, []]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.model.harness import Check, Swaps, named
 from tests.model.schedules.model import Rule
-from tests.model.schedules.twin import Pair
+from tests.model.schedules.twin import ScheduleTwin
 from tests.support.channels import listening
 from tests.support.jobs import ids
 
@@ -16,112 +17,112 @@ DAY = 24 * HOUR
 BERLIN = "Europe/Berlin"
 
 
-def by_the_clock(pair: Pair) -> None:
-    pair.schedule("a", Rule(every=HOUR))
-    pair.schedule("b", Rule(every=HOUR), queue="post", delay=90 * MINUTE)
-    pair.pop()
+def by_the_clock(twin: ScheduleTwin) -> None:
+    twin.schedule("a", Rule(every=HOUR))
+    twin.schedule("b", Rule(every=HOUR), queue="post", delay=90 * MINUTE)
+    twin.pop()
     for ms in (HOUR - 1, 1, 150 * MINUTE, 30 * MINUTE):
-        pair.tick(ms)
-        pair.pop()
-        pair.pop("post")
-    pair.tick(HOUR)
-    pair.peek()
-    pair.tick(HOUR)
-    pair.sweep()
+        twin.tick(ms)
+        twin.pop()
+        twin.pop("post")
+    twin.tick(HOUR)
+    twin.peek()
+    twin.tick(HOUR)
+    twin.sweep()
 
 
-def what_was_missed(pair: Pair) -> None:
-    pair.schedule("a", Rule(every=MINUTE), backlog=2)
-    pair.schedule("b", Rule(every=MINUTE), backlog=None)
-    pair.schedule("c", Rule(cron="* * * * *"), backlog=104)
-    pair.tick(MINUTE)
-    pair.pop()
-    pair.tick(110 * MINUTE)
-    pair.pop()
-    pair.reschedule("c", Rule(cron="*/2 * * * *"), backlog=None)
-    pair.tick(231 * MINUTE - 1)
-    pair.sweep()
-    pair.tick(-30 * MINUTE)
-    pair.pop()
-    pair.tick(31 * MINUTE)
-    pair.pop()
+def what_was_missed(twin: ScheduleTwin) -> None:
+    twin.schedule("a", Rule(every=MINUTE), backlog=2)
+    twin.schedule("b", Rule(every=MINUTE), backlog=None)
+    twin.schedule("c", Rule(cron="* * * * *"), backlog=104)
+    twin.tick(MINUTE)
+    twin.pop()
+    twin.tick(110 * MINUTE)
+    twin.pop()
+    twin.reschedule("c", Rule(cron="*/2 * * * *"), backlog=None)
+    twin.tick(231 * MINUTE - 1)
+    twin.sweep()
+    twin.tick(-30 * MINUTE)
+    twin.pop()
+    twin.tick(31 * MINUTE)
+    twin.pop()
 
 
-def what_is_taken(pair: Pair) -> None:
-    pair.schedule("a", Rule(every=MINUTE), backlog=None)
+def what_is_taken(twin: ScheduleTwin) -> None:
+    twin.schedule("a", Rule(every=MINUTE), backlog=None)
     for number in (*range(2, 110), 115):
-        pair.take_an_id("a", number)
-    pair.tick(3 * MINUTE)
-    pair.pop()
-    pair.tick(20 * MINUTE)
-    pair.pop()
+        twin.take_an_id("a", number)
+    twin.tick(3 * MINUTE)
+    twin.pop()
+    twin.tick(20 * MINUTE)
+    twin.pop()
 
 
-def when_clocks_are_changed(pair: Pair) -> None:
-    pair.schedule("a", Rule(cron="30 2 * * *", zone=BERLIN), backlog=5)
-    pair.schedule("b", Rule(cron="*/30 1-3 * * *", zone=BERLIN), backlog=None)
-    pair.schedule("c", Rule(cron="15,45 * 1,29 * sun", zone=BERLIN), backlog=4)
+def when_clocks_are_changed(twin: ScheduleTwin) -> None:
+    twin.schedule("a", Rule(cron="30 2 * * *", zone=BERLIN), backlog=5)
+    twin.schedule("b", Rule(cron="*/30 1-3 * * *", zone=BERLIN), backlog=None)
+    twin.schedule("c", Rule(cron="15,45 * 1,29 * sun", zone=BERLIN), backlog=4)
     for ms in (13 * HOUR, 30 * MINUTE, HOUR, 2 * DAY):
-        pair.tick(ms)
-        pair.pop()
+        twin.tick(ms)
+        twin.pop()
 
 
-def what_is_changed(pair: Pair) -> None:
-    pair.schedule("a", Rule(every=HOUR), delay=HOUR)
-    pair.reschedule("a", Rule(every=2 * HOUR))
-    pair.tick(HOUR)
-    pair.pop()
-    pair.reschedule("a", Rule(every=30 * MINUTE), backlog=1)
-    pair.schedule("a", Rule(every=30 * MINUTE), queue="post")
-    pair.tick(40 * MINUTE)
-    pair.pop("post")
-    pair.schedule("a", Rule(every=30 * MINUTE), queue="post", delay=5 * MINUTE)
-    pair.schedule("a", Rule(cron="0 * * * *"), delay=90 * MINUTE)
-    pair.reschedule("a", Rule(cron="0 * * * *", zone="Asia/Kathmandu"))
-    pair.reschedule("a", None, backlog=3)
-    pair.tick(5 * HOUR)
-    pair.schedule("a", Rule(cron="0 * * * *", zone="Asia/Kathmandu"), backlog=9)
-    pair.sweep()
-    pair.unschedule("a")
-    pair.unschedule("a")
-    pair.reschedule("a", None)
-    pair.schedule("a", Rule(every=HOUR))
-    pair.pop()
+def what_is_changed(twin: ScheduleTwin) -> None:
+    twin.schedule("a", Rule(every=HOUR), delay=HOUR)
+    twin.reschedule("a", Rule(every=2 * HOUR))
+    twin.tick(HOUR)
+    twin.pop()
+    twin.reschedule("a", Rule(every=30 * MINUTE), backlog=1)
+    twin.schedule("a", Rule(every=30 * MINUTE), queue="post")
+    twin.tick(40 * MINUTE)
+    twin.pop("post")
+    twin.schedule("a", Rule(every=30 * MINUTE), queue="post", delay=5 * MINUTE)
+    twin.schedule("a", Rule(cron="0 * * * *"), delay=90 * MINUTE)
+    twin.reschedule("a", Rule(cron="0 * * * *", zone="Asia/Kathmandu"))
+    twin.reschedule("a", None, backlog=3)
+    twin.tick(5 * HOUR)
+    twin.schedule("a", Rule(cron="0 * * * *", zone="Asia/Kathmandu"), backlog=9)
+    twin.sweep()
+    twin.unschedule("a")
+    twin.unschedule("a")
+    twin.reschedule("a", None)
+    twin.schedule("a", Rule(every=HOUR))
+    twin.pop()
 
 
-def although_answers_get_lost(pair: Pair) -> None:
-    pair.schedule("a", Rule(every=HOUR), delay=MINUTE, lost=True)
-    pair.tick(MINUTE)
-    pair.pop(lost=True)
-    pair.reschedule("a", Rule(every=MINUTE), lost=True)
-    pair.tick(HOUR)
-    pair.sweep(lost=True)
-    before = pair.hr.schedule("a")
-    pair.wire.on = True
-    with listening(pair.hr, pair.url, "queue:mail") as workers:
-        made = pair.hr.queue("mail").schedule("a", "x", every=5, delay=5)
+def although_answers_get_lost(twin: ScheduleTwin) -> None:
+    twin.schedule("a", Rule(every=HOUR), delay=MINUTE, lost=True)
+    twin.tick(MINUTE)
+    twin.pop(lost=True)
+    twin.reschedule("a", Rule(every=MINUTE), lost=True)
+    twin.tick(HOUR)
+    twin.sweep(lost=True)
+    before = twin.hr.schedule("a")
+    twin.connection.on = True
+    with listening(twin.hr, twin.url, "queue:mail") as workers:
+        made = twin.hr.queue("mail").schedule("a", "x", every=5, delay=5)
         assert workers.messages() == ["scheduled"]
     assert before is not None
     assert before.next != made.next
-    assert pair.hr.unschedule("a") == ["a"]
-    pair.wire.on = False
-    pair.model.plans.clear()
-    pair.check()
-    assert pair.left() == set()
+    assert twin.hr.unschedule("a") == ["a"]
+    twin.connection.on = False
+    twin.model.plans.clear()
+    twin.check()
+    assert twin.left() == set()
 
 
-def what_its_jobs_are_like(pair: Pair) -> None:
-    queue = pair.hr.queue("mail")
+def what_its_jobs_are_like(twin: ScheduleTwin) -> None:
+    queue = twin.hr.queue("mail")
     queue.schedule("a", "x", every=60, backlog=1, start_within=90, priority=3, tags=["t"])
-    pair.tick(2 * MINUTE)
+    twin.tick(2 * MINUTE)
     [late, last] = queue.pop("w", count=5)
     assert [(lease.job.priority, lease.job.tags) for lease in (late, last)] == [(3, ["t"])] * 2
-    pair.tick(5 * MINUTE)
-    # Of these two turns the older is a minute old, the other has come now.
-    hr = pair.hr
+    twin.tick(5 * MINUTE)
+    # The older of these two runs is a minute late, the other is due now.
+    hr = twin.hr
     hr.complete_many([late, last])
     assert ids(queue.peek(9)) == ["a-3", "a-4"]
-    pair.tick(30_000)
+    twin.tick(30_000)
     [only] = queue.pop("w", count=5)
     assert only.id == "a-4"
     stats = queue.stats().wait
@@ -130,36 +131,36 @@ def what_its_jobs_are_like(pair: Pair) -> None:
     assert hr.audit().problems == []
 
 
-def one_at_a_time(pair: Pair) -> None:
-    queue = pair.hr.queue("mail")
+def one_at_a_time(twin: ScheduleTwin) -> None:
+    queue = twin.hr.queue("mail")
     queue.schedule("a", "x", every=60, backlog=1, unique=True)
     for number in (1, 2):
-        pair.tick(2 * MINUTE)
+        twin.tick(2 * MINUTE)
         [lease] = queue.pop("w", count=5, lease=600)
         assert lease.id == f"a-{number}"
-        pair.tick(MINUTE)
+        twin.tick(MINUTE)
         assert queue.pop("w", count=5) == []
         lease.complete()
         queue.schedule("a", "y", every=60, backlog=1, unique=True)
-    found = pair.hr.schedule("a")
+    found = twin.hr.schedule("a")
     assert found is not None
     assert (found.made, found.skipped, found.counter) == (2, 4, 2)
-    assert pair.hr.audit().problems == []
+    assert twin.hr.audit().problems == []
 
 
-def with_its_queue(pair: Pair) -> None:
+def with_its_queue(twin: ScheduleTwin) -> None:
     for plan_id, queue in (("a", "mail"), ("b", "mail"), ("c", "post")):
-        pair.schedule(plan_id, Rule(every=HOUR), queue=queue)
-    pair.pop()
-    pair.delete("mail")
-    pair.tick(HOUR)
-    pair.pop("post")
-    assert [queue for queue in pair.hr.queues() if queue == "mail"] == []
-    pair.delete("post")
-    assert pair.left() == set()
+        twin.schedule(plan_id, Rule(every=HOUR), queue=queue)
+    twin.pop()
+    twin.delete("mail")
+    twin.tick(HOUR)
+    twin.pop("post")
+    assert [queue for queue in twin.hr.queues() if queue == "mail"] == []
+    twin.delete("post")
+    assert twin.left() == set()
 
 
-WALKS: list[tuple[str, Callable[[Pair], None]]] = [
+WALKS: list[tuple[str, Callable[[ScheduleTwin], None]]] = [
     ("2026-01-01T00:00", by_the_clock),
     ("2026-01-01T00:00:00.001", what_was_missed),
     ("2026-01-01T00:00", what_is_taken),
@@ -171,3 +172,13 @@ WALKS: list[tuple[str, Callable[[Pair], None]]] = [
     ("2026-01-01T00:00", one_at_a_time),
     ("2026-01-01T00:00", with_its_queue),
 ]
+
+
+def walk(start: str, steps: Callable[[ScheduleTwin], None]) -> Check:
+    """Return a check that takes the steps from this time on, on a namespace of its own."""
+
+    def run(url: str, swaps: Swaps) -> None:
+        with ScheduleTwin(url, start, swaps) as twin:
+            steps(twin)
+
+    return named(f"{steps.__name__} from {start}", run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace import Client
 from headrace.testing import Clock
 from tests.engine.support.sink_scripts import Desk, names_in
-from tests.model.jobs.twin import opened
+from tests.model.harness import opened
 from tests.support.dump import dump
 from tests.support.jobs import found
 

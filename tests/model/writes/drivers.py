@@ -17,7 +17,7 @@ from headrace.client.talk import Refresh, Send, Sleep, Talk, drive, load
 from headrace.client.talks import writing
 from headrace.errors import StagedLost, WriteGivenUp
 from headrace.testing import Clock
-from tests.model.jobs.twin import library
+from tests.model.harness import library
 from tests.support.dump import dump
 
 OPS = ("stage", "prepare", "decide", "publish", "conclude", "discard")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.model.jobs.faults import Fault
+from tests.model.harness import Fault
 
 WRITE_FAULTS = [
     Fault("a chunk is staged twice", "ops/stage", "position >= there", "true"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace import Bulk, Client, WrongState
 from headrace.engine.call import build, pack
 from headrace.testing import Clock
-from tests.model.jobs.twin import opened
+from tests.model.harness import opened
 
 
 def bulk_is_exact(url: str, swaps: dict[str, str]) -> None:

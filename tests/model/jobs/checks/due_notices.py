@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.model.jobs.twin import opened
+from tests.model.harness import opened
 from tests.support.channels import listening
 
 

@@ -6,7 +6,7 @@ from headrace import Client
 from headrace.client.talk import drive
 from headrace.client.talks.tallying import tally
 from headrace.testing import Clock
-from tests.model.jobs.twin import opened
+from tests.model.harness import opened
 from tests.support.jobs import pop_one
 
 COSTLY = ("lease expired", "session ended")

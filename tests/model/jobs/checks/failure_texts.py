@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace import Client
-from tests.model.jobs.twin import opened
+from tests.model.harness import opened
 from tests.support.jobs import found, pop_one
 
 LONG = "a" + "é" * 1000

@@ -9,7 +9,7 @@ from headrace.client.talk import ask_one, drive
 from headrace.client.talks.popping import Handout, pop_call
 from headrace.client.talks.putting import put_call
 from headrace.engine.call import build, packed
-from tests.model.jobs.twin import opened
+from tests.model.harness import opened
 from tests.support.dump import Content, dump
 
 OFFER = 5.0

@@ -12,7 +12,7 @@ from headrace.client.talks.adopting import Adopted, Taken, adopt, adopt_items, a
 from headrace.client.talks.scheduling import adopt_schedule
 from headrace.engine.statistics import Series
 from headrace.testing import START, Clock
-from tests.model.jobs.twin import opened
+from tests.model.harness import opened
 from tests.support.dump import dump
 from tests.support.jobs import found, pop_one
 

@@ -8,7 +8,7 @@ from headrace import Client, Put
 from headrace.client.talk import drive
 from headrace.client.talks import job_reading
 from headrace.client.talks.job_reading import JobSet
-from tests.model.jobs.twin import opened
+from tests.model.harness import opened
 
 
 def ids_in(

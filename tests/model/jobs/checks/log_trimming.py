@@ -17,7 +17,7 @@ from tests.engine.support.lake_marks import (
     mark_number,
     present,
 )
-from tests.model.jobs.twin import opened
+from tests.model.harness import opened
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 from headrace import Client, HeadraceError, Put
 from headrace.client.talk import ask_one, drive
 from headrace.engine.call import build
-from tests.model.jobs.twin import opened
+from tests.model.harness import opened
 
 LARGE = "x" * 1500
 DATA = {"small": "x", "other": "y", "large": LARGE, "as large": "y" + LARGE[1:]}

@@ -10,8 +10,8 @@ from headrace.client.talk import ask_one, drive
 from headrace.client.talks.putting import put_call
 from headrace.engine.call import Call, build
 from headrace.testing import Clock
+from tests.model.harness import opened
 from tests.model.jobs.checks.hand_over import pop
-from tests.model.jobs.twin import opened
 from tests.support.channels import listening
 from tests.support.dump import Content, dump
 
