@@ -142,13 +142,13 @@ def test_the_server_outlives_a_starter_killed_with_kill_9(home: Path) -> None:
 
 KILLED_AT_EVERY_LINE = """
 import os, pathlib, signal, sys
-from headrace.local_server import embedded, local
+from headrace.local_server import embedded, server_process
 from headrace.local_server.scratch import private_server
 
 def kill_at(number):
     lines = set()
     def trace(frame, event, _):
-        if frame.f_code.co_filename not in (embedded.__file__, local.__file__):
+        if frame.f_code.co_filename not in (embedded.__file__, server_process.__file__):
             return None
         lines.add((frame.f_code.co_filename, frame.f_lineno))
         if len(lines) == number:

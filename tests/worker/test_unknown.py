@@ -79,10 +79,10 @@ async def test_a_handed_job_that_is_told_twice_runs_once_and_who_cannot_hear_off
         )[0]
         told = Popped(job_id, decode_record(packed), packed, b"")
         worker._take_handed(told)
-        assert worker._state is not None
-        assert list(worker._state.read("worker", b"\x93\xa6handed\xa1x\xa1\xff")) == []
+        assert worker._station is not None
+        assert list(worker._station.read("worker", b"\x93\xa6handed\xa1x\xa1\xff")) == []
         assert worker._hears_notices()
-        worker._state.subscription.lose(ConnectionError("cut"))
+        worker._station.subscription.lose(ConnectionError("cut"))
         assert not worker._hears_notices()
         gate.set()
     assert runs == [job_id]

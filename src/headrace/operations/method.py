@@ -62,7 +62,7 @@ def _show(method: Any, operation: Callable[..., Any]) -> None:
     """Makes help() show a method of an object, and nothing of the generator behind it."""
     written = inspect.signature(operation)
     face, *others = written.parameters.values()
-    returned = str(written.return_annotation).removeprefix("Talk[").removesuffix("]")
+    returned = str(written.return_annotation).removeprefix("Operation[").removesuffix("]")
     method.__signature__ = written.replace(
         parameters=[face.replace(name="self", annotation=face.empty), *others],
         return_annotation=returned,
