@@ -26,8 +26,8 @@ FACES: list[tuple[type, type, str]] = [
         "Made by `client.feed(name)` or `client.create_feed(name)`.",
     ),
     (
-        headrace.Listening,
-        headrace.AsyncListening,
+        headrace.Listener,
+        headrace.AsyncListener,
         "Made by `feed.listen()` or `client.listen_feeds()`; an iterator, and a `with` closes it.",
     ),
     (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, ImportRefused
-from headrace.importing.verifying import verify
+from headrace.compat.importing.verifying import verify
 from tests.importing.old import Old, imported, nothing
 from tests.importing.test_qless import DAY, YESTERDAY, at, lay_job, lay_later, lay_queue
 from tests.proof import proves

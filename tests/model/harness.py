@@ -20,11 +20,12 @@ from redis.exceptions import ResponseError
 
 import headrace
 from headrace import HeadraceError
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call
 from headrace.engine.moments import moment
 from headrace.engine.script import Library, source
+from headrace.operations.requests import ask_one
 from headrace.testing import START, Clock, settable_clock
+from headrace.transport.drive import drive
 from tests.support.dump import dump
 from tests.support.effort import sampled
 
@@ -81,10 +82,10 @@ def snapshot(hr: headrace.Client) -> dict[bytes, Any]:
 
     Job records are decoded: a table of Lua has no order, so equal jobs may differ in their bytes.
     """
-    [names] = hr.core.wire.send([(0, ("KEYS", hr.core.key(0, "*")))])
+    [names] = hr.core.transport.send([(0, ("KEYS", hr.core.key(0, "*")))])
     jobs = [name for name in names if b"}:job:" in name]
     others = [name for name in names if b"}:job:" not in name]
-    contents = hr.core.wire.send(
+    contents = hr.core.transport.send(
         [(0, ("GET", name)) for name in jobs] + [(0, ("DUMP", name)) for name in others]
     )
     found = dict(zip(jobs + others, contents, strict=True))
@@ -104,13 +105,13 @@ class RepeatingConnection:
         self, hr: headrace.Client, *, compare: bool = True, may_change: Collection[str] = ()
     ) -> None:
         self._hr = hr
-        self._pool = hr.core.wire
+        self._pool = hr.core.transport
         self._compare = compare
         self._may_change = {hr.core.library[op].sha.encode() for op in may_change}
         self.on = False
         self.between: Callable[[], None] | None = None
         self.sent = 0
-        hr.core.wire = self
+        hr.core.transport = self
 
     def send(self, commands: list[Any]) -> list[Any]:
         replies: list[Any] = list(self._pool.send(commands))
@@ -184,12 +185,12 @@ class Twin(Generic[M]):
 
     def ask(self, call: Call[Any]) -> Any:
         """Return the server's answer to one call."""
-        return drive(self.hr.core.wire, ask_one(self.hr.core, 0, call))
+        return drive(self.hr.core.transport, ask_one(self.hr.core, 0, call))
 
     def ask_again(self, call: Call[Any]) -> Any:
         """Repeat a call as a client does after a lost answer; assert that it changes nothing."""
         before = snapshot(self.hr)
-        [reply] = self.hr.core.wire.send([(0, self.hr.core.words(0, call, again=True))])
+        [reply] = self.hr.core.transport.send([(0, self.hr.core.words(0, call, again=True))])
         assert not isinstance(reply, Exception), reply
         assert snapshot(self.hr) == before, f"a repeated {call.op} had a second effect"
         return reply

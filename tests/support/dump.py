@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace import Client
-from headrace.client.wire import Words
+from headrace.transport.transport import Words
 
 Content = tuple[str, Any]
 
@@ -52,7 +52,7 @@ def _comparable(kind: str, value: Any) -> Any:
 def _send(client: Client, shard: int, commands: list[Words]) -> list[Any]:
     if not commands:
         return []
-    replies = list(client.core.wire.send([(shard, words) for words in commands]))
+    replies = list(client.core.transport.send([(shard, words) for words in commands]))
     for reply in replies:
         if isinstance(reply, Exception):
             raise reply

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from headrace.client.bind import awaiting, blocking, named
-from headrace.client.core import Core
-from headrace.client.talks import depending
+from headrace.operations import dependencies
+from headrace.operations.core import Core
+from headrace.operations.method import awaiting, blocking, named
 
 
 class GroupName:
@@ -12,7 +12,7 @@ class GroupName:
 
     def __init__(self, core: Core, name: str | None) -> None:
         self.core = core
-        self.name = depending.group_name(core, name)
+        self.name = dependencies.group_name(core, name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} of {self.core.namespace!r}>"
@@ -22,17 +22,17 @@ class GroupName:
 class Group(GroupName):
     """Jobs that belong together, for code that blocks."""
 
-    pending = blocking(depending.pending)
-    put = blocking(depending.put_member)
-    put_many = blocking(depending.put_members)
-    then = blocking(depending.then)
+    pending = blocking(dependencies.pending)
+    put = blocking(dependencies.put_member)
+    put_many = blocking(dependencies.put_members)
+    then = blocking(dependencies.then)
 
 
 @named
 class AsyncGroup(GroupName):
     """Jobs that belong together, for code that awaits."""
 
-    pending = awaiting(depending.pending)
-    put = awaiting(depending.put_member)
-    put_many = awaiting(depending.put_members)
-    then = awaiting(depending.then)
+    pending = awaiting(dependencies.pending)
+    put = awaiting(dependencies.put_member)
+    put_many = awaiting(dependencies.put_members)
+    then = awaiting(dependencies.then)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from headrace.client.bind import awaiting, blocking, named
-from headrace.client.codec import Codec
-from headrace.client.core import Core
-from headrace.client.talks import ending
-from headrace.client.talks.popping import Popped
-from headrace.client.values import Job, read_job
+from headrace.codecs.codec import Codec
 from headrace.engine.moments import moment
+from headrace.operations import finishing
+from headrace.operations.core import Core
+from headrace.operations.method import awaiting, blocking, named
+from headrace.operations.popping import Popped
+from headrace.operations.values import Job, read_job
 
 
 class LeaseFacts:
@@ -26,10 +26,10 @@ class LeaseFacts:
         self._popped = popped
         self.taken: str | None = None
         # Where pop removes the job, there is nothing that could be taken.
-        if core.holdings and record.state == "running":
-            for holdings in tuple(core.holdings):
-                if holdings.worker == record.worker:
-                    holdings.add(self)
+        if core.held_leases and record.state == "running":
+            for held_leases in tuple(core.held_leases):
+                if held_leases.worker == record.worker:
+                    held_leases.add(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r} of {self.queue!r}, attempt {self.attempt}>"
@@ -77,12 +77,12 @@ class Lease(LeaseFacts):
 
     __slots__ = ()
 
-    complete = blocking(ending.complete)
-    fail = blocking(ending.fail)
-    heartbeat = blocking(ending.heartbeat)
-    log = blocking(ending.log)
-    progress = blocking(ending.progress)
-    release = blocking(ending.release)
+    complete = blocking(finishing.complete)
+    fail = blocking(finishing.fail)
+    heartbeat = blocking(finishing.heartbeat)
+    log = blocking(finishing.log)
+    progress = blocking(finishing.progress)
+    release = blocking(finishing.release)
 
 
 @named
@@ -91,9 +91,9 @@ class AsyncLease(LeaseFacts):
 
     __slots__ = ()
 
-    complete = awaiting(ending.complete)
-    fail = awaiting(ending.fail)
-    heartbeat = awaiting(ending.heartbeat)
-    log = awaiting(ending.log)
-    progress = awaiting(ending.progress)
-    release = awaiting(ending.release)
+    complete = awaiting(finishing.complete)
+    fail = awaiting(finishing.fail)
+    heartbeat = awaiting(finishing.heartbeat)
+    log = awaiting(finishing.log)
+    progress = awaiting(finishing.progress)
+    release = awaiting(finishing.release)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.client.bind import awaiting, blocking, named
-from headrace.client.core import Core
 from headrace.client.lease import AsyncLease, Lease
-from headrace.client.talk import drive, drive_async
-from headrace.client.talks import jobs as job_talks
-from headrace.client.talks import popping, putting, queues, scheduling
-from headrace.client.talks.both import complete_and_pop
 from headrace.engine.call import Answer
 from headrace.engine.check import Span
+from headrace.operations import jobs as job_talks
+from headrace.operations import popping, putting, queues, schedules
+from headrace.operations.core import Core
+from headrace.operations.finishing import complete_and_pop
+from headrace.operations.method import awaiting, blocking, named
+from headrace.transport.drive import drive, drive_async
 
 
 class QueueName:
@@ -41,7 +41,7 @@ class Queue(QueueName):
     put = blocking(putting.put)
     put_many = blocking(putting.put_many)
     resume = blocking(queues.resume)
-    schedule = blocking(scheduling.schedule_queue)
+    schedule = blocking(schedules.schedule_queue)
     settings = blocking(queues.settings)
     stats = blocking(queues.stats)
 
@@ -49,8 +49,8 @@ class Queue(QueueName):
         self, worker: str, *, count: int = 1, lease: Span | None = None, wait: Span | None = 0
     ) -> list[Lease]:
         """Up to count jobs for a worker, each under a lease; waits for the first as asked."""
-        talk = popping.pop(self, worker, count=count, lease=lease, wait=wait)
-        return [Lease(self.core, popped) for popped in drive(self.core.wire, talk)]
+        operation = popping.pop(self, worker, count=count, lease=lease, wait=wait)
+        return [Lease(self.core, popped) for popped in drive(self.core.transport, operation)]
 
     def complete_and_pop(
         self,
@@ -62,8 +62,8 @@ class Queue(QueueName):
         lease: Span | None = None,
     ) -> tuple[list[Answer], list[Lease]]:
         """Ends jobs and takes the next ones, in one round trip."""
-        talk = complete_and_pop(self, leases, worker, results, count, lease)
-        answers, jobs_popped = drive(self.core.wire, talk)
+        operation = complete_and_pop(self, leases, worker, results, count, lease)
+        answers, jobs_popped = drive(self.core.transport, operation)
         return answers, [Lease(self.core, popped) for popped in jobs_popped]
 
 
@@ -81,7 +81,7 @@ class AsyncQueue(QueueName):
     put = awaiting(putting.put)
     put_many = awaiting(putting.put_many)
     resume = awaiting(queues.resume)
-    schedule = awaiting(scheduling.schedule_queue)
+    schedule = awaiting(schedules.schedule_queue)
     settings = awaiting(queues.settings)
     stats = awaiting(queues.stats)
 
@@ -89,8 +89,11 @@ class AsyncQueue(QueueName):
         self, worker: str, *, count: int = 1, lease: Span | None = None, wait: Span | None = 0
     ) -> list[AsyncLease]:
         """Up to count jobs for a worker, each under a lease; waits for the first as asked."""
-        talk = popping.pop(self, worker, count=count, lease=lease, wait=wait)
-        return [AsyncLease(self.core, popped) for popped in await drive_async(self.core.wire, talk)]
+        operation = popping.pop(self, worker, count=count, lease=lease, wait=wait)
+        return [
+            AsyncLease(self.core, popped)
+            for popped in await drive_async(self.core.transport, operation)
+        ]
 
     async def complete_and_pop(
         self,
@@ -102,6 +105,6 @@ class AsyncQueue(QueueName):
         lease: Span | None = None,
     ) -> tuple[list[Answer], list[AsyncLease]]:
         """Ends jobs and takes the next ones, in one round trip."""
-        talk = complete_and_pop(self, leases, worker, results, count, lease)
-        answers, jobs_popped = await drive_async(self.core.wire, talk)
+        operation = complete_and_pop(self, leases, worker, results, count, lease)
+        answers, jobs_popped = await drive_async(self.core.transport, operation)
         return answers, [AsyncLease(self.core, popped) for popped in jobs_popped]

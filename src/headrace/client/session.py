@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from headrace.client.bind import awaiting, blocking, named
-from headrace.client.core import Core
-from headrace.client.talks import sessions
+from headrace.operations import sessions
+from headrace.operations.core import Core
+from headrace.operations.method import awaiting, blocking, named
 
 
 class SessionFacts:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.dialects.qless import AsyncQless, Qless
+from headrace.compat.qless import AsyncQless, Qless
 from tests.support.clients import COLOURS, opened
 
 Open = Callable[..., Any]

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import astuple
 
 from headrace import Client, Queue
-from headrace.client.talks.putting import Item
 from headrace.engine.record import decode_record
+from headrace.operations.putting import Item
 from headrace.testing import Clock, open_with_clock
 from tests.engine.support.sink_scripts import Desk, names_in
 from tests.model.harness import GENERAL_PATH, opened

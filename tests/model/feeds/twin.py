@@ -220,7 +220,7 @@ class FeedTwin(Twin[FeedModels]):
         assert (set_of.max_length, set_of.about) == (model.max_length, model.about)
         assert feed.sorted == set_of.sorted == model.is_sorted
         places = feed.core.key(feed.core.shard_of(feed.name), f"items:{feed.name}")
-        assert feed.core.wire.send([(0, ("HLEN", places))]) == [len(model.items)]
+        assert feed.core.transport.send([(0, ("HLEN", places))]) == [len(model.items)]
         newest = feed.ids(count=1)
         assert feed.item() == (model.items[newest[0]] if newest else None)
 

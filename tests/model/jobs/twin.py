@@ -98,7 +98,7 @@ class JobTwin(Twin[Model]):
         """Push to the ingress list, as a program does that only knows Redis lists."""
         self.model.pushed.setdefault(queue, []).extend(pushed)
         words = ("LPUSH", self.hr.core.key(0, f"ingress:{queue}"), *pushed)
-        assert self.hr.core.wire.send([(0, words)]) == [len(self.model.pushed[queue])]
+        assert self.hr.core.transport.send([(0, words)]) == [len(self.model.pushed[queue])]
 
     def configure(self, queue: str, profile: str | None = None, **settings: Any) -> None:
         self.model.configure(queue, profile, **settings)

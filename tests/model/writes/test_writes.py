@@ -46,7 +46,7 @@ def test_a_driver_may_die_between_any_two_calls(private_url: str, which: int, sh
             world.begin(which, 5)
             for _ in range(calls):
                 world.step(0)
-            died = world.drivers[0].talk is not None
+            died = world.drivers[0].operation is not None
             world.crash(0)
             world.begin(which, 5)
             for _ in range(40):
