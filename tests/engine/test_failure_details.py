@@ -15,7 +15,7 @@ from headrace import Client, Fail, InvalidArgument, JobNotFound, Queue
 from headrace.engine.record import FIELDS
 from headrace.testing import Clock, open_with_clock
 from tests.proof import proves
-from tests.support.clients import COLOURS, got, opened
+from tests.support.clients import CLIENT_KINDS, got, opened
 from tests.support.dump import dump
 from tests.support.jobs import found, pop_one
 
@@ -187,7 +187,7 @@ def test_records_from_before_are_read_and_go_on(hr: Client, queue: Queue, clock:
 
 
 @pytest.mark.parametrize("shards", [1, 4])
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_many_fail_each_in_its_own_way(valkey_url: str, colour: str, shards: int) -> None:
     space = f"fail-{uuid4().hex[:12]}"
     async with opened(colour, valkey_url, namespace=space, shards=shards) as hr:

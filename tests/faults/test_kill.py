@@ -16,8 +16,8 @@ import pytest
 import headrace
 from headrace import Client, Event
 from tests.faults import consumer
-from tests.shards.spread import numbered_without_holes
 from tests.support.servers import until, valkey
+from tests.support.shards import numbered_without_holes
 
 PROCESSES = 10
 JOBS = 10_000
@@ -74,7 +74,7 @@ class Crew:
 
 
 @pytest.fixture(params=[1, 4])
-def hr(request: pytest.FixtureRequest) -> Iterator[tuple[Client, str]]:
+def busy_server(request: pytest.FixtureRequest) -> Iterator[tuple[Client, str]]:
     with valkey() as url, headrace.connect(url, shards=request.param) as client:
         yield client, url
 
@@ -109,9 +109,9 @@ def assert_done_once(history: list[Event]) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_every_job_is_done_once_however_many_workers_are_killed(
-    hr: tuple[Client, str], tmp_path: Path
+    busy_server: tuple[Client, str], tmp_path: Path
 ) -> None:
-    client, url = hr
+    client, url = busy_server
     queue = client.queue("work")
     queue.configure("job", session="required", retries=None)
     ids = queue.put_many(range(JOBS))

@@ -12,9 +12,9 @@ import pytest
 import headrace
 from headrace import Client
 from tests.proof import proves
-from tests.shards.spread import numbered_without_holes
 from tests.support.processes import start_python
 from tests.support.servers import until, valkey
+from tests.support.shards import numbered_without_holes
 
 WORKER = """
 import sys, headrace

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -15,34 +14,14 @@ import headrace
 from headrace import AsyncListener, Client, FeedEvent, Unreadable
 from headrace.feeds.listening import AllFeeds, OneFeed
 from headrace.operations.listening import ListeningState
-from headrace.testing import open_with_clock
 from headrace.transport.drive import drive
-from tests.client.repeats.seen import sha
 from tests.proof import proves
 from tests.support.channels import until_listened_to
-from tests.support.clients import COLOURS, got, opened
-from tests.support.proxy import LATE, Way, way_to
-from tests.support.restartable import Restartable, restartable
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.proxy import LATE, Way
+from tests.support.repeats import sha
+from tests.support.restartable import Restartable
 from tests.support.servers import until
-
-
-@pytest.fixture
-def calm(valkey_url: str) -> Iterator[Client]:
-    client, _ = open_with_clock(valkey_url, namespace=f"heard-{uuid4().hex}")
-    with client:
-        yield client
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
-
-
-@pytest.fixture
-def server() -> Iterator[Restartable]:
-    with restartable() as found:
-        yield found
 
 
 async def heard(listening: Any, count: int) -> list[FeedEvent]:
@@ -57,7 +36,7 @@ def said(events: list[FeedEvent]) -> list[tuple[Any, ...]]:
 
 
 @proves("T-14", "T-15", "T-70", "TL-04")
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_every_change_is_heard_with_all_that_is_to_know(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
@@ -106,7 +85,7 @@ def test_every_listener_hears_everything(calm: Client) -> None:
 
 
 @proves("T-71", "T-02", "T-03", "T-70")
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_who_listens_to_all_feeds_hears_of_new_ones_too(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
@@ -131,7 +110,7 @@ async def test_who_listens_to_all_feeds_hears_of_new_ones_too(
         await got(listening.close())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_feed_that_is_deleted_and_made_again_is_listened_to_still(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
@@ -154,13 +133,6 @@ async def test_a_feed_that_is_deleted_and_made_again_is_listened_to_still(
 # broken connections
 
 
-@pytest.fixture(params=COLOURS)
-async def away(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIterator[Any]:
-    """A client whose way to the server can be closed."""
-    async with opened(request.param, way.url, namespace=calm.core.namespace) as hr:
-        yield hr
-
-
 async def while_away(listening: Any, way: Way, do: Callable[[], Any]) -> Any:
     """The first thing that is heard after something was done unheard."""
     way.close()
@@ -178,11 +150,11 @@ def delete_and_make(calm: Client, times: int) -> None:
 
 @proves("T-71")
 async def test_who_was_away_is_told_how_many_changes_were_missed(
-    away: Any, way: Way, calm: Client
+    far_client: Any, way: Way, calm: Client
 ) -> None:
     news = calm.create_feed("news")
     news.publish_many({"a": 1, "b": 2})
-    listening = await got((await got(away.feed("news"))).listen(wait=20))
+    listening = await got((await got(far_client.feed("news"))).listen(wait=20))
     for count in (1, 3):
         told = await while_away(listening, way, partial(news.publish_many, range(count)))
 
@@ -194,9 +166,9 @@ async def test_who_was_away_is_told_how_many_changes_were_missed(
 
 @proves("T-71")
 async def test_who_listens_to_all_feeds_is_told_how_many_changes_were_missed(
-    away: Any, way: Way, calm: Client
+    far_client: Any, way: Way, calm: Client
 ) -> None:
-    listening = await got(away.listen_feeds(wait=20))
+    listening = await got(far_client.listen_feeds(wait=20))
 
     def make_two() -> None:
         for name in ("a", "b"):
@@ -210,10 +182,10 @@ async def test_who_listens_to_all_feeds_is_told_how_many_changes_were_missed(
 
 @pytest.mark.parametrize("times", [1, 3])
 async def test_how_many_were_missed_of_a_feed_that_was_deleted_cannot_be_known(
-    away: Any, way: Way, calm: Client, times: int
+    far_client: Any, way: Way, calm: Client, times: int
 ) -> None:
     calm.create_feed("news").publish_many(range(5))
-    listening = await got((await got(away.feed("news"))).listen(wait=20))
+    listening = await got((await got(far_client.feed("news"))).listen(wait=20))
 
     told = await while_away(listening, way, lambda: delete_and_make(calm, times))
 
@@ -223,9 +195,11 @@ async def test_how_many_were_missed_of_a_feed_that_was_deleted_cannot_be_known(
     await got(listening.close())
 
 
-async def test_a_feed_that_went_unheard_may_come_again(away: Any, way: Way, calm: Client) -> None:
+async def test_a_feed_that_went_unheard_may_come_again(
+    far_client: Any, way: Way, calm: Client
+) -> None:
     news = calm.create_feed("news")
-    listening = await got((await got(away.feed("news"))).listen(wait=20))
+    listening = await got((await got(far_client.feed("news"))).listen(wait=20))
 
     assert said([await while_away(listening, way, news.delete)]) == [("missed", None)]
 
@@ -234,9 +208,9 @@ async def test_a_feed_that_went_unheard_may_come_again(away: Any, way: Way, calm
     await got(listening.close())
 
 
-async def test_who_missed_nothing_is_told_nothing(away: Any, way: Way, calm: Client) -> None:
+async def test_who_missed_nothing_is_told_nothing(far_client: Any, way: Way, calm: Client) -> None:
     news = calm.create_feed("news")
-    listening = await got((await got(away.feed("news"))).listen(wait=20))
+    listening = await got((await got(far_client.feed("news"))).listen(wait=20))
     way.close()
     way.open()
     waiting = asyncio.ensure_future(heard(listening, 1))
@@ -249,10 +223,10 @@ async def test_who_missed_nothing_is_told_nothing(away: Any, way: Way, calm: Cli
 
 
 async def test_what_is_told_after_the_subscription_and_before_the_check_is_heard(
-    away: Any, way: Way, calm: Client
+    far_client: Any, way: Way, calm: Client
 ) -> None:
     news = calm.create_feed("news")
-    listening = await got((await got(away.feed("news"))).listen(wait=20))
+    listening = await got((await got(far_client.feed("news"))).listen(wait=20))
     way.close()
     news.publish("unheard")
     way.open()
@@ -271,7 +245,7 @@ def publish_two(news: headrace.Feed) -> None:
 
 async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -> None:
     news = calm.create_feed("news")
-    async with opened("awaiting", way.url, namespace=calm.core.namespace) as hr:
+    async with opened("async", way.url, namespace=calm.core.namespace) as hr:
         listening = await (await hr.feed("news")).listen()
         way.close()
         news.publish("unheard")
@@ -288,7 +262,7 @@ async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -
         await listening.close()
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_listener_outlives_a_server(colour: str, server: Restartable) -> None:
     async with opened(colour, server.url) as hr:
         news = await got(hr.create_feed("news"))

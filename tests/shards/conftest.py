@@ -1,26 +1,16 @@
-"""A Cluster for a test run, and clients on a namespace that is spread over shards."""
+"""A Cluster for a test run, and namespaces that are spread over shards."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from headrace import Client
 from headrace.testing import Clock, open_with_clock
 from tests.support import servers
-from tests.support.clients import COLOURS, opened
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the shards of a test are."""
-
-    url: str
-    shards: int
+from tests.support.clients import Place
 
 
 @pytest.fixture(scope="session")
@@ -29,25 +19,18 @@ def cluster_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def calm(place: Place) -> Iterator[Client]:
-    """A client that blocks, to prepare and to look."""
-    namespace = f"spread-{uuid4().hex[:12]}"
-    client, _ = open_with_clock(place.url, namespace=namespace, shards=place.shards)
-    with client:
-        yield client
+@pytest.fixture(params=["four shards", "cluster"])
+def place(request: pytest.FixtureRequest) -> Place:
+    """Four shards on one server, then eight on a Cluster of three primaries."""
+    if request.param == "cluster":
+        return Place(request.getfixturevalue("cluster_url"), shards=8)
+    return Place(request.getfixturevalue("valkey_url"), shards=4)
 
 
 @pytest.fixture
-def clock(calm: Client) -> Clock:
-    return Clock(calm)
-
-
-@pytest.fixture(params=COLOURS)
-async def hr(request: pytest.FixtureRequest, place: Place, calm: Client) -> AsyncIterator[Any]:
-    """A client of either colour on the same namespace."""
-    async with opened(request.param, place.url, namespace=calm.core.namespace) as client:
-        yield client
+def hr(any_client: Any) -> Any:
+    """The client under test."""
+    return any_client
 
 
 @pytest.fixture

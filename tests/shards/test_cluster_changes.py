@@ -16,13 +16,18 @@ from redis.cluster import ClusterNode
 import headrace
 from headrace import ServerUnavailable
 from headrace.transport.topology import slot_of
-from tests.shards.feeds import next_events
-from tests.shards.spread import numbered_without_holes, one_for_each_shard
-from tests.shards.workers import SOON, waiting_pop, waits
 from tests.support import servers
-from tests.support.clients import COLOURS, got, listed, opened
+from tests.support.clients import CLIENT_KINDS, got, listed, opened
 from tests.support.restartable import meanwhile
 from tests.support.servers import until
+from tests.support.shards import (
+    SOON,
+    is_listened_to,
+    next_events,
+    numbered_without_holes,
+    one_for_each_shard,
+    waiting_pop,
+)
 
 SHARDS = 8
 
@@ -110,7 +115,7 @@ def slot(hr: Any, shard: int) -> int:
     return slot_of(f"{hr.core.namespace}:{shard}")
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_client_goes_on_when_shards_move(
     colour: str, cluster_url: str, nodes: Nodes
 ) -> None:
@@ -143,7 +148,7 @@ def test_calls_wait_while_a_shard_moves(cluster_url: str, nodes: Nodes) -> None:
         assert hr.audit().problems == []
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_waiting_pop_hears_of_work_on_a_shard_that_has_moved(
     colour: str, cluster_url: str, nodes: Nodes
 ) -> None:
@@ -151,10 +156,14 @@ async def test_a_waiting_pop_hears_of_work_on_a_shard_that_has_moved(
     with headrace.connect(cluster_url, namespace=name, shards=SHARDS) as calm:
         async with opened(colour, cluster_url, namespace=name, library=None) as hr:
             waiting = asyncio.ensure_future(waiting_pop(hr))
-            await asyncio.to_thread(until, lambda: waits(calm, "queue", "mail"), "it waits")
+            await asyncio.to_thread(
+                until, lambda: is_listened_to(calm, "queue", "mail"), "it waits"
+            )
             nodes.move(slot(hr, 3))
             calm.queue("mail").counts()
-            await asyncio.to_thread(until, lambda: waits(calm, "queue", "mail"), "it waits again")
+            await asyncio.to_thread(
+                until, lambda: is_listened_to(calm, "queue", "mail"), "it waits again"
+            )
             began = time.monotonic()
 
             calm.queue("mail").put("x", id=one_for_each_shard(calm)[3])
@@ -163,7 +172,7 @@ async def test_a_waiting_pop_hears_of_work_on_a_shard_that_has_moved(
             assert time.monotonic() - began < SOON
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_listeners_follow_their_feed_to_another_node(
     colour: str, cluster_url: str, nodes: Nodes
 ) -> None:
@@ -184,7 +193,7 @@ async def test_listeners_follow_their_feed_to_another_node(
             await got(all_heard.close())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_client_with_a_wrong_map_finds_the_shards(
     colour: str, cluster_url: str, nodes: Nodes
 ) -> None:
@@ -205,7 +214,7 @@ async def test_a_client_with_a_wrong_map_finds_the_shards(
             assert topology.node_of(shard)[1] == nodes.of(slot(hr, shard))
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_node_that_does_not_know_better_misleads_nobody(
     colour: str, cluster_url: str, nodes: Nodes
 ) -> None:
@@ -231,7 +240,7 @@ def mortal() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_node_that_is_down_is_said_to_be_after_a_while(colour: str, mortal: str) -> None:
     nodes = Nodes(mortal)
     async with opened(colour, mortal, shards=SHARDS, retry_for=0.5) as hr:

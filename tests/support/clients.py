@@ -1,45 +1,65 @@
-"""One test for both clients: what blocks is simply called, what awaits is awaited."""
+"""Tests of the sync and the asyncio client in one: results are awaited if they are awaitable."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import headrace
 from headrace.testing import settable_clock
 
-COLOURS = ("blocking", "awaiting")
+CLIENT_KINDS = ("sync", "async")
 
 
 async def got(value: Any) -> Any:
-    """What a call of either client came to."""
+    """Return the result of a call of either client."""
     return await value if inspect.isawaitable(value) else value
 
 
 async def listed(values: Any) -> list[Any]:
-    """What an iterator of either client yields."""
+    """Return all that an iterator of either client yields."""
     if hasattr(values, "__aiter__"):
         return [value async for value in values]
     return list(values)
 
 
 async def next_of(values: Any) -> Any:
-    """The next of what an iterator of either client yields; None at its end."""
+    """Return the next value of an iterator of either client; None at its end."""
     if hasattr(values, "__aiter__"):
         return await anext(values, None)
     return await asyncio.to_thread(next, values, None)
 
 
 @asynccontextmanager
-async def opened(colour: str, url: str, **options: Any) -> AsyncIterator[Any]:
-    """A client of either colour, on a namespace whose clock can be set."""
+async def opened(kind: str, url: str, **options: Any) -> AsyncIterator[Any]:
+    """Open a client of either kind on a namespace whose clock can be set."""
     options.setdefault("library", settable_clock())
-    connect = headrace.connect if colour == "blocking" else headrace.connect_async
+    connect = headrace.connect if kind == "sync" else headrace.connect_async
     client = await got(connect(url, **options))
     try:
         yield client
     finally:
         await got(client.close())
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a namespace is: its server, its number of shards, and whose clock it reads."""
+
+    url: str
+    shards: int = 1
+    server_clock: bool = False
+
+
+@contextmanager
+def opened_on(place: Place) -> Iterator[headrace.Client]:
+    """Open a sync client on a new namespace."""
+    options: dict[str, Any] = {} if place.server_clock else {"library": settable_clock()}
+    namespace = f"test-{uuid4().hex[:12]}"
+    with headrace.connect(place.url, namespace=namespace, shards=place.shards, **options) as client:
+        yield client

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -18,16 +17,15 @@ import headrace
 from headrace.operations.lakes import mark_lake
 from headrace.telemetry import ServerCollector, server_metrics
 from headrace.transport.drive import drive
+from tests.support.clients import Place
 
 MAIN = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
 
 
 @pytest.fixture(params=[1, 3])
-def hr(url: str, request: pytest.FixtureRequest) -> Iterator[headrace.Client]:
+def place(url: str, request: pytest.FixtureRequest) -> Place:
     """A namespace with the server's own clock, on one shard and on several."""
-    namespace = f"test-{uuid4().hex[:12]}"
-    with headrace.connect(url, namespace=namespace, shards=request.param) as client:
-        yield client
+    return Place(url, shards=request.param, server_clock=True)
 
 
 def told(hr: headrace.Client) -> dict[str, float]:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from uuid import uuid4
 
 import pytest
 
@@ -15,6 +14,9 @@ import headrace
 from headrace import Client
 from tests.support.processes import gone, start_python
 from tests.support.servers import until
+
+pytestmark = pytest.mark.namespace(server_clock=True)
+
 
 # Keeps a session and does as it is told, a word a line; says what it heard.
 OWNER = """
@@ -61,12 +63,6 @@ class Owner:
 
     def kill(self, number: int) -> None:
         os.kill(self.process.pid, number)
-
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    with headrace.connect(valkey_url, namespace=f"test-{uuid4().hex[:12]}") as client:
-        yield client
 
 
 @contextmanager

@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, Fail, LeaseLost, Put
 from headrace.testing import Clock
-from tests.client.repeats.seen import happened, sha
 from tests.support.clients import got
 from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 @pytest.mark.parametrize("profile", ["job", "task", "manual"])

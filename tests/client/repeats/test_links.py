@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from headrace import Client
-from tests.client.repeats.seen import happened, sha
 from tests.support.clients import got
 from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_job_is_blocked_once(hr: Any, calm: Client, way: Way, moment: str) -> None:

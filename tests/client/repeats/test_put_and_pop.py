@@ -8,10 +8,10 @@ import pytest
 
 from headrace import Client, JobExists, Put
 from headrace.testing import Clock
-from tests.client.repeats.seen import happened, sha
 from tests.model.jobs.checks.hand_over import pop as offering
 from tests.support.clients import got
 from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 POLICIES = ("move", "replace", "reject", "duplicate")
 

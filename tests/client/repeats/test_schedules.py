@@ -6,10 +6,10 @@ from typing import Any
 
 from headrace import Client, Schedule
 from headrace.testing import Clock
-from tests.client.repeats.seen import happened, sha
 from tests.proof import proves
 from tests.support.clients import got
 from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 def known(calm: Client) -> Schedule:

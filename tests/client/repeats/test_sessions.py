@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, SessionEnded
 from headrace.testing import Clock
-from tests.client.repeats.seen import happened, sha
 from tests.support.clients import got
 from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_session_begins_once(hr: Any, calm: Client, way: Way, moment: str) -> None:

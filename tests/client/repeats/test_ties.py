@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headrace import Client, JobExists, Put
-from tests.client.repeats.seen import happened, sha
 from tests.support.clients import got
 from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_unique_job_is_made_once(hr: Any, calm: Client, way: Way, moment: str) -> None:

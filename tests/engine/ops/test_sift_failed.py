@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -16,30 +14,20 @@ from headrace.operations.finishing import fail_call
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
 from tests.proof import proves
-from tests.support.clients import COLOURS, got, opened
+from tests.support.clients import Place, got
 from tests.support.dump import dump
 from tests.support.jobs import pop_one
 
 
 @pytest.fixture(params=[1, 4])
-def calm(request: pytest.FixtureRequest, valkey_url: str) -> Iterator[Client]:
-    """A client that blocks, to prepare and to look."""
-    space = f"sift-{uuid4().hex[:12]}"
-    client, _ = open_with_clock(valkey_url, namespace=space, shards=request.param)
-    with client:
-        yield client
+def place(request: pytest.FixtureRequest, url: str) -> Place:
+    return Place(url, shards=request.param)
 
 
 @pytest.fixture
-def clock(calm: Client) -> Clock:
-    return Clock(calm)
-
-
-@pytest.fixture(params=COLOURS)
-async def hr(request: pytest.FixtureRequest, valkey_url: str, calm: Client) -> AsyncIterator[Any]:
-    """A client of either colour on the same namespace."""
-    async with opened(request.param, valkey_url, namespace=calm.core.namespace) as client:
-        yield client
+def hr(any_client: Any) -> Any:
+    """The client under test."""
+    return any_client
 
 
 def set_aside(hr: Client, ids: list[str], failure: str = "io") -> None:

@@ -94,7 +94,7 @@ def questions(draw: st.DrawFn, *, days: int) -> tuple[str, str, datetime]:
 
 
 @pytest.fixture(scope="module")
-def server(valkey_url: str) -> Iterator[Redis]:
+def cron_server(valkey_url: str) -> Iterator[Redis]:
     with Redis.from_url(valkey_url) as client:
         yield client
 
@@ -106,13 +106,13 @@ TEXT = script()
 @settings(max_examples=150, deadline=None)
 @given(question=questions(days=8))
 def test_times_are_those_of_the_definition(
-    server: Redis, question: tuple[str, str, datetime]
+    cron_server: Redis, question: tuple[str, str, datetime]
 ) -> None:
     expression, zone, at = question
     window = timedelta(hours=30)
     expected = list(by_definition(expression, zone, at - window, at + window))
 
-    after, before = times(server, TEXT, expression, zone, at, 40)
+    after, before = times(cron_server, TEXT, expression, zone, at, 40)
 
     wanted = [one for one in expected if one > at][:40]
     assert [one for one in after if one <= at + window] == wanted
@@ -136,24 +136,26 @@ def as_cronsim(expression: str, zone: str, at: datetime, count: int) -> list[dat
 @settings(max_examples=250, deadline=None)
 @given(question=questions(days=4))
 def test_times_are_those_of_another_reading(
-    server: Redis, question: tuple[str, str, datetime]
+    cron_server: Redis, question: tuple[str, str, datetime]
 ) -> None:
     expression, zone, at = question
     rule = parse(expression)
     if zone == LORD_HOWE and not rule.fixed and len(rule.hours) < 24:
         zone = "Europe/Berlin"
 
-    after, before = times(server, TEXT, expression, zone, at, 4)
+    after, before = times(cron_server, TEXT, expression, zone, at, 4)
 
     assert [one for one in after if one <= at + FAR] == as_cronsim(expression, zone, at, 4)
     if before[-1] > at - timedelta(days=690):
-        again, _ = times(server, TEXT, expression, zone, before[-1] - timedelta(milliseconds=1), 8)
+        again, _ = times(
+            cron_server, TEXT, expression, zone, before[-1] - timedelta(milliseconds=1), 8
+        )
         assert again == before[::-1] + after
 
 
-def local(server: Redis, expression: str, zone: str, at: str, count: int) -> list[str]:
+def local(cron_server: Redis, expression: str, zone: str, at: str, count: int) -> list[str]:
     start = datetime.fromisoformat(at).replace(tzinfo=ZoneInfo(zone))
-    after, _ = times(server, TEXT, expression, zone, start.astimezone(UTC), count)
+    after, _ = times(cron_server, TEXT, expression, zone, start.astimezone(UTC), count)
     return [f"{one.astimezone(ZoneInfo(zone)):%d %H:%M %z}" for one in after]
 
 
@@ -171,18 +173,18 @@ def local(server: Redis, expression: str, zone: str, at: str, count: int) -> lis
     ],
 )
 def test_when_clocks_are_changed(
-    server: Redis, expression: str, at: str, expected: list[str]
+    cron_server: Redis, expression: str, at: str, expected: list[str]
 ) -> None:
-    assert local(server, expression, "Europe/Berlin", at, 2) == expected
+    assert local(cron_server, expression, "Europe/Berlin", at, 2) == expected
 
 
-def test_where_cronsim_is_not_followed(server: Redis) -> None:
+def test_where_cronsim_is_not_followed(cron_server: Redis) -> None:
     for expression, expected in [
         ("5-5/20 * * * *", ["01 00:05 +1100", "01 01:05 +1100"]),
         ("5/20 * * * *", ["01 00:05 +1100", "01 00:25 +1100"]),
     ]:
-        assert local(server, expression, LORD_HOWE, "2026-01-01 00:00", 2) == expected
-    assert local(server, "* 7 * * *", LORD_HOWE, "2026-04-05 01:00", 1) == ["05 07:00 +1030"]
+        assert local(cron_server, expression, LORD_HOWE, "2026-01-01 00:00", 2) == expected
+    assert local(cron_server, "* 7 * * *", LORD_HOWE, "2026-04-05 01:00", 1) == ["05 07:00 +1030"]
 
 
 @pytest.mark.parametrize(
@@ -196,9 +198,11 @@ def test_where_cronsim_is_not_followed(server: Redis) -> None:
         ("0 0 */10 12 *", ["2096-12-01", "2096-12-11"]),
     ],
 )
-def test_what_comes_seldom_is_found(server: Redis, expression: str, expected: list[str]) -> None:
+def test_what_comes_seldom_is_found(
+    cron_server: Redis, expression: str, expected: list[str]
+) -> None:
     start = datetime(2095, 12, 31, 12, tzinfo=UTC)
 
-    after, _ = times(server, TEXT, expression, "UTC", start, 2)
+    after, _ = times(cron_server, TEXT, expression, "UTC", start, 2)
 
     assert [f"{one:%Y-%m-%d}" for one in after] == expected

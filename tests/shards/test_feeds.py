@@ -1,0 +1,62 @@
+"""Feeds live each on one shard; who listens to all of them listens on every shard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace import Client
+from tests.proof import proves
+from tests.support.clients import got
+from tests.support.shards import next_events
+
+NAMES = [f"feed {number}" for number in range(12)]
+
+
+@proves("TL-03")
+async def test_feeds_are_spread_and_found(hr: Any, calm: Client) -> None:
+    for name in NAMES:
+        feed = await got(hr.create_feed(name, max_length=3))
+        await got(feed.publish_many({str(number): number for number in range(5)}))
+
+    assert len({calm.core.shard_of(name) for name in NAMES}) > 1
+    assert set(calm.feeds()) == set(NAMES)
+    pages = [await got(hr.feeds(offset=offset, count=5)) for offset in (0, 5, 10)]
+    assert [name for page in pages for name in page] == calm.feeds()
+    for name in NAMES:
+        assert calm.feed(name).ids() == ["4", "3", "2"]
+        await got((await got(hr.feed(name))).delete())
+    assert calm.feeds() == []
+
+
+async def test_a_sorted_feed_keeps_its_order(hr: Any, calm: Client) -> None:
+    for name in NAMES[:4]:
+        line = await got(hr.create_feed(name, sorted=True))
+        await got(line.publish_many(["a", "b", "c"]))
+        await got(line.move("3", first=True))
+        await got(line.publish("d", after="1"))
+
+        assert calm.feed(name).ids() == ["3", "1", "4", "2"]
+
+
+async def test_a_listener_hears_its_feed(hr: Any, calm: Client) -> None:
+    for name in NAMES[:4]:
+        feed = calm.create_feed(name)
+        listening = await got((await got(hr.feed(name))).listen(wait=20))
+        feed.publish(name, id="x")
+
+        assert [event.item for event in await next_events(listening, 1)] == [name]
+        await got(listening.close())
+
+
+@proves("T-71")
+async def test_who_listens_to_all_feeds_hears_every_shard(hr: Any, calm: Client) -> None:
+    listening = await got(hr.listen_feeds(wait=20))
+    for name in NAMES:
+        calm.create_feed(name).publish(name, id=name)
+
+    heard = await next_events(listening, 2 * len(NAMES))
+
+    assert {(event.kind, event.feed) for event in heard} == {
+        (kind, name) for kind in ("made", "published") for name in NAMES
+    }
+    await got(listening.close())
