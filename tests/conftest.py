@@ -1,8 +1,8 @@
 """Servers for a test run; clients, clocks and connections that tests share.
 
 The fixtures `hr`, `calm`, `any_client` and `far_client` are clients of one namespace, which is new
-for every test. Its server and its number of shards come from the fixture `place`; a directory or a
-module may override `place`, or use the marker `namespace`.
+for every test. The fixture `location` says on which server it is and how many shards it has: a
+directory or a module may override it, or use the marker `namespace`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import redis
 from headrace import Client, Queue
 from headrace.testing import Clock
 from tests.support import servers
-from tests.support.clients import CLIENT_KINDS, Place, opened, opened_on
+from tests.support.clients import CLIENT_KINDS, Location, opened, opened_on
 from tests.support.effort import EFFORT
 from tests.support.proxy import Way, way_to
 from tests.support.restartable import Restartable, restartable
@@ -52,17 +52,24 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
         yield found
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _empty_server(valkey_url: str) -> None:
+    """Delete the keys that the tests of other modules left: `dump` reads the names of all keys."""
+    with redis.Redis.from_url(valkey_url) as server:
+        server.flushall()
+
+
 @pytest.fixture
-def place(request: pytest.FixtureRequest, url: str) -> Place:
+def location(request: pytest.FixtureRequest, url: str) -> Location:
     """The server and the shards of the test's namespace, from the marker `namespace`."""
     marker = request.node.get_closest_marker("namespace")
-    return Place(url, **(marker.kwargs if marker else {}))
+    return Location(url, **(marker.kwargs if marker else {}))
 
 
 @pytest.fixture
-def calm(place: Place) -> Iterator[Client]:
+def calm(location: Location) -> Iterator[Client]:
     """A sync client that prepares and inspects, where `hr` is the client under test."""
-    with opened_on(place) as client:
+    with opened_on(location) as client:
         yield client
 
 
@@ -86,17 +93,17 @@ def queue(hr: Client) -> Queue:
 
 @pytest.fixture(params=CLIENT_KINDS)
 async def any_client(
-    request: pytest.FixtureRequest, place: Place, calm: Client
+    request: pytest.FixtureRequest, location: Location, calm: Client
 ) -> AsyncIterator[Any]:
     """A sync client, then an asyncio client, on the namespace of calm."""
-    async with opened(request.param, place.url, namespace=calm.core.namespace) as client:
+    async with opened(request.param, location.url, namespace=calm.core.namespace) as client:
         yield client
 
 
 @pytest.fixture
-def way(place: Place) -> Iterator[Way]:
+def way(location: Location) -> Iterator[Way]:
     """A proxy to the server that cuts connections where a test says."""
-    with way_to(place.url) as found:
+    with way_to(location.url) as found:
         yield found
 
 
@@ -115,7 +122,7 @@ def server() -> Iterator[Restartable]:
 
 
 @pytest.fixture
-def admin(place: Place) -> Iterator[redis.Redis]:
+def admin(location: Location) -> Iterator[redis.Redis]:
     """A plain connection to the server, for commands that a client never sends."""
-    with redis.Redis.from_url(place.url) as found:
+    with redis.Redis.from_url(location.url) as found:
         yield found

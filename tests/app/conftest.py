@@ -9,7 +9,7 @@ import pytest
 
 from headrace import App
 from headrace.testing import Clock, settable_clock
-from tests.support.clients import Place
+from tests.support.clients import Location
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def app_clock(app: App) -> Clock:
 
 
 @pytest.fixture
-def place(request: pytest.FixtureRequest, valkey_url: str) -> Place:
+def location(request: pytest.FixtureRequest, valkey_url: str) -> Location:
     """Use the server of valkey_url, which the tests of this directory name themselves."""
     marker = request.node.get_closest_marker("namespace")
-    return Place(valkey_url, **(marker.kwargs if marker else {}))
+    return Location(valkey_url, **(marker.kwargs if marker else {}))

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.local_server import embedded
 from headrace.local_server.scratch import scratch_directory
-from tests.support.clients import Place
+from tests.support.clients import Location
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture
-def place(request: pytest.FixtureRequest, valkey_url: str) -> Place:
+def location(request: pytest.FixtureRequest, valkey_url: str) -> Location:
     """Use the server of valkey_url, which the tests of this directory name themselves."""
     marker = request.node.get_closest_marker("namespace")
-    return Place(valkey_url, **(marker.kwargs if marker else {}))
+    return Location(valkey_url, **(marker.kwargs if marker else {}))

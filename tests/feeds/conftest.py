@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.clients import Place
+from tests.support.clients import Location
 
 
 @pytest.fixture
-def place(valkey_url: str) -> Place:
-    return Place(valkey_url)
+def location(valkey_url: str) -> Location:
+    return Location(valkey_url)

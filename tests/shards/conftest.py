@@ -10,7 +10,7 @@ import pytest
 from headrace import Client
 from headrace.testing import Clock, open_with_clock
 from tests.support import servers
-from tests.support.clients import Place
+from tests.support.clients import Location
 
 
 @pytest.fixture(scope="session")
@@ -20,11 +20,11 @@ def cluster_url() -> Iterator[str]:
 
 
 @pytest.fixture(params=["four shards", "cluster"])
-def place(request: pytest.FixtureRequest) -> Place:
+def location(request: pytest.FixtureRequest) -> Location:
     """Four shards on one server, then eight on a Cluster of three primaries."""
     if request.param == "cluster":
-        return Place(request.getfixturevalue("cluster_url"), shards=8)
-    return Place(request.getfixturevalue("valkey_url"), shards=4)
+        return Location(request.getfixturevalue("cluster_url"), shards=8)
+    return Location(request.getfixturevalue("valkey_url"), shards=4)
 
 
 @pytest.fixture

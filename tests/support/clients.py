@@ -48,7 +48,7 @@ async def opened(kind: str, url: str, **options: Any) -> AsyncIterator[Any]:
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """Where a namespace is: its server, its number of shards, and whose clock it reads."""
 
     url: str
@@ -57,9 +57,11 @@ class Place:
 
 
 @contextmanager
-def opened_on(place: Place) -> Iterator[headrace.Client]:
+def opened_on(location: Location) -> Iterator[headrace.Client]:
     """Open a sync client on a new namespace."""
-    options: dict[str, Any] = {} if place.server_clock else {"library": settable_clock()}
+    options: dict[str, Any] = {} if location.server_clock else {"library": settable_clock()}
     namespace = f"test-{uuid4().hex[:12]}"
-    with headrace.connect(place.url, namespace=namespace, shards=place.shards, **options) as client:
+    with headrace.connect(
+        location.url, namespace=namespace, shards=location.shards, **options
+    ) as client:
         yield client

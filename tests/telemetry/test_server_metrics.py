@@ -17,15 +17,15 @@ import headrace
 from headrace.operations.lakes import mark_lake
 from headrace.telemetry import ServerCollector, server_metrics
 from headrace.transport.drive import drive
-from tests.support.clients import Place
+from tests.support.clients import Location
 
 MAIN = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
 
 
 @pytest.fixture(params=[1, 3])
-def place(url: str, request: pytest.FixtureRequest) -> Place:
+def location(url: str, request: pytest.FixtureRequest) -> Location:
     """A namespace with the server's own clock, on one shard and on several."""
-    return Place(url, shards=request.param, server_clock=True)
+    return Location(url, shards=request.param, server_clock=True)
 
 
 def told(hr: headrace.Client) -> dict[str, float]:

@@ -8,7 +8,7 @@ import pytest
 
 from headrace.engine.script import operations
 from headrace.testing import open_with_clock
-from tests.support.clients import Place
+from tests.support.clients import Location
 from tests.support.proxy import MOMENTS
 
 
@@ -23,8 +23,8 @@ def _loaded_url(valkey_url: str) -> str:
 
 
 @pytest.fixture
-def place(_loaded_url: str) -> Place:
-    return Place(_loaded_url)
+def location(_loaded_url: str) -> Location:
+    return Location(_loaded_url)
 
 
 @pytest.fixture

@@ -14,14 +14,14 @@ from headrace.operations.finishing import fail_call
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
 from tests.proof import proves
-from tests.support.clients import Place, got
+from tests.support.clients import Location, got
 from tests.support.dump import dump
 from tests.support.jobs import pop_one
 
 
 @pytest.fixture(params=[1, 4])
-def place(request: pytest.FixtureRequest, url: str) -> Place:
-    return Place(url, shards=request.param)
+def location(request: pytest.FixtureRequest, url: str) -> Location:
+    return Location(url, shards=request.param)
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ def as_cronsim(expression: str, zone: str, at: datetime, count: int) -> list[dat
 
 
 @proves("QL-12")
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(question=questions(days=4))
 def test_times_are_those_of_another_reading(
     cron_server: Redis, question: tuple[str, str, datetime]
