@@ -15,7 +15,7 @@ def test_audit_reports_a_corruption(hr: Client, clock: Clock, corruption: Corrup
     check_audit(hr, clock, corruption)
 
 
-def test_an_audit_counts_what_it_has_looked_at(hr: Client, clock: Clock) -> None:
+def test_audit_counts_queues_and_jobs(hr: Client, clock: Clock) -> None:
     one_in_every_state(hr, clock)
     hr.queue("post").put("letter")
 
@@ -40,7 +40,7 @@ def test_an_audit_changes_nothing(hr: Client, clock: Clock) -> None:
     assert dump(hr) == before
 
 
-def test_several_faults_are_all_named(hr: Client, clock: Clock) -> None:
+def test_audit_reports_every_corruption(hr: Client, clock: Clock) -> None:
     one_in_every_state(hr, clock)
     by_name = {corruption.name: corruption for corruption in CORRUPTIONS}
     by_name["the scheduled job has no record"].inflict(hr)
@@ -55,7 +55,7 @@ def test_several_faults_are_all_named(hr: Client, clock: Clock) -> None:
     assert "'mail'" in problems[2]
 
 
-def test_a_result_whose_job_is_not_kept_is_no_fault(hr: Client, clock: Clock) -> None:
+def test_result_without_its_job_is_not_reported(hr: Client, clock: Clock) -> None:
     queue = hr.queue("hands")
     queue.configure("manual")
     queue.put(1, id="a")

@@ -57,9 +57,7 @@ def test_too_many_events_are_cut_to_their_number(hr: Client, queue: Queue) -> No
     assert kept(hr) == list(range(dropped(hr) + 1, 5001))
 
 
-def test_a_log_that_was_cut_to_nothing_goes_on_with_the_next_number(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
+def test_empty_log_continues_with_the_next_number(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put_many(range(3000))
     clock.tick(timedelta(days=8))
     hr.sweep()

@@ -35,9 +35,7 @@ def searcher(valkey_url: str) -> Iterator[Client]:
 @proves("W-19")
 @settings(max_examples=120, deadline=None)
 @given(search=SEARCHES)
-def test_whatever_happens_between_the_steps_no_other_job_is_cancelled(
-    searcher: Client, search: Search
-) -> None:
+def test_changes_between_steps_cancel_no_other_job(searcher: Client, search: Search) -> None:
     check(searcher, search)
 
 

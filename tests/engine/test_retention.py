@@ -229,7 +229,7 @@ def test_a_lower_limit_holds_from_the_next_sweep_on(
 
 
 @proves("QD-14")
-def test_failed_jobs_are_kept_until_somebody_decides(
+def test_failed_jobs_are_kept_until_an_operator_decides(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="x")
@@ -243,7 +243,7 @@ def test_failed_jobs_are_kept_until_somebody_decides(
     assert drain(queue) == ["x"]
 
 
-def test_what_waits_or_is_scheduled_is_kept_for_ever(
+def test_waiting_and_scheduled_jobs_are_kept_without_limit(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="waits")

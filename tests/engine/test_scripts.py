@@ -110,7 +110,7 @@ def test_scripts_touch_only_keys_with_the_tag_of_their_shard(url: str) -> None:
 
 
 @proves("Q-02", "QD-08")
-def test_every_moment_is_the_servers_in_utc(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_every_timestamp_is_server_time_in_utc(hr: Client, queue: Queue, clock: Clock) -> None:
     assert abs(clock.now - datetime.now(UTC)) > timedelta(hours=1)
 
     queue.put(1, id="x", delay=5)

@@ -144,7 +144,7 @@ def refusal_of(operation: str, hr: Client, lease: Lease) -> HeadraceError | None
     return None
 
 
-def test_the_table_knows_every_state_and_operation() -> None:
+def test_table_has_every_state_and_operation() -> None:
     assert (
         {state for _, state, _ in cells()}
         == set(BRING)
@@ -159,7 +159,7 @@ def test_the_table_knows_every_state_and_operation() -> None:
 
 @proves("Q-60", "Q-79")
 @pytest.mark.parametrize("cell", ACCEPTED, ids="-".join)
-def test_an_operation_that_applies_brings_the_job_into_its_new_state(
+def test_allowed_operation_moves_the_job_to_its_new_state(
     hr: Client, queue: Queue, clock: Clock, cell: Cell
 ) -> None:
     operation, state, outcome = cell
@@ -173,7 +173,7 @@ def test_an_operation_that_applies_brings_the_job_into_its_new_state(
 
 @proves("Q-52", "Q-62", "Q-77", "Q-78")
 @pytest.mark.parametrize("cell", REFUSED, ids="-".join)
-def test_an_operation_that_does_not_apply_says_why_and_changes_nothing(
+def test_refused_operation_gives_the_reason_and_changes_nothing(
     hr: Client, queue: Queue, clock: Clock, cell: Cell
 ) -> None:
     operation, state, outcome = cell
@@ -192,7 +192,7 @@ def test_an_operation_that_does_not_apply_says_why_and_changes_nothing(
 
 @proves("QL-01")
 @pytest.mark.parametrize(("operation", "state"), IGNORED)
-def test_what_needs_no_doing_is_no_error_and_changes_nothing(
+def test_ignored_operation_is_no_error_and_changes_nothing(
     hr: Client, queue: Queue, clock: Clock, operation: str, state: str
 ) -> None:
     lease = bring(hr, queue, clock, state)
@@ -205,7 +205,7 @@ def test_what_needs_no_doing_is_no_error_and_changes_nothing(
 
 @proves("Q-62")
 @pytest.mark.parametrize("state", BRING)
-def test_nobody_is_told_of_what_was_refused(
+def test_refusal_publishes_nothing(
     hr: Client, queue: Queue, clock: Clock, url: str, state: str
 ) -> None:
     lease = bring(hr, queue, clock, state)
@@ -221,9 +221,7 @@ def test_nobody_is_told_of_what_was_refused(
 
 @proves("Q-52")
 @pytest.mark.parametrize("operation", [name for name in OPERATIONS if "." in name])
-def test_a_token_that_was_guessed_is_worth_nothing(
-    hr: Client, queue: Queue, operation: str
-) -> None:
+def test_guessed_token_is_refused(hr: Client, queue: Queue, operation: str) -> None:
     queue.put("old", id="x")
     lease = pop_one(queue)
     before = dump(hr)

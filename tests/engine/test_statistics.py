@@ -71,7 +71,7 @@ def test_one_value_has_no_variance(queue: Queue, clock: Clock) -> None:
 
 @proves("Q-92", "QD-10")
 @pytest.mark.parametrize("at_once", [1, 7])
-def test_streaming_gives_what_all_values_together_give(
+def test_streaming_statistics_match_those_of_all_values(
     queue: Queue, clock: Clock, at_once: int
 ) -> None:
     chance = random.Random(5)
@@ -202,7 +202,7 @@ def test_waiting_is_booked_on_the_day_of_the_pop_running_on_the_day_of_the_end(
 
 
 @proves("Q-98")
-def test_the_log_tells_the_same_by_worker_and_by_tag(
+def test_statistics_by_worker_and_tag_follow_from_the_log(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     for number in range(12):
@@ -224,5 +224,5 @@ def test_the_log_tells_the_same_by_worker_and_by_tag(
 
 
 @proves("Q-91")
-def test_the_log_tells_what_is_counted(valkey_url: str) -> None:
+def test_statistics_follow_from_the_log(valkey_url: str) -> None:
     log_tells_what_is_counted(valkey_url)

@@ -26,7 +26,7 @@ STEPS = st.one_of(
 
 @settings(max_examples=25 * EFFORT, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(steps=st.lists(STEPS, min_size=4, max_size=20))
-def test_what_a_lake_lacks_goes_only_by_force_and_is_counted(
+def test_events_that_a_lake_lacks_are_only_dropped_by_the_cap_and_counted(
     valkey_url: str, steps: list[tuple[Any, ...]]
 ) -> None:
     hr, clock = open_with_clock(valkey_url)
@@ -37,7 +37,7 @@ def test_what_a_lake_lacks_goes_only_by_force_and_is_counted(
         ledger.check_size()
 
 
-def test_trimming_is_by_proof(url: str) -> None:
+def test_log_is_trimmed_only_after_lakes_have_read_it(url: str) -> None:
     trimming_by_proof(url, {})
 
 

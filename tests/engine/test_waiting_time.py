@@ -138,9 +138,7 @@ def test_looking_and_reprioritising_do_not_make_it_younger(
 
 
 @proves("Q-90")
-def test_running_is_from_the_pop_to_the_end_whatever_was_renewed(
-    queue: Queue, clock: Clock
-) -> None:
+def test_running_time_is_from_pop_to_finish_despite_renewals(queue: Queue, clock: Clock) -> None:
     queue.put(1)
     clock.tick(100)
     lease = pop_one(queue)

@@ -123,7 +123,7 @@ def check(hr: Client, story: Story) -> None:
     max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(story=STORIES)
-def test_what_stays_is_seen_once_and_in_order(teller: Client, story: Story) -> None:
+def test_jobs_that_stay_are_seen_once_and_in_order(teller: Client, story: Story) -> None:
     check(teller, story)
 
 

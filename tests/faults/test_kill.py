@@ -109,7 +109,7 @@ def assert_done_once(history: list[Event]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-def test_every_job_is_done_once_however_many_workers_are_killed(
+def test_every_job_completes_once_although_workers_are_killed(
     busy_server: tuple[Client, str], tmp_path: Path
 ) -> None:
     client, url = busy_server

@@ -47,7 +47,7 @@ def made(hr: Client) -> int:
 @proves("QL-12")
 @pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 4])
-def test_each_turn_is_made_once_however_many_pop_and_are_killed(shards: int) -> None:
+def test_each_scheduled_run_is_made_once_although_workers_are_killed(shards: int) -> None:
     with valkey() as url, headrace.connect(url, shards=shards) as hr:
         queue = hr.queue("work")
         firsts = {

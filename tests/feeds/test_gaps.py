@@ -101,9 +101,7 @@ def test_thousands_of_insertions_keep_their_order_and_move_few_others(
 
 @settings(deadline=None, max_examples=25)
 @given(start=st.sampled_from([0, 1, 5, 2**53 - 9, 2**53 - 1, 2**52]), count=st.integers(1, 9))
-def test_there_is_room_at_both_ends_of_all_positions(
-    valkey_url: str, start: int, count: int
-) -> None:
+def test_both_ends_of_the_order_have_room(valkey_url: str, start: int, count: int) -> None:
     hr, _ = open_with_clock(valkey_url)
     with hr:
         line = crowded(hr, start, count)

@@ -37,7 +37,7 @@ def said(events: list[FeedEvent]) -> list[tuple[Any, ...]]:
 
 @proves("T-14", "T-15", "T-70", "TL-04")
 @pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_every_change_is_heard_with_all_that_is_to_know(
+async def test_listener_receives_every_change_with_all_details(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
     line = calm.create_feed("line", sorted=True)
@@ -76,7 +76,7 @@ async def test_every_change_is_heard_with_all_that_is_to_know(
 
 
 @proves("T-19")
-def test_every_listener_hears_everything(calm: Client) -> None:
+def test_every_listener_receives_every_change(calm: Client) -> None:
     news = calm.create_feed("news")
     with news.listen(wait=20) as one, news.listen(wait=20) as other:
         news.publish_many({"a": 1, "b": 2})
@@ -86,7 +86,7 @@ def test_every_listener_hears_everything(calm: Client) -> None:
 
 @proves("T-71", "T-02", "T-03", "T-70")
 @pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_who_listens_to_all_feeds_hears_of_new_ones_too(
+async def test_listener_of_all_feeds_receives_new_feeds(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
     calm.create_feed("old")
@@ -149,7 +149,7 @@ def delete_and_make(calm: Client, times: int) -> None:
 
 
 @proves("T-71")
-async def test_who_was_away_is_told_how_many_changes_were_missed(
+async def test_reconnected_listener_receives_the_number_of_missed_changes(
     far_client: Any, way: Way, calm: Client
 ) -> None:
     news = calm.create_feed("news")
@@ -165,7 +165,7 @@ async def test_who_was_away_is_told_how_many_changes_were_missed(
 
 
 @proves("T-71")
-async def test_who_listens_to_all_feeds_is_told_how_many_changes_were_missed(
+async def test_listener_of_all_feeds_receives_the_number_of_missed_changes(
     far_client: Any, way: Way, calm: Client
 ) -> None:
     listening = await got(far_client.listen_feeds(wait=20))
@@ -195,7 +195,7 @@ async def test_how_many_were_missed_of_a_feed_that_was_deleted_cannot_be_known(
     await got(listening.close())
 
 
-async def test_a_feed_that_went_unheard_may_come_again(
+async def test_listener_continues_with_a_feed_deleted_and_recreated_meanwhile(
     far_client: Any, way: Way, calm: Client
 ) -> None:
     news = calm.create_feed("news")
@@ -208,7 +208,9 @@ async def test_a_feed_that_went_unheard_may_come_again(
     await got(listening.close())
 
 
-async def test_who_missed_nothing_is_told_nothing(far_client: Any, way: Way, calm: Client) -> None:
+async def test_reconnected_listener_that_missed_nothing_receives_nothing(
+    far_client: Any, way: Way, calm: Client
+) -> None:
     news = calm.create_feed("news")
     listening = await got((await got(far_client.feed("news"))).listen(wait=20))
     way.close()
@@ -222,7 +224,7 @@ async def test_who_missed_nothing_is_told_nothing(far_client: Any, way: Way, cal
     await got(listening.close())
 
 
-async def test_what_is_told_after_the_subscription_and_before_the_check_is_heard(
+async def test_change_between_subscription_and_check_is_received(
     far_client: Any, way: Way, calm: Client
 ) -> None:
     news = calm.create_feed("news")
@@ -325,7 +327,7 @@ def one_feed(calm: Client) -> OneFeed:
         (3, 6, [None, "published"]),
     ],
 )
-def test_numbers_tell_what_is_old_and_what_is_missing(
+def test_numbers_show_old_and_missing_changes(
     one_feed: OneFeed, number: int, life: int, then: list[Any]
 ) -> None:
     events = list(one_feed.read("", message(number, life=life)))
@@ -333,7 +335,7 @@ def test_numbers_tell_what_is_old_and_what_is_missing(
     assert [one.missed if one.kind == "missed" else one.kind for one in events] == then
 
 
-def test_a_new_life_after_an_end_that_was_heard_is_not_missed(one_feed: OneFeed) -> None:
+def test_recreation_after_a_received_deletion_is_not_missed(one_feed: OneFeed) -> None:
     assert len(list(one_feed.read("", message(5, kind="feed_deleted")))) == 1
 
     events = list(one_feed.read("", message(1, life=9, kind="feed_made")))
@@ -355,7 +357,7 @@ def test_numbers_of_a_shard_tell_the_same(calm: Client) -> None:
     assert [kinds(1), kinds(1), kinds(4), kinds(3)] == [["published"], [], [2, "published"], []]
 
 
-def test_an_item_that_cannot_be_read_stops_nobody(calm: Client, valkey_url: str) -> None:
+def test_unreadable_item_does_not_stop_the_listener(calm: Client, valkey_url: str) -> None:
     news = calm.create_feed("news")
     with (
         headrace.connect(valkey_url, namespace=calm.core.namespace, codec="raw") as raw,

@@ -116,7 +116,7 @@ def slot(hr: Any, shard: int) -> int:
 
 
 @pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_client_goes_on_when_shards_move(
+async def test_client_continues_when_shards_move(
     colour: str, cluster_url: str, nodes: Nodes
 ) -> None:
     name = f"moving-{colour}-{os.urandom(4).hex()}"
@@ -149,7 +149,7 @@ def test_calls_wait_while_a_shard_moves(cluster_url: str, nodes: Nodes) -> None:
 
 
 @pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_waiting_pop_hears_of_work_on_a_shard_that_has_moved(
+async def test_waiting_pop_is_woken_by_a_moved_shard(
     colour: str, cluster_url: str, nodes: Nodes
 ) -> None:
     name = f"moving-{colour}-{os.urandom(4).hex()}"
@@ -215,7 +215,7 @@ async def test_a_client_with_a_wrong_map_finds_the_shards(
 
 
 @pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_node_that_does_not_know_better_misleads_nobody(
+async def test_stale_redirect_does_not_mislead_the_client(
     colour: str, cluster_url: str, nodes: Nodes
 ) -> None:
     name = f"misled-{colour}-{os.urandom(4).hex()}"
@@ -241,7 +241,7 @@ def mortal() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_node_that_is_down_is_said_to_be_after_a_while(colour: str, mortal: str) -> None:
+async def test_dead_node_is_reported_after_the_retry_time(colour: str, mortal: str) -> None:
     nodes = Nodes(mortal)
     async with opened(colour, mortal, shards=SHARDS, retry_for=0.5) as hr:
         await got(hr.queue("mail").put_many(range(80)))

@@ -38,7 +38,7 @@ async def test_a_sorted_feed_keeps_its_order(hr: Any, calm: Client) -> None:
         assert calm.feed(name).ids() == ["3", "1", "4", "2"]
 
 
-async def test_a_listener_hears_its_feed(hr: Any, calm: Client) -> None:
+async def test_listener_receives_its_feed(hr: Any, calm: Client) -> None:
     for name in NAMES[:4]:
         feed = calm.create_feed(name)
         listening = await got((await got(hr.feed(name))).listen(wait=20))
@@ -49,7 +49,7 @@ async def test_a_listener_hears_its_feed(hr: Any, calm: Client) -> None:
 
 
 @proves("T-71")
-async def test_who_listens_to_all_feeds_hears_every_shard(hr: Any, calm: Client) -> None:
+async def test_listener_of_all_feeds_receives_every_shard(hr: Any, calm: Client) -> None:
     listening = await got(hr.listen_feeds(wait=20))
     for name in NAMES:
         calm.create_feed(name).publish(name, id=name)

@@ -56,9 +56,7 @@ async def test_jobs_are_found_and_cancelled_by_their_data_on_all_shards(
     assert calm.audit().problems == []
 
 
-async def test_what_is_pushed_on_any_list_becomes_a_job_of_that_shard(
-    hr: Any, calm: Client
-) -> None:
+async def test_pushed_payload_becomes_a_job_of_that_shard(hr: Any, calm: Client) -> None:
     core = calm.core
     for shard in range(core.shards):
         words = ("LPUSH", core.key(shard, "ingress:mail"), f"{shard}", f"{shard}")
@@ -94,7 +92,9 @@ async def test_ids_with_the_same_part_in_braces_share_a_shard(hr: Any, calm: Cli
 
 
 @pytest.mark.parametrize("job_id", ["plain", "{a}b", "a{b", "}{", "{}x", "{{}}", "}a{b}", "é{"])
-async def test_a_duplicate_lives_beside_the_first(hr: Any, calm: Client, job_id: str) -> None:
+async def test_duplicate_lives_on_the_shard_of_the_first(
+    hr: Any, calm: Client, job_id: str
+) -> None:
     queue = hr.queue("mail")
     await got(queue.put("one", id=job_id))
 
@@ -105,9 +105,7 @@ async def test_a_duplicate_lives_beside_the_first(hr: Any, calm: Client, job_id:
     assert calm.audit().problems == []
 
 
-async def test_what_is_said_of_many_jobs_is_answered_in_order(
-    hr: Any, calm: Client, clock: Clock
-) -> None:
+async def test_bulk_calls_answer_in_order(hr: Any, calm: Client, clock: Clock) -> None:
     calm.queue("mail").put_many(range(30))
     leases = await got(hr.queue("mail").pop("w", count=30))
     [taken] = calm.timeout(leases[7].id)

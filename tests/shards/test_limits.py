@@ -61,7 +61,7 @@ async def test_the_jobs_of_a_key_live_together_and_keep_its_limit(hr: Any, calm:
     assert calm.audit().problems == []
 
 
-async def test_what_cannot_be_kept_is_refused(hr: Any, calm: Client) -> None:
+async def test_limit_that_shards_cannot_enforce_is_refused(hr: Any, calm: Client) -> None:
     queue = hr.queue("mail")
     few = calm.core.shards - 1
     for limit in ({"concurrency": few}, {"rate": f"{few}/s"}):

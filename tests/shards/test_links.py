@@ -13,7 +13,7 @@ from tests.support.dump import dump
 from tests.support.shards import ids_by_shard, one_for_each_shard
 
 
-async def test_a_new_job_lives_with_what_it_depends_on(hr: Any, calm: Client) -> None:
+async def test_new_job_lives_on_the_shard_of_its_dependency(hr: Any, calm: Client) -> None:
     queue = hr.queue("mail")
     firsts = one_for_each_shard(calm)
     await got(queue.put_many([Put(1, id=name) for name in firsts]))
@@ -30,7 +30,7 @@ async def test_a_new_job_lives_with_what_it_depends_on(hr: Any, calm: Client) ->
     assert calm.audit().problems == []
 
 
-async def test_what_lives_elsewhere_cannot_be_depended_on(hr: Any, calm: Client) -> None:
+async def test_dependency_on_another_shard_is_refused(hr: Any, calm: Client) -> None:
     queue = hr.queue("mail")
     one, other, *_ = one_for_each_shard(calm)
     await got(queue.put_many([Put(1, id=one), Put(1, id=other)]))

@@ -80,7 +80,7 @@ async def test_tags_are_counted_over_all_shards(hr: Any, calm: Client) -> None:
     assert (await got(hr.audit())).problems == []
 
 
-async def test_tracked_jobs_of_all_shards_are_listed_and_heard(hr: Any, calm: Client) -> None:
+async def test_tracked_jobs_of_all_shards_are_listed_and_published(hr: Any, calm: Client) -> None:
     ids = calm.queue("mail").put_many(range(24))
     for job_id in ids:
         assert await got(hr.track(job_id)) == "waiting"

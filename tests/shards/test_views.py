@@ -42,7 +42,7 @@ def assert_alike(one: Series, other: Series) -> None:
     assert one.variance == pytest.approx(other.variance, rel=1e-9, abs=1e-9)
 
 
-async def test_merged_statistics_are_those_of_one_shard(
+async def test_merged_statistics_equal_those_of_one_shard(
     hr: Any, calm: Client, clock: Clock, twin: tuple[Client, Clock]
 ) -> None:
     lead_a_life(calm, clock)

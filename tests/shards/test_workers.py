@@ -72,7 +72,7 @@ async def test_a_dead_worker_is_recovered_on_every_shard(
     assert calm.audit().problems == []
 
 
-async def test_a_holder_hears_on_every_shard(hr: Any, calm: Client) -> None:
+async def test_holder_is_notified_on_every_shard(hr: Any, calm: Client) -> None:
     ids = one_for_each_shard(calm)
     calm.queue("mail").put_many([Put(1, id=job_id) for job_id in ids])
     heard: list[str] = []
@@ -89,7 +89,7 @@ async def test_a_holder_hears_on_every_shard(hr: Any, calm: Client) -> None:
     await got(watch.close())
 
 
-async def test_a_waiting_pop_is_woken_whatever_the_shard(hr: Any, calm: Client) -> None:
+async def test_waiting_pop_is_woken_by_any_shard(hr: Any, calm: Client) -> None:
     for job_id in one_for_each_shard(calm):
         waiting = asyncio.ensure_future(waiting_pop(hr))
         await asyncio.to_thread(until, lambda: is_listened_to(calm, "queue", "mail"), "it waits")
@@ -102,7 +102,7 @@ async def test_a_waiting_pop_is_woken_whatever_the_shard(hr: Any, calm: Client) 
         calm.finish(job_id)
 
 
-async def test_a_wait_for_a_result_is_ended_whatever_the_shard(hr: Any, calm: Client) -> None:
+async def test_waiting_for_a_result_ends_on_any_shard(hr: Any, calm: Client) -> None:
     ids = one_for_each_shard(calm)
     calm.queue("mail").put_many([Put(1, id=job_id) for job_id in ids])
     for lease in calm.queue("mail").pop("w", count=20):

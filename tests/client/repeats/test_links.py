@@ -67,7 +67,7 @@ async def test_a_chain_is_put_once(hr: Any, calm: Client, way: Way, moment: str)
     assert happened(calm) == ["put"] * 3
 
 
-async def test_a_group_and_what_comes_after_it_are_put_once(
+async def test_group_and_its_callback_are_put_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     group = hr.group("g")

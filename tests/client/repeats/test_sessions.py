@@ -23,7 +23,7 @@ async def test_a_session_begins_once(hr: Any, calm: Client, way: Way, moment: st
     assert await got(session.renew()) == 5
 
 
-async def test_a_session_that_was_begun_keeps_what_it_took_meanwhile(
+async def test_repeated_session_start_keeps_jobs_popped_meanwhile(
     hr: Any, calm: Client, way: Way
 ) -> None:
     calm.queue("mail").put("x", id="a")

@@ -83,7 +83,7 @@ async def test_a_replacement_is_a_new_job_if_the_replaced_one_has_ended_meanwhil
     assert [job.data for job in calm.jobs([first, second])] == ["new", "new"]
 
 
-async def test_one_made_beside_a_running_one_is_made_once(
+async def test_replacement_of_a_running_job_is_made_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").put("old", unique="u")

@@ -26,7 +26,7 @@ def test_the_holder_completes_its_job_with_nothing_but_its_lease(hr: Client, que
 
 
 @proves("Q-63")
-def test_a_complete_job_is_nobodys_and_in_no_queue(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_complete_job_has_no_holder_and_no_queue(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue)
     clock.tick(7)
@@ -70,7 +70,7 @@ def test_a_job_may_move_on_after_a_delay(hr: Client, queue: Queue, clock: Clock)
 
 
 @proves("Q-64")
-def test_a_job_that_moves_on_is_behind_those_that_wait_there(hr: Client, queue: Queue) -> None:
+def test_moved_job_is_behind_the_jobs_that_wait_there(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue)
     hr.queue("archive").put(1, id="first")
@@ -117,7 +117,7 @@ def test_the_running_time_is_booked_for_the_queue_it_ran_in(
 
 
 @proves("Q-67")
-def test_completion_prunes_what_is_too_many_at_once(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_completion_prunes_surplus_jobs_at_once(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.configure(keep_count=2)
     for name in "abc":
         queue.put(1, id=name)

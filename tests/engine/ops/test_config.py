@@ -47,7 +47,7 @@ def test_a_setting_that_was_never_set_may_be_unset(hr: Client) -> None:
 
 
 @proves("Q-08")
-def test_all_settings_are_read_at_once_with_those_nobody_set(hr: Client) -> None:
+def test_all_settings_are_read_at_once_with_their_defaults(hr: Client) -> None:
     hr.config.set("retries", 2)
 
     every = hr.config.get()

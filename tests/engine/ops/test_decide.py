@@ -42,7 +42,7 @@ def test_to_decide_again_changes_nothing(hr: Client, *, published: bool) -> None
     assert dump(hr) == before
 
 
-def test_only_what_is_prepared_can_be_decided(hr: Client) -> None:
+def test_only_a_prepared_bundle_can_be_decided(hr: Client) -> None:
     desk = Desk(hr)
     desk.stage("p", [("a", b"1")])
     desk.prepared("given up", "b")
@@ -83,7 +83,7 @@ def test_a_batch_that_was_decided_is_published_though_the_next_one_is_decided(
     assert desk.written("stream:q")[0]["state"] == "published"
 
 
-def test_the_agenda_publishes_if_nobody_does(hr: Client, clock: Clock) -> None:
+def test_agenda_publishes_if_no_driver_does(hr: Client, clock: Clock) -> None:
     desk = Desk(hr)
     desk.stage("p", [("a", b"1")], [("b", b"2")], [("c", b"3")])
     desk.prepare("bundle", ("p", 3))

@@ -131,9 +131,7 @@ def test_other_queues_are_left_alone(hr: Client, queue: Queue) -> None:
 
 
 @proves("W-23")
-def test_deletion_is_told_to_the_queue_and_to_who_runs_its_jobs(
-    hr: Client, queue: Queue, url: str
-) -> None:
+def test_deletion_notifies_the_queue_and_its_workers(hr: Client, queue: Queue, url: str) -> None:
     queue.put("x")
     lease = pop_one(queue, "w")
     with (

@@ -14,7 +14,7 @@ from tests.support.jobs import drain, found, ids, pop_one
 
 
 @proves("Q-75", "Q-76", "Q-80", "QD-01")
-def test_a_failed_job_says_why_when_and_who(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_failed_job_has_reason_time_and_worker(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue, worker="w1")
     clock.tick(5)
@@ -142,7 +142,7 @@ def test_a_job_without_retries_left_fails_under_the_type_it_was_given(
 
 
 @proves("QL-03")
-def test_an_unlimited_job_is_tried_again_for_ever(hr: Client, queue: Queue) -> None:
+def test_job_with_unlimited_retries_is_always_retried(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x", retries=None)
 
     for _ in range(20):

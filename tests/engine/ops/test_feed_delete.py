@@ -27,7 +27,7 @@ def test_no_key_of_a_deleted_feed_remains(hr: Client, *, is_sorted: bool) -> Non
 
 
 @proves("T-03", "T-06")
-def test_whoever_listens_hears_who_did_it(hr: Client, url: str) -> None:
+def test_listener_receives_the_instance_that_made_the_change(hr: Client, url: str) -> None:
     news = hr.create_feed("news")
     news.publish("x")
     with listening(hr, url, "changes:news") as listener:
@@ -51,7 +51,7 @@ def test_a_feed_is_deleted_once(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_a_feed_that_is_made_again_is_empty_and_begins_anew(hr: Client) -> None:
+def test_recreated_feed_is_empty_and_starts_from_one(hr: Client) -> None:
     news = hr.create_feed("news", max_length=3)
     news.publish("x")
     news.delete()

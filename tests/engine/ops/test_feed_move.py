@@ -61,7 +61,7 @@ def test_items_move(
         (["a"], {"after": "x"}),
     ],
 )
-def test_what_is_not_there_is_refused_and_nothing_moves(
+def test_unknown_item_is_refused_and_nothing_moves(
     hr: Client, line: Feed, ids: list[str], place: dict[str, Any]
 ) -> None:
     before = dump(hr)
@@ -94,7 +94,7 @@ def test_the_place_must_be_one(hr: Client, line: Feed) -> None:
 @pytest.mark.parametrize(
     "place", [{"first": True}, {"last": True}, {"before": "d"}, {"after": "d"}], ids=str
 )
-def test_several_that_stand_there_already_do_not_move(
+def test_items_already_in_position_do_not_move(
     hr: Client, line: Feed, place: dict[str, Any]
 ) -> None:
     line.move("b", "a", **place)

@@ -28,7 +28,9 @@ def test_a_heartbeat_moves_the_deadline_and_returns_it(
 
 
 @proves("Q-51", "Q-10")
-def test_without_a_span_it_is_the_queues_own_lease(queue: Queue, clock: Clock) -> None:
+def test_heartbeat_without_a_duration_uses_the_lease_of_the_queue(
+    queue: Queue, clock: Clock
+) -> None:
     queue.put(1)
     lease = pop_one(queue, lease=5)
 
@@ -36,7 +38,7 @@ def test_without_a_span_it_is_the_queues_own_lease(queue: Queue, clock: Clock) -
 
 
 @proves("Q-51")
-def test_where_leases_have_no_end_a_heartbeat_has_no_deadline(hr: Client, queue: Queue) -> None:
+def test_heartbeat_has_no_deadline_if_leases_have_none(hr: Client, queue: Queue) -> None:
     queue.configure(lease=None)
     queue.put(1, id="x")
     lease = pop_one(queue)
@@ -90,7 +92,7 @@ def test_a_heartbeat_without_data_keeps_it(hr: Client, queue: Queue) -> None:
 
 
 @proves("Q-56", "QD-05")
-def test_a_lease_that_ran_out_but_was_not_taken_over_may_still_be_renewed(
+def test_expired_lease_may_be_renewed_until_the_job_is_reclaimed(
     queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="x")
@@ -102,9 +104,7 @@ def test_a_lease_that_ran_out_but_was_not_taken_over_may_still_be_renewed(
 
 
 @proves("Q-56", "QD-05")
-def test_a_lease_that_ran_out_but_was_not_taken_over_may_still_be_completed(
-    queue: Queue, clock: Clock
-) -> None:
+def test_expired_lease_may_complete_until_the_job_is_reclaimed(queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue, lease=30)
     clock.tick(3600)

@@ -65,5 +65,5 @@ def test_the_token_decides(hr: Client, queue: Queue, clock: Clock) -> None:
     assert asked(hr, *proofs) == ["lost", "held", "lost", "cancelled"]
 
 
-def test_nobody_asks_for_nothing(hr: Client) -> None:
+def test_empty_list_sends_no_command(hr: Client) -> None:
     assert asked(hr) == []

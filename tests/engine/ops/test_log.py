@@ -132,7 +132,7 @@ def test_progress_goes_from_0_to_1(hr: Client, queue: Queue, share: Any) -> None
 
 
 @proves("QL-24", "Q-54")
-def test_who_lost_the_job_says_nothing_more_of_it(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_lost_lease_cannot_write_to_the_log(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue, lease=1)
     clock.tick(1)

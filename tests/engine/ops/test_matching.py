@@ -16,7 +16,7 @@ LARGE = "x" * 5000
 
 @proves("W-22", "WD-13")
 @pytest.mark.parametrize("data", ["call ada", LARGE, "", None, {"to": "ada"}])
-def test_jobs_are_found_by_their_data_whatever_is_to_become_of_them(
+def test_jobs_are_found_by_their_data_in_every_open_state(
     hr: Client, queue: Queue, data: object
 ) -> None:
     for name in ("complete", "failed", "running"):
@@ -42,7 +42,7 @@ def test_data_of_the_same_length_are_not_the_same(hr: Client, queue: Queue) -> N
     assert (len(hr.matching("mail", "two")), len(hr.matching("mail", "y" * 5000))) == (1, 1)
 
 
-def test_data_that_end_alike_are_not_the_same(url: str) -> None:
+def test_data_with_the_same_ending_do_not_match(url: str) -> None:
     hr, _ = open_with_clock(url, codec="raw")
     with hr:
         hr.queue("mail").put_many([b"abc", b"bc", b"c", b"", b"\xa1c", b"\xc2", b"\xa0"])
@@ -60,7 +60,7 @@ def test_equal_are_the_bytes_that_the_codec_makes(hr: Client, queue: Queue) -> N
 
 
 @pytest.mark.parametrize("changed", ["small", LARGE])
-def test_what_a_worker_has_made_of_the_data_counts(hr: Client, queue: Queue, changed: str) -> None:
+def test_data_changed_by_a_worker_are_matched(hr: Client, queue: Queue, changed: str) -> None:
     queue.put("first", id="x")
     pop_one(queue).heartbeat(data=changed)
 
@@ -68,7 +68,7 @@ def test_what_a_worker_has_made_of_the_data_counts(hr: Client, queue: Queue, cha
     assert hr.matching("mail", changed) == {"x": "running"}
 
 
-def test_a_queue_that_nobody_has_used_has_no_such_jobs(hr: Client) -> None:
+def test_unused_queue_has_no_matching_jobs(hr: Client) -> None:
     before = dump(hr)
 
     assert hr.matching("nothing", 1) == {}

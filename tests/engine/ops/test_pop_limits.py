@@ -48,7 +48,9 @@ def test_a_job_without_retries_left_is_failed_instead_of_handed_out(
 
 
 @proves("QL-03")
-def test_without_a_limit_a_job_comes_back_for_ever(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_job_without_a_retry_limit_always_comes_back(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
     queue.put(1, id="x", retries=None)
 
     for attempt in range(1, 31):

@@ -208,7 +208,7 @@ def test_reject_leaves_the_job_as_it_is(hr: Client, queue: Queue, bring: Bring) 
     assert dump(hr) == before
 
 
-def test_rejected_items_do_not_keep_the_others_out(queue: Queue) -> None:
+def test_rejected_items_do_not_affect_the_other_items(queue: Queue) -> None:
     queue.put("old", id="x")
 
     with pytest.raises(JobExists):
@@ -246,7 +246,7 @@ def test_replace_refuses_a_running_job(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("bring", [fail, complete])
-def test_replace_moves_what_is_over(hr: Client, queue: Queue, bring: Bring) -> None:
+def test_replace_moves_finished_jobs(hr: Client, queue: Queue, bring: Bring) -> None:
     bring(queue)
 
     queue.put("new", id="x", on_exists="replace")
@@ -255,7 +255,7 @@ def test_replace_moves_what_is_over(hr: Client, queue: Queue, bring: Bring) -> N
 
 
 @every_state
-def test_duplicate_puts_a_second_job_beside_the_first(
+def test_duplicate_puts_a_second_job_on_the_same_shard(
     hr: Client, queue: Queue, bring: Bring
 ) -> None:
     bring(queue)

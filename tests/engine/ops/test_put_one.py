@@ -68,7 +68,7 @@ def test_one_after_the_other_is_as_many_at_once(valkey_url: str) -> None:
     ),
     profile=st.sampled_from(["job", "task", "manual", "ring", "fifo"]),
 )
-def test_it_does_what_put_does(
+def test_put_one_does_what_put_does(
     valkey_url: str, data: bytes, before: int, own: dict[str, Any], profile: str
 ) -> None:
     dumps, answers = [], []
@@ -129,7 +129,7 @@ def test_repeated_it_makes_nothing_a_second_time(
         assert dump(hr) == before
 
 
-def test_a_job_that_came_late_is_not_taken_from_who_has_it(
+def test_repeated_put_one_does_not_take_the_job_from_its_holder(
     hr: Client, made: Queue, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its put_one was given up, and something else was due; it arrives before put does."""
@@ -151,7 +151,7 @@ def test_a_job_that_came_late_is_not_taken_from_who_has_it(
     assert found(hr, job_id).state == "running"
 
 
-def test_what_goes_another_way_goes_it_for_a_while(
+def test_client_keeps_to_the_script_that_worked(
     hr: Client, made: Queue, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0

@@ -23,7 +23,7 @@ def test_a_job_goes_back_to_the_front_or_the_back(queue: Queue, position: str, o
 
 @proves("TD-16")
 @pytest.mark.parametrize(("profile", "order"), [("job", "a b"), ("ring", "a b"), ("manual", "b a")])
-def test_the_queue_says_where_a_job_goes_if_the_caller_does_not(
+def test_queue_setting_decides_the_position_by_default(
     queue: Queue, profile: str, order: str
 ) -> None:
     queue.configure(profile=profile)
@@ -35,7 +35,7 @@ def test_the_queue_says_where_a_job_goes_if_the_caller_does_not(
 
 
 @proves("WD-01", "WD-02")
-def test_jobs_at_the_front_are_in_their_original_order_whoever_returned_them(queue: Queue) -> None:
+def test_jobs_returned_to_the_front_keep_their_original_order(queue: Queue) -> None:
     queue.put_many([Put(None, id=name) for name in "abcdef"])
     mine, theirs = queue.pop("mine", count=2), queue.pop("theirs", count=2)
 
@@ -89,7 +89,7 @@ def test_a_release_costs_no_retry_but_is_counted(hr: Client, queue: Queue) -> No
 
 
 @pytest.mark.parametrize("state", ["waiting", "scheduled", "failed", "complete"])
-def test_what_is_not_running_is_not_released(hr: Client, queue: Queue, state: str) -> None:
+def test_job_that_is_not_running_cannot_be_released(hr: Client, queue: Queue, state: str) -> None:
     queue.put("x", id="a", delay=5 if state == "scheduled" else 0)
     if state == "failed":
         hr.fail("a", "no ink")

@@ -55,7 +55,7 @@ def test_a_job_that_does_not_exist_is_an_error(hr: Client) -> None:
 
 
 @proves("QL-23")
-def test_the_log_says_which_tags_a_requeued_job_has(hr: Client, queue: Queue) -> None:
+def test_requeue_event_has_the_tags_of_the_job(hr: Client, queue: Queue) -> None:
     queue.put("x", id="x", tags=["vip", "new"])
 
     hr.requeue("x")

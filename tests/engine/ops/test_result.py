@@ -100,7 +100,7 @@ def test_a_result_is_taken_by_exactly_one(hr: Client, manual: Queue) -> None:
 
 
 @proves("T-48")
-def test_of_many_who_wait_one_takes_the_result(hr: Client, manual: Queue) -> None:
+def test_only_one_of_many_waiting_clients_takes_the_result(hr: Client, manual: Queue) -> None:
     job_id = held(manual)
 
     def take() -> str:
@@ -133,7 +133,7 @@ def test_another_process_can_have_the_result(hr: Client, manual: Queue, url: str
 
 
 @pytest.mark.parametrize("end", ["finish", "cancel"])
-def test_who_waits_for_a_job_that_ends_without_a_result_waits_no_longer(
+def test_wait_ends_when_the_job_finishes_without_a_result(
     hr: Client, manual: Queue, end: str
 ) -> None:
     job_id = held(manual)
@@ -145,7 +145,7 @@ def test_who_waits_for_a_job_that_ends_without_a_result_waits_no_longer(
     assert isinstance(waiting.exception(), JobNotFound)
 
 
-def test_who_waits_for_a_job_that_fails_is_told_so(hr: Client, queue: Queue) -> None:
+def test_wait_raises_when_the_job_fails(hr: Client, queue: Queue) -> None:
     job_id = held(queue)
 
     with meanwhile(lambda: hr.result(job_id, wait=None)) as waiting:
@@ -168,9 +168,7 @@ def test_data_and_result_may_contain_any_byte(url: str, payload: bytes) -> None:
 
 
 @proves("TD-14")
-def test_a_result_that_nobody_asks_for_is_gone_after_a_day(
-    hr: Client, manual: Queue, clock: Clock
-) -> None:
+def test_unread_result_is_deleted_after_a_day(hr: Client, manual: Queue, clock: Clock) -> None:
     before = set(dump(hr))
     job_id = held(manual)
     hr.finish(job_id, "done")
@@ -188,7 +186,7 @@ def test_a_result_that_nobody_asks_for_is_gone_after_a_day(
 
 
 @proves("TD-14")
-def test_job_and_queue_say_how_long_a_result_is_kept(
+def test_job_and_queue_decide_how_long_a_result_is_kept(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.configure(result_ttl=100)

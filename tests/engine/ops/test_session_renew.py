@@ -25,7 +25,7 @@ def test_a_renewal_gives_a_session_its_full_time_again(hr: Client, clock: Clock)
 
 
 @proves("W-31", "W-32")
-def test_a_renewal_comes_too_late_when_the_time_is_over(hr: Client, clock: Clock) -> None:
+def test_renewal_after_expiry_is_refused(hr: Client, clock: Clock) -> None:
     session = hr.session("w1")
     clock.tick(2.999)
     session.renew()

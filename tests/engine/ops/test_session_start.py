@@ -50,9 +50,7 @@ def test_a_session_is_as_long_as_the_caller_says(hr: Client, clock: Clock) -> No
 
 
 @proves("W-39")
-def test_a_session_without_a_length_never_ends_by_itself(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
+def test_session_without_a_ttl_never_expires(hr: Client, queue: Queue, clock: Clock) -> None:
     session = hr.session("w1", ttl=None)
     queue.put("x")
     lease = pop_one(queue, "w1", lease=10**9)
@@ -92,9 +90,7 @@ def test_a_worker_of_the_same_name_is_not_the_same_worker(hr: Client, queue: Que
     assert pop_one(queue, "w1").id == lease.id
 
 
-def test_a_restart_returns_to_the_front_what_the_name_held(
-    hr: Client, queue: Queue, url: str
-) -> None:
+def test_restart_returns_held_jobs_to_the_front(hr: Client, queue: Queue, url: str) -> None:
     serving(hr, "w1", queue)
     put = queue.put_many(range(4))
     leases = queue.pop("w1", count=2)

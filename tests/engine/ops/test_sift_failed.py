@@ -67,7 +67,7 @@ async def test_thousands_are_retried_in_steps(calm: Client, hr: Any) -> None:
     assert await got(hr.retry_failed("io")) == Bulk()
 
 
-async def test_no_queue_is_passed_over(calm: Client, hr: Any) -> None:
+async def test_failed_jobs_of_every_queue_are_found(calm: Client, hr: Any) -> None:
     ids = [f"job {number}" for number in range(102)]
     for number, job_id in enumerate(ids):
         calm.queue(f"q {number}").put(0, id=job_id)
@@ -157,7 +157,7 @@ def as_given(chosen: dict[str, Any], first: datetime) -> dict[str, Any]:
     }
 
 
-async def test_what_matches_is_counted_without_a_change(
+async def test_dry_run_counts_matching_jobs_and_changes_nothing(
     calm: Client, clock: Clock, hr: Any
 ) -> None:
     first = eight_of_a_kind(calm, clock)
@@ -191,7 +191,7 @@ async def test_filters_look_through_many_that_do_not_match(calm: Client, hr: Any
 
 
 @pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
-async def test_what_fails_meanwhile_is_not_met_again(
+async def test_job_that_fails_meanwhile_is_not_processed_twice(
     calm: Client, clock: Clock, hr: Any, call: str
 ) -> None:
     """Workers fail what was retried, at once: the call ends all the same."""
@@ -210,7 +210,7 @@ async def test_what_fails_meanwhile_is_not_met_again(
 
 
 @pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
-async def test_what_somebody_else_moves_meanwhile_is_left_alone(
+async def test_job_that_is_moved_meanwhile_is_left_alone(
     calm: Client, clock: Clock, hr: Any, call: str
 ) -> None:
     ids = calm.queue("mail").put_many(range(2 * STEP))
@@ -299,7 +299,7 @@ async def test_types_are_shown_with_their_newest_failure(
     ],
     ids=repr,
 )
-def test_what_cannot_be_meant_is_refused(valkey_url: str, call: str, wrong: Any) -> None:
+def test_contradictory_filters_are_refused(valkey_url: str, call: str, wrong: Any) -> None:
     client, _ = open_with_clock(valkey_url)
     with client:
         client.queue("mail").put(1, id="x")

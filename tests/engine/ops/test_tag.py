@@ -107,7 +107,7 @@ def test_a_job_has_no_more_tags_than_the_limit_says(url: str) -> None:
         assert hr.tag("x", "a", "b") == ["a", "b"]
 
 
-def test_who_has_more_than_the_limit_of_another_client_keeps_them(hr: Client, url: str) -> None:
+def test_tags_above_the_limit_of_another_client_are_kept(hr: Client, url: str) -> None:
     hr.queue("mail").put(1, id="x", tags=["a", "b", "c"])
     strict, _ = open_with_clock(url, limits=Limits(tags=2), namespace=hr.core.namespace)
     with strict:

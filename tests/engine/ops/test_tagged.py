@@ -118,7 +118,7 @@ def test_a_job_that_is_gone_is_under_no_tag(
 
 @proves("QL-15")
 @pytest.mark.parametrize("policy", ["replace", "move"])
-def test_a_put_of_the_same_id_keeps_the_index_true(
+def test_put_of_the_same_id_updates_the_index(
     hr: Client, queue: Queue, clock: Clock, policy: str
 ) -> None:
     for name in ("x", "y"):

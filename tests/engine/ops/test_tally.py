@@ -18,7 +18,7 @@ def tallied(hr: Client, *queues: str, day: int = -1) -> dict[str, DailyTotals]:
 
 
 @proves("Q-91")
-def test_books_and_statistics_are_those_of_the_newest_event(
+def test_books_and_statistics_match_the_newest_event(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, retries=1)
@@ -49,7 +49,7 @@ def test_another_day_has_its_own_statistics(hr: Client, queue: Queue, clock: Clo
     assert tallied(hr, "mail", day=TODAY)["mail"].wait.bins == {"s0": 1}
 
 
-def test_a_queue_that_nobody_used_has_nothing_and_nothing_is_changed(hr: Client) -> None:
+def test_unused_queue_has_no_counts_and_nothing_changes(hr: Client) -> None:
     before = dump(hr)
 
     nobody = tallied(hr, "nobody")["nobody"]

@@ -37,7 +37,7 @@ def test_several_come_back_in_their_old_order(hr: Client, queue: Queue) -> None:
 
 
 @proves("QL-22")
-def test_the_holder_is_told(hr: Client, queue: Queue) -> None:
+def test_holder_is_notified(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue, worker="w1")
     subscription = hr.core.transport.listen([hr.core.channel(0, "worker", "w1")])

@@ -31,14 +31,14 @@ def test_without_its_last_dependency_a_job_is_unlocked(
 
 
 @proves("QL-11")
-def test_without_names_it_depends_on_nothing(hr: Client, blocked: str) -> None:
+def test_undepend_without_names_removes_all_dependencies(hr: Client, blocked: str) -> None:
     assert hr.undepend(blocked) == "waiting"
 
     assert not [key for key in dump(hr) if "depend" in key]
 
 
 @proves("QL-11")
-def test_what_it_does_not_depend_on_changes_nothing(hr: Client, blocked: str) -> None:
+def test_undepend_of_a_non_dependency_changes_nothing(hr: Client, blocked: str) -> None:
     before = dump(hr)
 
     assert hr.undepend(blocked, "never", blocked) == "blocked"

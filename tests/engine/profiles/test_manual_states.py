@@ -107,7 +107,7 @@ def test_cancelling_removes_a_job_in_any_state(hr: Client, manual: Queue) -> Non
 
 
 @proves("T-60")
-def test_cancelling_what_is_unknown_changes_nothing(hr: Client, manual: Queue) -> None:
+def test_cancelling_an_unknown_id_changes_nothing(hr: Client, manual: Queue) -> None:
     kept = manual.put("x")
     before = dump(hr)
 
@@ -128,7 +128,9 @@ def test_of_two_jobs_with_the_same_data_one_is_removed(hr: Client, manual: Queue
 
 
 @proves("TD-15")
-def test_moments_are_milliseconds_of_the_server(hr: Client, manual: Queue, clock: Clock) -> None:
+def test_timestamps_are_server_time_in_milliseconds(
+    hr: Client, manual: Queue, clock: Clock
+) -> None:
     put = clock.now
     job_id = manual.put("x", delay=timedelta(milliseconds=1))
     assert manual.jobs("scheduled").jobs[0].due == put + timedelta(milliseconds=1)

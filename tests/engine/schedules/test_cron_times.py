@@ -105,7 +105,7 @@ TEXT = script()
 @proves("QL-12")
 @settings(max_examples=150, deadline=None)
 @given(question=questions(days=8))
-def test_times_are_those_of_the_definition(
+def test_times_match_the_definition(
     cron_server: Redis, question: tuple[str, str, datetime]
 ) -> None:
     expression, zone, at = question
@@ -135,7 +135,7 @@ def as_cronsim(expression: str, zone: str, at: datetime, count: int) -> list[dat
 @proves("QL-12")
 @settings(max_examples=150, deadline=None)
 @given(question=questions(days=4))
-def test_times_are_those_of_another_reading(
+def test_times_match_another_implementation(
     cron_server: Redis, question: tuple[str, str, datetime]
 ) -> None:
     expression, zone, at = question
@@ -198,9 +198,7 @@ def test_where_cronsim_is_not_followed(cron_server: Redis) -> None:
         ("0 0 */10 12 *", ["2096-12-01", "2096-12-11"]),
     ],
 )
-def test_what_comes_seldom_is_found(
-    cron_server: Redis, expression: str, expected: list[str]
-) -> None:
+def test_rare_times_are_found(cron_server: Redis, expression: str, expected: list[str]) -> None:
     start = datetime(2095, 12, 31, 12, tzinfo=UTC)
 
     after, _ = times(cron_server, TEXT, expression, "UTC", start, 2)

@@ -23,7 +23,7 @@ STEPS = st.one_of(
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_each_row_of_what_was_decided_becomes_a_job_once(private_url: str, shards: int) -> None:
+def test_each_row_of_a_decided_write_becomes_one_job(private_url: str, shards: int) -> None:
     @examples(30)
     @given(st.lists(STEPS, min_size=5, max_size=60))
     def happens(steps: list[tuple[str, int] | tuple[str, int, int]]) -> None:
@@ -39,7 +39,7 @@ def test_each_row_of_what_was_decided_becomes_a_job_once(private_url: str, shard
 
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("which", [0, 1], ids=["a write", "a batch of a stream"])
-def test_a_driver_may_die_between_any_two_calls(private_url: str, which: int, shards: int) -> None:
+def test_driver_may_die_between_any_two_calls(private_url: str, which: int, shards: int) -> None:
     for calls in range(1, 40):
         world = World(private_url, shards)
         with world.hr:
