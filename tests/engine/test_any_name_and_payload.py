@@ -1,4 +1,4 @@
-"""Whatever is accepted as a name comes back as it was, and a payload byte for byte."""
+"""Every accepted name is returned unchanged, and every payload byte for byte."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def raw(valkey_url: str) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def spread(valkey_url: str) -> Iterator[Client]:
-    """The same with several shards, so that names decide where a job lives."""
+    """The same with several shards, where names decide the shard of a job."""
     hr, _ = open_with_clock(valkey_url, shards=5)
     with hr:
         yield hr

@@ -1,4 +1,4 @@
-"""The audit finds what is broken, and names it."""
+"""The audit finds every corruption and reports where it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input is refused with an error that says why, and nothing at all is changed by it."""
+"""Bad input is refused with an error that gives the reason, and changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers die; their peers notice, and what they held goes on where it was."""
+"""Dead workers: other clients notice them, and their jobs return to their old position."""
 
 from __future__ import annotations
 

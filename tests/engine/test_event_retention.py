@@ -1,4 +1,4 @@
-"""The event log keeps to its limits of age and number, and counts what it drops."""
+"""The event log keeps to its limits of age and number, and counts dropped events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.dump import dump
 
 
 def kept(hr: Client) -> list[int]:
-    """The numbers of the events that are left."""
+    """Return the numbers of the remaining events."""
     return [event.number for event in hr.events()]
 
 

@@ -1,4 +1,4 @@
-"""What a failure says: type, message and traceback, bounded, however often a job fails."""
+"""Failures have a type, a message and a traceback of bounded size, however often a job fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONG = "é" * 20_000
 
 @pytest.fixture(scope="module")
 def valkey_hr(valkey_url: str) -> Iterator[Client]:
-    """One client for all examples."""
+    """A client that all examples share."""
     with open_with_clock(valkey_url)[0] as client:
         yield client
 
@@ -165,7 +165,7 @@ def test_message_is_never_cut_inside_a_character(
 
 
 def test_records_from_before_are_read_and_go_on(hr: Client, queue: Queue, clock: Clock) -> None:
-    """Once, records held whole messages, and notes no error."""
+    """Older versions stored whole messages in records, and history entries without an error."""
     queue.put(1, id="x")
     pop_one(queue).fail("bug", "short")
     name = hr.core.key(0, "job:x")

@@ -1,4 +1,4 @@
-"""What the state machine has found, said directly, so that it stays found."""
+"""Regression tests for faults that the state machine has found."""
 
 from __future__ import annotations
 

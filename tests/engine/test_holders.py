@@ -1,4 +1,4 @@
-"""Who holds which jobs, as an operator sees it."""
+"""The leases of a worker, as an operator sees them."""
 
 from __future__ import annotations
 

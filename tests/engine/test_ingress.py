@@ -1,4 +1,4 @@
-"""What other programs push on the list of a queue becomes jobs."""
+"""Ingress: payloads that other programs push to the list of a queue become jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.jobs import drain, found, ids, pop_one
 
 
 def push(hr: Client, queue: str, *elements: str | bytes, shard: int = 0) -> None:
-    """As a program does that knows nothing but lists."""
+    """Push as a program does that only knows Redis lists."""
     [length] = hr.core.transport.send([(shard, ("LPUSH", where(hr, queue, shard), *elements))])
     assert length >= len(elements)
 
@@ -187,7 +187,7 @@ def test_an_id_is_not_given_twice(hr: Client, queue: Queue) -> None:
     assert len(seen) == 3
 
 
-# what is pushed may say the id
+# payloads that are the job id
 
 
 @pytest.fixture
@@ -314,7 +314,7 @@ def test_new_ids_live_where_the_list_is(shards: int, data: st.DataObject) -> Non
     assert shard_of(ingress_ids(shard, shards) + "17", shards) == shard
 
 
-# where something is amiss
+# failures
 
 
 def test_a_key_that_is_no_list_is_left_alone(hr: Client, queue: Queue) -> None:

@@ -1,4 +1,4 @@
-"""A record that somebody else has deleted (an evicting server, a hand) stops nothing."""
+"""A record that was deleted from outside, for example by eviction, does not stop the scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that loses rows of a write after its decision is found out, and named."""
+"""The client detects and reports rows of a decided write that a server has lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def decided(hr: Client) -> str:
 
 
 def lose(hr: Client, shard: int, *roles: str) -> None:
-    """The server forgets keys of a shard."""
+    """Delete keys of a shard, as a server that loses data."""
     for role in roles:
         hr.core.transport.send([(shard, ("DEL", hr.core.key(shard, role)))])
 

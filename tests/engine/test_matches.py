@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headrace import Client
 from tests.model.harness import opened
-from tests.model.jobs.checks.matching import DATA, STATES, Search, check, matching_in_steps
+from tests.model.jobs.checks.matching import DATA, STATES, Search, check, matching_works_in_steps
 from tests.proof import proves
 
 SEARCHES = st.builds(
@@ -40,4 +40,4 @@ def test_changes_between_steps_cancel_no_other_job(searcher: Client, search: Sea
 
 
 def test_a_search_goes_through_every_state_in_steps_of_any_size(valkey_url: str) -> None:
-    matching_in_steps(valkey_url, {})
+    matching_works_in_steps(valkey_url, {})

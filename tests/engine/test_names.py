@@ -1,4 +1,4 @@
-"""Names may be anything visible: none is mistaken for another key, and nothing is searched."""
+"""Any visible name is allowed: none is mistaken for another key, and no script searches keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notices: what makes a job wait wakes somebody; who loses a job or waits for its end is told."""
+"""Notices: new work wakes a worker; lost leases and finished jobs are reported to their clients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.sessions import serving
 
 @dataclass
 class Scene:
-    """A worker with a session that holds one job of a queue and has failed another."""
+    """A worker with a session that holds one job of a queue and has failed another one."""
 
     hr: Client
     queue: Queue

@@ -1,4 +1,4 @@
-"""Jobs stand in the order of their numbers, however large these are."""
+"""Jobs are ordered by their numbers, however large these are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retention: what is over goes when its time or its number is up, also where nothing happens."""
+"""Retention: finished jobs are deleted by age and number, also in idle queues."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ every_nudge = pytest.mark.parametrize(
 
 
 def keys(hr: Client, role: str) -> list[str]:
-    """Those of a role, which ends with a colon, or the one key that is named."""
+    """Return the keys of a role, which ends with a colon, or the one key of that name."""
     end = "" if role.endswith(":") else "$"
     named = re.compile(f"}}:{re.escape(role)}{end}")
     return [key for key in dump(hr) if named.search(key) and "elsewhere" not in key]

@@ -1,4 +1,4 @@
-"""How scripts are put together from Lua files, and called."""
+"""Scripts are composed from Lua files and called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operation is one script, by the server's clock, on keys of its shard alone."""
+"""Every operation is one script that reads the server's clock and only keys of its shard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.jobs import found, pop_one
 
 
 def live(hr: Client) -> list[Callable[[], object]]:
-    """What happens to a few jobs, operation by operation."""
+    """Run a few jobs through every operation."""
     queue = hr.queue("mail")
 
     def with_lease(action: Callable[[headrace.Lease], object]) -> Callable[[], object]:

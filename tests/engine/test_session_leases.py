@@ -1,4 +1,4 @@
-"""Leases that last as long as the session of their worker, and jobs that are due at a time."""
+"""Leases that last as long as the worker's session, and scheduled jobs."""
 
 from __future__ import annotations
 

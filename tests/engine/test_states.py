@@ -1,6 +1,6 @@
-"""Every operation on a job in every state: what becomes of it, or why it is refused.
+"""Every operation on a job in every state: the new state, or the refusal.
 
-A refused operation changes nothing and tells nobody anything.
+A refused operation changes nothing and publishes nothing.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tests.support.channels import listening
 from tests.support.dump import dump
 from tests.support.jobs import pop_one
 
-# The state of the job afterwards, or the error; "-" is nothing done and no error either. A job that
-# is "taken" runs with somebody else: it is lost for its lease, operators see no difference.
+# The state of the job afterwards, or the error; "-" means no change and no error. A job that is
+# "taken" runs under another lease: its former lease is lost; operators see no difference.
 TABLE = """
                     absent  waiting   scheduled  running    taken      failed    complete  blocked
 lease.heartbeat     GONE    LOST      LOST       running    LOST       LOST      LOST      LOST
@@ -119,7 +119,7 @@ IGNORED = [cell[:2] for cell in cells() if cell[2] == "-"]
 
 
 def bring(hr: Client, queue: Queue, clock: Clock, state: str) -> Lease:
-    """Brings a job into a state; the lease under which it once ran."""
+    """Bring a job into a state; return the lease under which it ran."""
     queue.put("old", id="x")
     lease = pop_one(queue, worker="w1", lease=30)
     hr.queue("other").put("first", id="before")
@@ -134,7 +134,7 @@ def state_of(hr: Client) -> str:
 
 
 def refusal_of(operation: str, hr: Client, lease: Lease) -> HeadraceError | None:
-    """The error, raised or as the answer for the one job of a batch."""
+    """Return the error, raised or as the answer for the one job of a batch."""
     try:
         answer = OPERATIONS[operation](hr, lease)
     except HeadraceError as error:

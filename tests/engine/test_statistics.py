@@ -1,4 +1,4 @@
-"""Statistics: which moments are measured, how they are summed up, and which bin they fall into."""
+"""Statistics: which durations are measured, how they are summed up, and in which bin they count."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from headrace import Client, Queue, Series
 from headrace.engine.statistics import BINS, merged
 from headrace.testing import START, Clock
-from tests.model.jobs.checks.event_counts import log_tells_what_is_counted
+from tests.model.jobs.checks.event_counts import statistics_follow_from_events
 from tests.proof import proves
 from tests.support.jobs import pop_one
 
@@ -23,7 +23,7 @@ STARTS = [WIDTHS[name[0]] * int(name[1:]) for name in BINS]
 
 
 def fine_bin(seconds: float) -> str:
-    """The documented layout, read from the list of its bins."""
+    """Return the documented layout, read from the list of its bins."""
     return BINS[bisect_right(STARTS, seconds) - 1]
 
 
@@ -40,7 +40,7 @@ def coarse_bin(seconds: float) -> int:
 
 
 def feed(queue: Queue, clock: Clock, waits: list[float]) -> None:
-    """Makes jobs wait so long."""
+    """Make jobs wait for these durations."""
     queue.configure(lease=None)
     queue.put_many(range(len(waits)))
     start = clock.now
@@ -225,4 +225,4 @@ def test_statistics_by_worker_and_tag_follow_from_the_log(
 
 @proves("Q-91")
 def test_statistics_follow_from_the_log(valkey_url: str) -> None:
-    log_tells_what_is_counted(valkey_url)
+    statistics_follow_from_events(valkey_url)

@@ -1,4 +1,4 @@
-"""What changes the payload of a job tells the new one, as a put does."""
+"""Events of operations that change the payload of a job contain the new payload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log is trimmed by proof, whatever happens in whatever order."""
+"""The log is trimmed only when all lakes have the events, in any order of steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.testing import open_with_clock
-from tests.model.jobs.checks.log_trimming import Ledger, marks_are_of_the_log, trimming_by_proof
+from tests.model.jobs.checks.log_trimming import (
+    Ledger,
+    log_is_trimmed_by_marks,
+    marks_belong_to_the_log,
+)
 from tests.support.effort import EFFORT
 
 LAKES = st.sampled_from("ab")
@@ -38,8 +42,8 @@ def test_events_that_a_lake_lacks_are_only_dropped_by_the_cap_and_counted(
 
 
 def test_log_is_trimmed_only_after_lakes_have_read_it(url: str) -> None:
-    trimming_by_proof(url, {})
+    log_is_trimmed_by_marks(url, {})
 
 
 def test_marks_are_of_the_log(url: str) -> None:
-    marks_are_of_the_log(url, {})
+    marks_belong_to_the_log(url, {})

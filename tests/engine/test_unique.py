@@ -1,4 +1,4 @@
-"""unique: of equal values a queue has one job at a time, until it ends, however it ends."""
+"""unique: a queue has at most one unfinished job per unique value."""
 
 from __future__ import annotations
 

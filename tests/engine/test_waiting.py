@@ -1,4 +1,4 @@
-"""Waiting for work is not polling: a notice ends it, or the next thing that is due by itself."""
+"""Waiting for work does not poll: a notice ends it, or the time at which the next job is due."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_waiting_pop_returns_at_once_after_a_put_with_few_commands(
         assert time.monotonic() - started < popping.SAFETY_POLL / 2
 
     calls = [line for line in sent if line.startswith("EVALSHA")]
-    # One put; one pop before the subscription, one after it, one after the notice if it was needed.
+    # One put; one pop before the subscription, one after it, and one after the notice if needed.
     assert 3 <= len(calls) <= 4
 
 

@@ -1,4 +1,4 @@
-"""Waiting time: from the moment a job last became available to its pop."""
+"""Waiting time: from the time a job last became available to its pop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fifty workers in ten processes, some of them killed: every job is done once, by the books."""
+"""Fifty workers in ten processes, some of them killed: every job completes exactly once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Crew:
             self._running[name] = subprocess.Popen(command)
 
     def kill_one_that_holds_jobs(self) -> None:
-        """Stops processes until one is found that holds jobs, and kills that."""
+        """Stop processes until one holds jobs, and kill it."""
         until(self._kill_one, "a process that holds jobs was killed")
         self.hire(1)
 
@@ -88,7 +88,7 @@ def histories(events: list[Event]) -> dict[str, list[Event]]:
 
 
 def assert_done_once(history: list[Event]) -> None:
-    """One owner at a time; another one only after the first had lost the job, and one end."""
+    """Assert that the job has one holder at a time, a reason for each change, and one end."""
     kinds = [event.kind for event in history]
     assert kinds[0] == "put"
     assert kinds[-1] == "completed"

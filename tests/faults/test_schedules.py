@@ -1,4 +1,4 @@
-"""Four processes pop at once, some are killed: each turn of a schedule is made exactly once."""
+"""Four processes pop at once, some are killed: each run of a schedule is made exactly once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_each_scheduled_run_is_made_once_although_workers_are_killed(shards: int
                 running[kill % 4].kill()
                 running.append(start_python(WORKER, url, hr.core.namespace, f"new {kill}"))
             until(lambda: made(hr) >= 60 * (KILLS + 2), "more turns are made")
-            # Workers that come late find so many turns due that some shards have to wait for them.
+            # Workers that start late find many runs due, so that some shards have to wait.
             until(lambda: all(plan.counter > 10 for plan in hr.schedules()), "all have had turns")
             counted = {schedule.id: schedule.counter for schedule in hr.schedules()}
             assert sorted(hr.unschedule(*PLANS)) == sorted(PLANS)

@@ -1,4 +1,4 @@
-"""A place between two items is always found, however often, and at a cost that stays small."""
+"""Inserting between two items always works, and its cost stays small."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COUNTS = "  redis.call('INCRBY', shard .. 'written', #(arguments or {}) / 2)\n"
 
 @pytest.fixture
 def line(valkey_url: str) -> Iterator[Feed]:
-    """A feed whose scripts count how often items are numbered anew."""
+    """A feed whose scripts count how often items are renumbered."""
     chunks = source("lib/chunks").text
     assert BEGINNING in chunks
     hr, _ = opened(valkey_url, {"chunks": chunks.replace(BEGINNING, BEGINNING + COUNTS)})
@@ -53,7 +53,7 @@ def before_the_end(line: Feed, model: list[str], item_id: str, _: int) -> None:
 
 
 def side_by_side(line: Feed, model: list[str], item_id: str, number: int) -> None:
-    """In the middle, between the two that came last."""
+    """Insert in the middle, between the two newest items."""
     at = len(model) // 2
     if number % 2:
         line.publish(0, id=item_id, before=model[at])
@@ -115,7 +115,7 @@ def test_both_ends_of_the_order_have_room(valkey_url: str, start: int, count: in
 
 
 def crowded(hr: Client, start: int, count: int) -> Feed:
-    """A feed whose items stand side by side, as far as positions go."""
+    """Make a feed whose positions have no gaps."""
     line = hr.create_feed("line", sorted=True)
     places = [place for place in range(start, start + count) if place < 2**53]
     line.publish_many({f"item {place}": 0 for place in places})

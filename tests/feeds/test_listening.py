@@ -1,4 +1,4 @@
-"""Who listens to feeds hears every change once, and knows how many were missed."""
+"""A listener of feeds receives every change once, or the number of missed changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.servers import until
 
 
 async def heard(listening: Any, count: int) -> list[FeedEvent]:
-    """So many events."""
+    """Return the next `count` events."""
     if isinstance(listening, AsyncListener):
         return [await anext(listening) for _ in range(count)]
     return await asyncio.to_thread(lambda: [next(listening) for _ in range(count)])
@@ -134,7 +134,7 @@ async def test_a_feed_that_is_deleted_and_made_again_is_listened_to_still(
 
 
 async def while_away(listening: Any, way: Way, do: Callable[[], Any]) -> Any:
-    """The first thing that is heard after something was done unheard."""
+    """Return the first event after a change that the disconnected listener missed."""
     way.close()
     do()
     way.open()
@@ -298,7 +298,7 @@ def test_a_server_that_has_lost_data_is_noticed(calm: Client) -> None:
         assert [next(listening).id, next(to_all).id] == ["then", "then"]
 
 
-# messages that come twice, late or not at all
+# messages that come twice, late or never
 
 
 def message(number: int, *, life: int = 5, kind: str = "published", of_shard: int = 0) -> bytes:
@@ -308,7 +308,7 @@ def message(number: int, *, life: int = 5, kind: str = "published", of_shard: in
 
 @pytest.fixture
 def one_feed(calm: Client) -> OneFeed:
-    """Knows of the fifth life of a feed, and of four changes in it."""
+    """A reader that has received four changes of the fifth life of a feed."""
     known = OneFeed(calm.core, "news")
     for number in (1, 2, 3, 4):
         assert len(list(known.read("", message(number)))) == 1

@@ -93,7 +93,7 @@ def snapshot(hr: headrace.Client) -> dict[bytes, Any]:
 
 
 class RepeatingConnection:
-    """Replaces a client's connection pool; while `on`, it repeats every script call.
+    """Replaces the transport of a client; while `on`, it repeats every script call.
 
     The client receives the answer of the repeated call, as after a lost answer. The repeat must
     change nothing, unless `compare` is False or the operation is one of `may_change`.

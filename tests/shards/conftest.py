@@ -35,7 +35,7 @@ def hr(any_client: Any) -> Any:
 
 @pytest.fixture
 def twin(valkey_url: str) -> Iterator[tuple[Client, Clock]]:
-    """A namespace of one shard, to do the same on."""
+    """A namespace of one shard, for comparison."""
     client, clock = open_with_clock(valkey_url)
     with client:
         yield client, clock

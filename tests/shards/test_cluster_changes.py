@@ -1,4 +1,4 @@
-"""A Cluster changes under a client: shards move to other nodes, and a node goes away."""
+"""A Cluster changes while clients use it: shards move to other nodes, and a node dies."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ class Nodes:
             }
 
     def of(self, slot: int) -> int:
-        """The port of the node that has a slot, by its own word: others learn it late."""
+        """Return the port of the node that claims a slot; other nodes learn of a move late."""
         return next(port for port in self.by_port if self.told_by(port, slot) == port)
 
     def told_by(self, port: int, slot: int) -> int:
-        """The port of the node that has a slot, by the word of any node."""
+        """Return the port of the node that owns a slot, by the account of any node."""
         for first, last, (_, owner, *_), *_ in self._ask(port, "CLUSTER SLOTS"):
             if first <= slot <= last:
                 return int(owner)
         raise AssertionError(f"nobody has slot {slot}")
 
     def mislead(self, port: int, slot: int, owner: int) -> None:
-        """Lets one node believe that a slot is another's."""
+        """Make one node believe that another node owns a slot."""
         owner_id = self._ask(owner, "CLUSTER MYID").decode()
         self._ask(port, f"CLUSTER SETSLOT {slot} NODE {owner_id}")
 
     def move(self, slot: int) -> None:
-        """Moves a slot with all its keys to another node, as an operator would.
+        """Move a slot with all its keys to another node, as an operator would.
 
-        Nodes that have not heard of the last move may take the next one back, and drop the keys.
+        A node that has not learned of the last move may undo the next one, and drop the keys.
         """
         until(self._agree, "all nodes know the last move")
         source = self.of(slot)
@@ -76,7 +76,7 @@ class Nodes:
             self._ask(port, f"CLUSTER SETSLOT {slot} NODE {ids[target]}")
 
     def _agree(self) -> bool:
-        """Whether every node says the same of every node: its epoch and its slots."""
+        """Return whether all nodes agree on the epoch and the slots of every node."""
         return len({self._view(port) for port in self.by_port}) == 1
 
     def _view(self, port: int) -> frozenset[tuple[str, ...]]:
@@ -235,7 +235,7 @@ async def test_stale_redirect_does_not_mislead_the_client(
 
 @pytest.fixture
 def mortal() -> Iterator[str]:
-    """A Cluster of which a node may be killed."""
+    """A Cluster whose nodes may be killed."""
     with servers.cluster() as url:
         yield url
 
@@ -267,6 +267,6 @@ async def test_dead_node_is_reported_after_the_retry_time(colour: str, mortal: s
 
 
 async def popped_from_the_living(hr: Any, first: int) -> list[Any]:
-    """What was handed out before a node that is down was met is not lost."""
+    """Jobs that were popped before the client met a dead node are not lost."""
     hr.core.next_shard = first
     return cast(list[Any], await got(hr.queue("mail").pop("w", count=80)))

@@ -1,4 +1,4 @@
-"""Feeds live each on one shard; who listens to all of them listens on every shard."""
+"""Each feed lives on one shard; a listener of all feeds subscribes on every shard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of jobs on many shards; run with four on one server and eight on a Cluster."""
+"""Jobs on several shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits on many shards; run with four on one server and eight on a Cluster."""
+"""Limits on several shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs that wait for jobs, on many shards."""
+"""Dependencies on several shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules on many shards; run with four on one server and eight on a Cluster."""
+"""Schedules on several shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What jobs are tied to on many shards; run with four on one server and eight on a Cluster."""
+"""Unique values, tags and tracked jobs on several shards."""
 
 from __future__ import annotations
 

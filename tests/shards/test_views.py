@@ -1,4 +1,4 @@
-"""Many shards, one picture; run with four shards on one server and eight on a Cluster."""
+"""Listings, counts and statistics of several shards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE = 7
 
 
 def lead_a_life(hr: Client, clock: Clock) -> None:
-    """Puts, delays, failures and ends with many different waiting and running times."""
+    """Put, delay, fail and complete jobs with many different waiting and running times."""
     queue = hr.queue("mail")
     for number in range(40):
         queue.put(number, id=f"job {number}", delay=0.001 if number % 5 == 0 else 0, retries=2)
@@ -116,7 +116,7 @@ async def test_listed_jobs_are_in_the_order_of_time(hr: Any, calm: Client, clock
 async def test_the_most_frequent_failures_are_those_of_all_shards_together(
     hr: Any, calm: Client
 ) -> None:
-    """Here every shard has a most frequent type of its own, and another one leads in all."""
+    """Each shard has another most frequent type here, and yet another one leads overall."""
     by_shard = ids_by_shard(calm, [f"job {number}" for number in range(400)])
     for shard, ids in by_shard.items():
         calm.queue("mail").put_many([Put(1, id=job_id) for job_id in ids[:5]])

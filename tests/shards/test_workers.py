@@ -1,4 +1,4 @@
-"""Workers of many shards; run with four on one server and eight on a Cluster."""
+"""Workers on several shards."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def wait_for_a_listener(calm: Client, shard: int) -> None:
         [reply] = calm.core.transport.send([(shard, ("PUBSUB", "SHARDNUMSUB", name))])
         return bool(reply[1] > 0)
 
-    until(is_heard, "somebody waits for the end of a job")
+    until(is_heard, "a client waits for the result")
 
 
 async def waiting_result(hr: Any, job_id: str) -> Any:

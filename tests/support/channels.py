@@ -1,4 +1,4 @@
-"""What the server tells and is told: notices on channels, commands on the line, waiting threads."""
+"""Messages on channels, commands on a connection, and functions in another thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ END = b"the end"
 
 
 class Listener:
-    """An ear of its own, which knows nothing of Headrace but the names of channels."""
+    """A subscriber that knows nothing of Headrace but the names of channels."""
 
     def __init__(self, hr: Client, server: redis.Redis, channels: tuple[str, ...]) -> None:
         self._prefix = hr.core.key(0, "")
@@ -31,7 +31,7 @@ class Listener:
             assert self._next()["type"] == "ssubscribe"
 
     def heard(self) -> list[tuple[str, bytes]]:
-        """What came since the last time, as (role:name, message)."""
+        """Return the messages since the last call, as (role:name, message)."""
         self._server.execute_command("SPUBLISH", self._first, END)
         found: list[tuple[str, bytes]] = []
         while (message := self._next())["data"] != END:
@@ -39,11 +39,11 @@ class Listener:
         return found
 
     def messages(self) -> list[str]:
-        """The same for a queue, without the channel."""
+        """Return the messages of a queue's channel, without its name."""
         return [message.decode() for _, message in self.heard()]
 
     def told(self) -> list[list[str]]:
-        """The same for a worker: what happened, the id, the token; or the ids of ended jobs."""
+        """Return the decoded messages of a worker (what, id, token) or of finished jobs (ids)."""
         return [msgspec.msgpack.decode(message) for _, message in self.heard()]
 
     def _next(self) -> Any:
@@ -54,7 +54,7 @@ class Listener:
 
 @contextmanager
 def listening(hr: Client, url: str, *channels: str) -> Iterator[Listener]:
-    """Hears the channels role:name of the first shard."""
+    """Subscribe to the channels role:name of the first shard."""
     with redis.Redis.from_url(url) as server:
         listener = Listener(hr, server, channels)
         yield listener
@@ -63,7 +63,7 @@ def listening(hr: Client, url: str, *channels: str) -> Iterator[Listener]:
 
 @contextmanager
 def commands(url: str, *, of_scripts: bool = False) -> Iterator[list[str]]:
-    """The commands that clients send within the block, or those that their scripts carry out."""
+    """Collect the commands that clients send within the block, or those that their scripts run."""
     found: list[str] = []
     with redis.Redis.from_url(url) as speaker, redis.Redis.from_url(url) as server:
         speaker.ping()
@@ -77,7 +77,7 @@ def commands(url: str, *, of_scripts: bool = False) -> Iterator[list[str]]:
 
 @contextmanager
 def meanwhile(function: Callable[[], T]) -> Iterator[Future[T]]:
-    """Runs a function in another thread; its outcome must come before the block ends."""
+    """Run a function in another thread; its result must come before the block ends."""
     with ThreadPoolExecutor(1) as threads:
         future = threads.submit(function)
         yield future
@@ -85,7 +85,7 @@ def meanwhile(function: Callable[[], T]) -> Iterator[Future[T]]:
 
 
 def until_listened_to(hr: Client, channel: str, listeners: int = 1) -> None:
-    """Waits until somebody listens on the channel role:name."""
+    """Wait until a client is subscribed to the channel role:name."""
     name = hr.core.key(0, channel)
 
     def counted() -> bool:

@@ -1,4 +1,4 @@
-"""Tests of the sync and the asyncio client in one: results are awaited if they are awaitable."""
+"""Helpers to test the sync and the asyncio client in one test."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def opened(kind: str, url: str, **options: Any) -> AsyncIterator[Any]:
 
 @dataclass(frozen=True)
 class Location:
-    """Where a namespace is: its server, its number of shards, and whose clock it reads."""
+    """The server of a namespace, its number of shards, and whether it uses the server's clock."""
 
     url: str
     shards: int = 1

@@ -1,4 +1,4 @@
-"""How much the tests try: HEADRACE_LONG=1 runs twenty times as many random examples."""
+"""The number of random examples: HEADRACE_LONG=1 runs twenty times as many."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from headrace.transport.drive import drive
 
 
 def write_and_die(hr: Client, rows: Sequence[Item], queue: str = "mail") -> str:
-    """Stages and decides rows as the write w; the bundle that nobody publishes."""
+    """Stage and decide rows as the write w; return the bundle, which is not published."""
     core = hr.core
     staging = Staging(core, "parcel")
     drive(core.transport, staging.add(rows))
@@ -24,7 +24,7 @@ def write_and_die(hr: Client, rows: Sequence[Item], queue: str = "mail") -> str:
 
 
 def was_long_ago(hr: Client) -> None:
-    """Lets the time be over in which whoever publishes may be silent."""
+    """Let the time expire in which the driver is expected to publish."""
     core = hr.core
     for shard in range(core.shards):
         [bundles] = core.transport.send([(shard, ("ZRANGE", core.key(shard, "bundles"), 0, -1))])

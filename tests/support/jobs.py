@@ -1,4 +1,4 @@
-"""What tests of the engine say all the time, said shortly."""
+"""Short helpers for tests of jobs and queues."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ class Named(Protocol):
 
 
 def found(hr: Client, job_id: str) -> Job:
-    """The job of this id, which must be there."""
+    """Return the job of this id, which must exist."""
     job = hr.job(job_id)
     assert job is not None, f"there is no job {job_id!r}"
     return job
 
 
 def ids(jobs: Iterable[Named]) -> list[str]:
-    """The ids of jobs or leases."""
+    """Return the ids of jobs or leases."""
     return [job.id for job in jobs]
 
 
 def pop_one(queue: Queue, worker: str = "w1", lease: float | None = None) -> Lease:
-    """The one job that pop hands out."""
+    """Pop one job, which must be there."""
     [popped] = queue.pop(worker, lease=lease)
     return popped
 
 
 def drain(queue: Queue, worker: str = "w1") -> list[str]:
-    """The ids of all jobs that pop hands out, in their order."""
+    """Pop all jobs; return their ids in order."""
     served: list[str] = []
     while leases := queue.pop(worker):
         served += ids(leases)
@@ -43,7 +43,7 @@ def drain(queue: Queue, worker: str = "w1") -> list[str]:
 
 
 def serve(queue: Queue, worker: str = "w1") -> list[str]:
-    """The ids of all jobs that pop hands out, each completed at once."""
+    """Pop and complete all jobs; return their ids in order."""
     served: list[str] = []
     while leases := queue.pop(worker):
         served += ids(leases)
@@ -53,5 +53,5 @@ def serve(queue: Queue, worker: str = "w1") -> list[str]:
 
 
 def wait(clock: Clock, seconds: float) -> object:
-    """Lets time pass, as one of several things in a row."""
+    """Move the clock, as an expression for a list of steps."""
     return clock.tick(seconds)  # type: ignore[func-returns-value]

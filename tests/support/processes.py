@@ -1,4 +1,4 @@
-"""Python programs as processes of their own, and whether a process still is."""
+"""Helpers to run Python programs as processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def start_python(code: str, *arguments: str | Path) -> subprocess.Popen[str]:
-    """A running program that reads from and writes to us."""
+    """Start a program; the caller can write to it and read from it."""
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -18,16 +18,16 @@ def start_python(code: str, *arguments: str | Path) -> subprocess.Popen[str]:
 
 
 def run_python(code: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """A program that has ended."""
+    """Run a program to its end."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def gone(pid: int) -> bool:
-    """Whether the process is dead; one that nobody has reaped yet is dead, too."""
+    """Return whether the process is dead, even if it has not been reaped."""
     found = subprocess.run(
         ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
     state = found.stdout.strip()
-    # With threads left (l) it still holds its files, though its first thread is over.
+    # With threads left (l) the process still holds its files, although its main thread has ended.
     return not state or (state.startswith("Z") and "l" not in state)

@@ -1,6 +1,7 @@
-"""A way to a server that breaks where a test says.
+"""A proxy to a server that breaks connections where a test says.
 
-Before a request arrives, or after the server has carried it out but before its answer is back.
+It breaks before a request arrives, or after the server has handled it but before the answer is
+back.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ TOGETHER = "together"
 
 
 def nothing() -> None:
-    """What happens meanwhile unless a test says otherwise."""
+    """Do nothing; the default for `meanwhile`."""
 
 
 @dataclass
 class Cut:
-    """One break to come: the request that has these bytes, after `skip` others that have them."""
+    """One planned break: at the request that contains these bytes, after `skip` such requests."""
 
     mark: bytes
     moment: str
@@ -35,7 +36,7 @@ class Cut:
 
 
 class Way:
-    """The way to a server on a unix socket. One thread waits for clients, two serve each."""
+    """The proxy, on a unix socket. One thread accepts clients, two serve each."""
 
     def __init__(self, server: Path, home: Path) -> None:
         self.path = home / "way.sock"
@@ -57,23 +58,24 @@ class Way:
         skip: int = 0,
         meanwhile: Callable[[], None] = nothing,
     ) -> None:
-        """Breaks the connection once, at the request that has these bytes in it.
+        """Break the connection once, at the request that contains these bytes.
 
-        Or holds back half of its answer, while `meanwhile` lasts; or all of it, until more comes.
+        LATE holds back half of the answer until `meanwhile` returns; TOGETHER holds back all of it
+        until more comes.
         """
         assert moment in (*MOMENTS, LATE, TOGETHER)
         words = mark.encode() if isinstance(mark, str) else mark
         self._coming.append(Cut(words, moment, skip, meanwhile))
 
     def open(self) -> None:
-        """Lets clients in."""
+        """Accept clients."""
         self._door = socket.socket(socket.AF_UNIX)
         self._door.bind(str(self.path))
         self._door.listen(64)
         threading.Thread(target=self._welcome, args=(self._door,), daemon=True).start()
 
     def close(self) -> None:
-        """Throws everybody out, and lets nobody in."""
+        """Disconnect all clients, and accept no more."""
         _end(self._door)
         self.path.unlink()
         with self._lock:
@@ -82,7 +84,7 @@ class Way:
             _end(stream)
 
     def clients(self) -> int:
-        """How many are connected."""
+        """Return the number of connected clients."""
         with self._lock:
             return sum(stream.fileno() >= 0 for stream in self._streams) // 2
 
@@ -135,7 +137,7 @@ class Way:
 
 @dataclass
 class Answers:
-    """The way back of one connection, until it is cut."""
+    """The answers of one connection, until it is cut."""
 
     client: socket.socket
     server: socket.socket
@@ -167,7 +169,7 @@ def _end(stream: socket.socket) -> None:
 
 @contextmanager
 def way_to(url: str) -> Iterator[Way]:
-    """A way to the server on a unix socket that has this URL."""
+    """Open a proxy to the server on a unix socket that has this URL."""
     with scratch_directory() as home:
         way = Way(Path(url.removeprefix("unix://")), home)
         try:

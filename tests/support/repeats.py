@@ -1,4 +1,4 @@
-"""What tests of repeated calls say all the time."""
+"""Helpers for tests of repeated calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def sha(calm: Client, op: str) -> str:
 
 
 def happened(calm: Client) -> list[str]:
-    """The kinds of all events; the books must balance, and no number be missing."""
+    """Return the kinds of all events; assert that no number is missing and the books balance."""
     events = list(calm.events())
     assert [event.number for event in events] == list(range(1, len(events) + 1))
     assert calm.audit().problems == []

@@ -1,4 +1,4 @@
-"""A server that keeps what it is told, so that it can be killed and started again."""
+"""A server that persists its data, so that a test can kill and restart it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEEPS = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
 
 
 class Restartable:
-    """A server that keeps what it is told, and can be killed and started again."""
+    """A server that persists its data, and can be killed and started again."""
 
     def __init__(self, home: Path, servers: ExitStack) -> None:
         self.path = home / server_process.SOCKET
@@ -49,7 +49,7 @@ class Restartable:
 
 @contextmanager
 def restartable() -> Iterator[Restartable]:
-    """A server that runs."""
+    """Open a running server."""
     with scratch_directory() as home, ExitStack() as servers:
         server = Restartable(home, servers)
         server.start()
@@ -58,7 +58,7 @@ def restartable() -> Iterator[Restartable]:
 
 @contextmanager
 def meanwhile(action: Callable[[], None]) -> Iterator[None]:
-    """Does something in another thread while the block runs."""
+    """Run an action in another thread while the block runs."""
     thread = threading.Thread(target=action)
     thread.start()
     try:

@@ -1,6 +1,6 @@
-"""Real servers for tests: on loopback or unix sockets, on free ports, gone with the block.
+"""Real servers for tests, on loopback or unix sockets and free ports, stopped with the block.
 
-None outlives the test process, however that ends.
+No server outlives the test process, however that ends.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ def until(condition: Callable[[], bool], what: str, patience: float = 20.0) -> N
 
 
 def redis_server_path() -> Path | None:
-    """The Redis server of this machine, if it has one."""
+    """Return the path of the Redis server of this machine; None if it has none."""
     found = shutil.which("redis-server")
     return Path(found) if found else None
 
 
 @contextmanager
 def valkey() -> Iterator[str]:
-    """The URL of a private Valkey."""
+    """Start a private Valkey; yield its URL."""
     with private_server() as url:
         yield url
 
 
 @contextmanager
 def redis7() -> Iterator[str | None]:
-    """The URL of a private Redis, None if this machine has none."""
+    """Start a private Redis; yield its URL, or None if this machine has none."""
     binary = redis_server_path()
     if binary is None:
         yield None
@@ -61,7 +61,7 @@ def redis7() -> Iterator[str | None]:
 
 @contextmanager
 def cluster(primaries: int = 3, binary: Path | None = None) -> Iterator[str]:
-    """The URL of one node of a Cluster that serves every slot."""
+    """Start a Cluster that serves every slot; yield the URL of one node."""
     with ExitStack() as servers:
         nodes = [listen(servers, binary, "--cluster-enabled", "yes") for _ in range(primaries)]
         _share_slots(nodes)
@@ -107,7 +107,7 @@ class Sentinel:
 
 @contextmanager
 def sentinel(service: str = "headrace", binary: Path | None = None) -> Iterator[Sentinel]:
-    """A primary, its replica, and a Sentinel that knows both."""
+    """Start a primary, its replica, and a Sentinel that watches both."""
     with ExitStack() as servers:
         primary = listen(servers, binary, "--repl-diskless-sync-delay", "0")
         replica = listen(servers, binary, "--replicaof", f"{HOST} {primary}")
@@ -134,7 +134,7 @@ def _says(port: int, section: str, words: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TlsServer:
-    """A server that speaks TLS to one user with a password, and to nobody else."""
+    """A TLS server with one user, who has a password."""
 
     url: str
     ca: Path
@@ -142,7 +142,7 @@ class TlsServer:
 
 @contextmanager
 def tls_server(rights: str = "~* &* +@all") -> Iterator[TlsServer | None]:
-    """A server with TLS and an ACL user of these rights; None if no binary here can do TLS."""
+    """Start a TLS server with an ACL user of these rights; yield None if no binary supports TLS."""
     with ExitStack() as servers:
         papers = servers.enter_context(scratch_directory())
         _write_certificates(papers)
@@ -189,7 +189,7 @@ def listen(
     settings: Path | None = None,
     port_option: str = "--port",
 ) -> int:
-    """The port of a server that runs until `servers` closes."""
+    """Start a server that runs until `servers` closes; return its port."""
     command = [str(binary or server_process.binary()), *([str(settings)] if settings else [])]
     if port_option != "--port":
         command += ["--port", "0"]
@@ -210,15 +210,15 @@ def listen(
 
 def _listen(servers: ExitStack, command: Sequence[str], port: int) -> int:
     home = servers.enter_context(scratch_directory())
-    # It answers on its own socket once it has the port; on the port another might answer.
+    # The server answers on its socket once it has the port; on the port another might answer.
     servers.enter_context(kept(home, [*command, str(port)], home / server_process.SOCKET))
     return port
 
 
 def _free_port() -> int:
-    """A port that is free together with the one 10,000 above it, where a Cluster node gossips.
+    """Return a free port such that the one 10,000 above it, for the Cluster bus, is free too.
 
-    Both lie below the range from which the system takes the ports of outgoing connections.
+    Both are below the range from which the system takes the ports of outgoing connections.
     """
     while True:
         port = random.randrange(10_000, 22_000)

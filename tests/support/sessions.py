@@ -1,4 +1,4 @@
-"""Workers with sessions, and their death."""
+"""Helpers to start sessions and let them expire."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TTL = 3.0
 
 
 def serving(hr: Client, worker: str, *queues: Queue) -> Session:
-    """The session of a worker that serves these queues."""
+    """Start a session of a worker that serves these queues."""
     session = hr.session(worker, ttl=TTL)
     for queue in queues:
         session.serve(queue.name)
@@ -17,7 +17,7 @@ def serving(hr: Client, worker: str, *queues: Queue) -> Session:
 
 
 def lapse(clock: Clock, *alive: Session) -> None:
-    """Time passes in which every session ends but those that are renewed."""
+    """Let every session expire but the given ones, which are renewed."""
     for _ in range(3):
         clock.tick(TTL / 3)
         for session in alive:

@@ -1,4 +1,4 @@
-"""The servers of the test suite are what they say they are."""
+"""The servers of the test suite work as described."""
 
 from __future__ import annotations
 

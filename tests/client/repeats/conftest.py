@@ -1,4 +1,4 @@
-"""A client whose connection breaks, and a calm one that sees what happened."""
+"""A client whose connection breaks, and a second one that inspects the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker says of its jobs counts once, also when it has to be said again."""
+"""complete, fail, release and heartbeat take effect once, even if they are repeated."""
 
 from __future__ import annotations
 

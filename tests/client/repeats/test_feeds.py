@@ -1,4 +1,4 @@
-"""What is done to a feed happens once, also when the call is repeated."""
+"""Feed operations take effect once, even if they are repeated."""
 
 from __future__ import annotations
 

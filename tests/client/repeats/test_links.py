@@ -1,4 +1,4 @@
-"""What is said of jobs that wait for jobs happens once, also when the call is repeated."""
+"""Operations on dependencies and groups take effect once, even if they are repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A put or a pop whose answer is lost is made again, and what it asks for happens once."""
+"""A put or a pop takes effect once, even if it is repeated after a lost answer."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ async def test_a_pop_repeated_after_the_job_went_to_another_does_not_take_it_awa
 
 
 async def test_fifo_job_is_lost_with_the_answer(hr: Any, calm: Client, way: Way) -> None:
-    """At most once is what this profile promises; the log still says who had it."""
+    """This profile delivers at most once; the log still names the worker."""
     calm.queue("mail").configure("fifo")
     ids = calm.queue("mail").put_many(["x", "y"])
     way.lose(sha(calm, "pop"), "before the answer")

@@ -1,4 +1,4 @@
-"""Schedules are made, changed and ended once, also when the call is repeated."""
+"""Schedules are made, changed and ended once, even if the call is repeated."""
 
 from __future__ import annotations
 

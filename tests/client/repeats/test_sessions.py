@@ -1,4 +1,4 @@
-"""A session begins, goes on and ends once, also when a call about it is repeated."""
+"""A session starts, is renewed and ends once, even if a call is repeated."""
 
 from __future__ import annotations
 

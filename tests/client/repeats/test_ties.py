@@ -1,4 +1,4 @@
-"""Unique jobs are put once, and tags given once, also when the call is repeated."""
+"""Unique jobs are put once and tags added once, even if the call is repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agenda does to lanes, whichever call happens to do it, also one of another queue."""
+"""Housekeeping of lanes: any call may do it, also one for another queue."""
 
 from __future__ import annotations
 

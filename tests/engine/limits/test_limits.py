@@ -1,4 +1,4 @@
-"""Limits of queues and keys: how many run, how many start, and who comes next."""
+"""Limits of queues and keys: how many jobs run, how many start, and which job comes next."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_peek_shows_the_jobs_that_pop_would_hand_out(queue: Queue) -> None:
 
 
 def pop_once(hr: Client, queue: Queue, count: int) -> list[Any]:
-    """One call, where a client would go on."""
+    """Make one call; a client would continue."""
     call: Call[list[Any]] = build(
         "pop",
         list,

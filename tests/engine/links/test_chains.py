@@ -1,4 +1,4 @@
-"""chain: jobs of which each depends on the one before, in one step."""
+"""chain: each job depends on the one before, in one step."""
 
 from __future__ import annotations
 

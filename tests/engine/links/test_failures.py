@@ -1,4 +1,4 @@
-"""What becomes of those that depend on a job that fails or is gone, as their policy says."""
+"""A dependency that fails or is deleted: dependents follow their policy."""
 
 from __future__ import annotations
 

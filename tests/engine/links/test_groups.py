@@ -1,4 +1,4 @@
-"""Groups: jobs that belong together, and one that comes when all of them are over."""
+"""Groups: jobs that belong together, and a callback that runs when all of them are finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""put(depends_on=...): a job is blocked until those that it depends on are complete."""
+"""put(depends_on=...): a job is blocked until its dependencies are complete."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_many_can_be_blocked_in_their_next_queue(hr: Client, queue: Queue) -> No
 
 
 def nearly_a_circle(queue: Queue) -> Lease:
-    """Two that wait for the one that runs."""
+    """Put two jobs that depend on a running job."""
     queue.put(0, id="a")
     queue.put(0, id="b", depends_on=["a"])
     queue.put(0, id="c", depends_on=["b"])

@@ -1,4 +1,4 @@
-"""adopt, adopt_items, adopt_stats: what another queue had comes here as it was there, once."""
+"""adopt, adopt_items, adopt_stats: jobs, items and statistics are imported unchanged and once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cancel: jobs are deleted wherever they are, unless they are complete."""
+"""cancel: delete jobs in any state but complete."""
 
 from __future__ import annotations
 

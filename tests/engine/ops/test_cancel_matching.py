@@ -1,4 +1,4 @@
-"""cancel_matching: all jobs of a queue with the same data are over, in one step."""
+"""cancel_matching: cancel all jobs of a queue that have the same data."""
 
 from __future__ import annotations
 

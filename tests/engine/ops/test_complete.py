@@ -1,4 +1,4 @@
-"""complete: a job ends well, or moves on to its next queue in the same step."""
+"""complete: a job is complete, or moves to its next queue in the same step."""
 
 from __future__ import annotations
 

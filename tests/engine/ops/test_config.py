@@ -1,4 +1,4 @@
-"""config_get and config_set: what holds for every queue that does not say otherwise itself."""
+"""config_get and config_set: settings for every queue that has no setting of its own."""
 
 from __future__ import annotations
 

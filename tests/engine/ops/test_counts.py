@@ -1,4 +1,4 @@
-"""counts: how many jobs of a queue are in which state."""
+"""counts: the number of jobs of a queue in each state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.jobs import pop_one
 
 
 def fill(queue: Queue) -> None:
-    """One job more in every state than in the one before."""
+    """Make one more job in each state than in the state before."""
     for _ in range(5):
         queue.put(1)
         pop_one(queue).complete()

@@ -1,4 +1,4 @@
-"""decide: a write is decided once, and the ledger remembers it."""
+"""decide: a write is decided once, and the commit log records it."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_entries_of_writes_go_after_seven_days_and_of_a_stream_after_a_year(
 def test_an_entry_does_not_go_before_its_jobs_are_there(hr: Client, clock: Clock) -> None:
     desk = Desk(hr, shard=0)
     desk.decided("b", "a")
-    # As if another shard had not published yet: here nobody knows that there is only this one.
+    # This imitates another shard that has not published yet: the shard does not know it is alone.
     hr.core.transport.send([(0, ("HSET", hr.core.key(0, "meta"), "shards", "2"))])
     desk.publish_all("b")
     clock.tick(30 * 86_400)

@@ -1,4 +1,4 @@
-"""depend: a job that is still to be done depends on others too."""
+"""depend: adds dependencies to a job that has not started."""
 
 from __future__ import annotations
 

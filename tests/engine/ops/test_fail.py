@@ -1,4 +1,4 @@
-"""fail: an attempt failed; the job is set aside under a type, or tried again."""
+"""fail: an attempt failed; the job fails under a type, or is retried."""
 
 from __future__ import annotations
 

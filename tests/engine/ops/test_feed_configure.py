@@ -1,4 +1,4 @@
-"""feed_configure: what is set of a feed is replaced as a whole."""
+"""feed_configure: replaces all settings of a feed."""
 
 from __future__ import annotations
 

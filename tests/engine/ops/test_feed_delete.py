@@ -1,4 +1,4 @@
-"""feed_delete: a feed goes with everything of it."""
+"""feed_delete: deletes a feed with everything in it."""
 
 from __future__ import annotations
 

@@ -83,17 +83,17 @@ def test_existing_item_moves_to_the_given_position(line: Feed, hr: Client, url: 
 
 
 @proves("TL-04")
-@pytest.mark.parametrize("place", [{"before": "nobody"}, {"after": "nobody"}], ids=str)
+@pytest.mark.parametrize("place", [{"before": "missing"}, {"after": "missing"}], ids=str)
 def test_an_unknown_neighbour_is_refused_and_nothing_changes(
     hr: Client, line: Feed, place: dict[str, Any]
 ) -> None:
     line.publish("a", id="a")
     before = dump(hr)
 
-    with pytest.raises(ItemNotFound, match="has no item 'nobody'; nothing was changed") as refused:
+    with pytest.raises(ItemNotFound, match="has no item 'missing'; nothing was changed") as refused:
         line.publish("b", id="b", **place)
 
-    assert (refused.value.feed, refused.value.item_id) == ("line", "nobody")
+    assert (refused.value.feed, refused.value.item_id) == ("line", "missing")
     assert dump(hr) == before
 
 

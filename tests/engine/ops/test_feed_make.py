@@ -1,4 +1,4 @@
-"""feed_make, feeds, feed_info: feeds come into being with all that is set of them."""
+"""feed_make, feeds, feed_info: a feed is created with all its settings."""
 
 from __future__ import annotations
 

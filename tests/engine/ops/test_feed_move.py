@@ -1,4 +1,4 @@
-"""feed_move: items of a sorted feed go to another place."""
+"""feed_move: moves items of a sorted feed to another position."""
 
 from __future__ import annotations
 

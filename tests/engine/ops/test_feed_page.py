@@ -1,4 +1,4 @@
-"""feed_page, feed_items: items are read by page or by id; reading changes nothing."""
+"""feed_page, feed_items: read items by page or by id; reading changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""feed_publish: items of a plain feed."""
+"""feed_publish: publishes items to a plain feed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def listener(hr: Client, news: Feed, url: str) -> Iterator[Listener]:
 
 
 def told(listener: Listener) -> list[tuple[str, str, str]]:
-    """Kind, id and place of what was told."""
+    """Return kind, id and position of the published changes."""
     parts = [message.split(b"\0", 8) for _, message in listener.heard()]
     return [
         (kind.decode(), i.decode(), place.decode()) for kind, _, _, _, _, i, place, _, _ in parts

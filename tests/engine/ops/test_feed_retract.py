@@ -1,4 +1,4 @@
-"""feed_retract: items go."""
+"""feed_retract: removes items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""get: a job as it is now, and what became of it so far."""
+"""get: the present state of a job and its history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""hand_one: a worker that found nothing offers to take the next job, and is handed it."""
+"""hand_one: a worker that found no job offers to take the next one, and gets it directly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace.engine.record import decode_record, text_bytes
 from headrace.operations.requests import ask_one
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
-from tests.model.jobs.checks.hand_over import OFFER, handing_over, pop, put
+from tests.model.jobs.checks.hand_over import OFFER, hand_over_equals_put_and_pop, pop, put
 from tests.support.channels import commands, listening
 from tests.support.dump import dump
 
@@ -40,7 +40,7 @@ def hand(hr: Client) -> int:
 
 @pytest.fixture
 def idle(hr: Client, queue: Queue) -> Queue:
-    """A queue that is empty, and a worker w that would take a job of it."""
+    """Return an empty queue with an offer of the worker w."""
     hr.session("w", ttl=3)
     queue.put("the first of a day", id="first")
     queue.pop("w")[0].complete()
@@ -277,7 +277,7 @@ def test_token_of_a_handed_over_job_is_valid(
 
 
 def test_handed_over_job_has_no_other_difference(valkey_url: str) -> None:
-    handing_over(valkey_url, {})
+    hand_over_equals_put_and_pop(valkey_url, {})
 
 
 @settings(max_examples=40, deadline=None)
@@ -325,10 +325,10 @@ def test_hand_over_equals_put_and_pop(
             elif handed:
                 pop(queue, offer=0)
             assert hr.audit().balanced
-            # An offer that nobody took up is still there.
+            # The unused offer is still there.
             hr.core.transport.send([(0, ("HDEL", hr.core.key(0, "settings:mail"), "idle"))])
             seen = dump(hr)
         dumps.append({name: value for name, value in seen.items() if "session" not in name})
     assert dumps[0] == dumps[1]
-    # What is large goes the general way and waits as usual. So does what cannot afford to be lost.
+    # A large job takes the general path and waits as usual. So does a job that must not be lost.
     assert handed == (len(data) <= 1024 and own.get("retries") != 0)

@@ -1,4 +1,4 @@
-"""heartbeat: the holder of a job, and nobody else, renews its lease."""
+"""heartbeat: only the holder of a job renews its lease."""
 
 from __future__ import annotations
 

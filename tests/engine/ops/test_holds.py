@@ -1,4 +1,4 @@
-"""holds: which leases still hold, asked by who may have missed a notice."""
+"""holds: a worker that may have missed a notice asks which of its leases are still valid."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def late(hr: Client, _lease: Lease) -> None:
 BECAME: dict[str, tuple[str, Callable[[Client, Lease], object]]] = {
     "nothing": ("held", lambda _hr, _lease: None),
     "renewed": ("held", lambda _hr, lease: lease.heartbeat()),
-    "late, but nobody has taken it": ("held", late),
+    "late, but not reclaimed": ("held", late),
     "complete": ("lost", lambda _hr, lease: lease.complete()),
     "failed": ("lost", lambda _hr, lease: lease.fail("io")),
     "waiting": ("lost", lambda _hr, lease: lease.release()),

@@ -1,4 +1,4 @@
-"""log and progress: what the holder of a job says of it while it runs."""
+"""log and progress: the holder of a job reports on it while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mark_lake, forget_lake, lakes: up to where a lake has the events of a shard."""
+"""mark_lake, forget_lake, lakes: the newest event of a shard that a lake has."""
 
 from __future__ import annotations
 

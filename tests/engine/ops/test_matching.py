@@ -1,4 +1,4 @@
-"""matching: which jobs of a queue have the same data, looked up by value."""
+"""matching: finds the jobs of a queue that have the same data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""peek: what pop would hand out next, without handing it out."""
+"""peek: shows the jobs that pop would hand out next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.jobs import found, ids
 
 
 def fill(queue: Queue, clock: Clock) -> None:
-    """Late, due and waiting jobs of many priorities; what is not due yet stays out."""
+    """Make late, due and waiting jobs of many priorities, and some that are not due yet."""
     queue.put(1, id="late", priority=3)
     queue.put(1, id="later", priority=2)
     queue.pop("w1", lease=8)

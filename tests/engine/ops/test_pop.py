@@ -1,4 +1,4 @@
-"""pop: who gets which job, and when. Budgets and bounded turns are in test_pop_limits.py."""
+"""pop: which worker gets which job, and when. test_pop_limits.py has retry budgets and bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Late jobs come back in the order in which they were handed out."""
+"""Late jobs are handed out again in the order of their first delivery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pop: jobs that may not be handed out any more, and turns that are bounded."""
+"""pop: jobs without retries left, and a bounded amount of work per call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""prepare: parcels become part of a bundle, all of them or none."""
+"""prepare: adds all parcels to a bundle, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""prioritise: a job gets another priority, and its place with it."""
+"""prioritise: changes the priority of a job, and its position."""
 
 from __future__ import annotations
 

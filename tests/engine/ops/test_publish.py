@@ -1,4 +1,4 @@
-"""publish: rows of a write that was decided become jobs, each once; or the write is given up."""
+"""publish: each row of a decided write becomes one job, or the write is discarded."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_repeated_id_is_put_twice_as_with_put(hr: Client) -> None:
     assert found(hr, "a").data == 2
 
 
-# the short way
+# the fast path
 
 
 LARGE = b'"' + b"x" * 3000 + b'"'
@@ -216,7 +216,7 @@ def published(url: str, swaps: dict[str, str], chunk: list[Item], **settings: An
 
 
 def _read(key: str, kind: str, value: Any) -> Any:
-    # The same job can be packed in several ways, as a table of Lua has no order.
+    # A table of Lua has no order, so the same job can be packed in several ways.
     if "}:job:" not in key:
         return kind, value
     job = decode_record(value)

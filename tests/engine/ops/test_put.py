@@ -1,4 +1,4 @@
-"""put: a job is made. What becomes of an id that exists is in test_put_again.py."""
+"""put: makes a job. test_put_again.py has puts of an id that exists."""
 
 from __future__ import annotations
 

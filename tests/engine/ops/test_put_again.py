@@ -1,4 +1,4 @@
-"""put of an id that exists: the job is moved, unless on_exists says otherwise."""
+"""put of an existing id: moves the job unless on_exists says otherwise."""
 
 from __future__ import annotations
 

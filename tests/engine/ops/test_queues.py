@@ -1,4 +1,4 @@
-"""queues: which queues there are."""
+"""queues: the queues of a namespace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""release: a job is given back unharmed, to the front or the back, at once or later."""
+"""release: returns a job unharmed to the front or the back, at once or with a delay."""
 
 from __future__ import annotations
 

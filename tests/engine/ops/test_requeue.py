@@ -1,4 +1,4 @@
-"""requeue: a job that exists is put into a queue as if new, its data and options kept."""
+"""requeue: puts an existing job into a queue as if it were new, with its data and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""result: what a job came to, with its data, waited for and taken once."""
+"""result: the result of a job with its data; a client may wait for it and take it once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def manual(hr: Client) -> Queue:
 
 
 def held(queue: Queue, data: Any = "data", **options: Any) -> str:
-    """The id of a job that is running."""
+    """Return the id of a running job."""
     queue.put(data, **options)
     return pop_one(queue).id
 

@@ -1,4 +1,4 @@
-"""retry: failed jobs are tried again, by id or the oldest of a type."""
+"""retry: retries failed jobs by id, or the oldest of a type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""schedule, reschedule: what is stored, what goes on when it is said again, and who is told."""
+"""schedule, reschedule: the stored schedule, the effect of a second call, and notifications."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_conflicting_change_is_refused_and_changes_nothing(hr: Client, queue: Qu
 def test_two_changes_at_once_are_both_made(
     hr: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between reading and writing another one is faster; then it is read again."""
+    """Another client changes the schedule between read and write; the call reads it again."""
     queue.schedule("tick", "x", every=60)
     from headrace.operations import schedules  # noqa: PLC0415 - to be patched
 
@@ -324,7 +324,7 @@ def test_deleting_a_queue_deletes_its_schedules(hr: Client, queue: Queue, clock:
     }
 
 
-# where its jobs live
+# the shard of its jobs
 
 
 @pytest.mark.parametrize(

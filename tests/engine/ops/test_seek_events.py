@@ -1,4 +1,4 @@
-"""seek_events: the entries of events by their numbers."""
+"""seek_events: finds the log entries of events by number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""session_end: a session ends, by its worker or by anybody; what was held goes to the front."""
+"""session_end: a worker or an operator ends a session; held jobs return to the front."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tasks(hr: Client) -> Queue:
 
 
 def end(hr: Client, worker: str, by: str) -> None:
-    """Ends the session of a worker, one way or the other."""
+    """End the session of a worker, by itself or by an operator."""
     if by == "operator":
         hr.end_worker(worker)
     else:

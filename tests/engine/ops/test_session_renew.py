@@ -1,4 +1,4 @@
-"""session_renew: a session is kept alive, but none is brought back to life."""
+"""session_renew: keeps a session alive, but does not revive an expired one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""session_serve: a worker says which queues it serves, and hears how much waits there."""
+"""session_serve: a worker registers for a queue and learns how many jobs wait there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""session_start: a worker begins a session; what an earlier one of its name held goes back."""
+"""session_start: a worker starts a session; jobs of its earlier session are returned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""session_unserve: a worker stops serving one queue; what it holds of it goes back to the front."""
+"""session_unserve: a worker stops serving a queue; its jobs of that queue return to the front."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""retry_failed and cancel_failed: failed jobs by the thousand, in bounded steps, oldest first."""
+"""retry_failed and cancel_failed: thousands of failed jobs in bounded steps, oldest first."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def hr(any_client: Any) -> Any:
 
 
 def set_aside(hr: Client, ids: list[str], failure: str = "io") -> None:
-    """Fails jobs, as an operator."""
+    """Fail jobs as an operator does."""
     rows = [(job_id, "", failure, "why", None, -1, b"") for job_id in ids]
     asking = in_batches(hr.core, rows, lambda part: fail_call(hr.core, part))
     assert set(drive(hr.core.transport, asking)) == {"failed"}
 
 
 def failed_one_by_one(hr: Client, clock: Clock, count: int, **options: Any) -> list[str]:
-    """Ids of failed jobs, the oldest failure first."""
+    """Return the ids of failed jobs, oldest failure first."""
     ids = [f"job {number}" for number in range(count)]
     hr.queue("mail").put_many([Put(0, id=job_id, **options) for job_id in ids])
     for job_id in ids:
@@ -139,7 +139,7 @@ FILTERS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def eight_of_a_kind(hr: Client, clock: Clock) -> datetime:
-    """Jobs a to h, one of each type, queue and tag, failed one second after the other."""
+    """Make jobs a to h for each type, queue and tag, which fail one second after the other."""
     first = clock.now
     for number, job_id in enumerate("abcdefgh"):
         tags = ["vip", "late"] if job_id in "abef" else ["late"]
@@ -150,7 +150,7 @@ def eight_of_a_kind(hr: Client, clock: Clock) -> datetime:
 
 
 def as_given(chosen: dict[str, Any], first: datetime) -> dict[str, Any]:
-    """Options as they are given: seconds are moments."""
+    """Return the options with timestamps instead of seconds."""
     return {
         name: first + timedelta(seconds=value) if name in ("since", "until") else value
         for name, value in chosen.items()
@@ -194,7 +194,7 @@ async def test_filters_look_through_many_that_do_not_match(calm: Client, hr: Any
 async def test_job_that_fails_meanwhile_is_not_processed_twice(
     calm: Client, clock: Clock, hr: Any, call: str
 ) -> None:
-    """Workers fail what was retried, at once: the call ends all the same."""
+    """Workers fail the retried jobs at once; the call terminates all the same."""
     ids = failed_one_by_one(calm, clock, 30)
     calm.queue("mail").put_many([Put(0, id=f"new {n}") for n in range(30)])
 

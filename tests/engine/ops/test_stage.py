@@ -1,4 +1,4 @@
-"""stage: rows are laid down where nobody sees them."""
+"""stage: stores rows of a write where no worker sees them."""
 
 from __future__ import annotations
 

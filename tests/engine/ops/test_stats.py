@@ -1,4 +1,4 @@
-"""stats: what a queue did on one day. How the figures come about is in test_statistics.py."""
+"""stats: the statistics of a queue for one day. test_statistics.py has their calculation."""
 
 from __future__ import annotations
 

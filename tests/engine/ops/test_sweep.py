@@ -1,4 +1,4 @@
-"""sweep: housekeeping that any peer may do, when no pop does it."""
+"""sweep: housekeeping that any client may do when no pop does it."""
 
 from __future__ import annotations
 

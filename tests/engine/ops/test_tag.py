@@ -1,4 +1,4 @@
-"""tag and untag: jobs in any state get tags and lose them, each once."""
+"""tag and untag: jobs in any state get and lose tags, each once."""
 
 from __future__ import annotations
 

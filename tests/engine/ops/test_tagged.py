@@ -1,4 +1,4 @@
-"""tagged and top_tags: jobs by tag, and the tags that are used most."""
+"""tagged and top_tags: jobs by tag, and the most frequent tags."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_most_used_tags_come_first_and_need_two_jobs(hr: Client, queue: Queu
     assert hr.top_tags(least=4) == {}
 
 
-# how a record ends
+# how a record is deleted
 
 ENDS: dict[str, Callable[[Client, Queue, Clock], object]] = {
     "cancelled": lambda hr, _queue, _clock: hr.cancel("x"),

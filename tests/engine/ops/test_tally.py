@@ -1,4 +1,4 @@
-"""tally: books and statistics of queues with the number of the newest event, of one moment."""
+"""tally: books and statistics of queues together with the number of the newest event."""
 
 from __future__ import annotations
 

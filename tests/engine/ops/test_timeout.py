@@ -1,4 +1,4 @@
-"""timeout: an operator takes leases back at once."""
+"""timeout: an operator revokes leases at once."""
 
 from __future__ import annotations
 

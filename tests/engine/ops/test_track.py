@@ -1,4 +1,4 @@
-"""track, untrack, tracked: whose events are told, and whose ids stay listed."""
+"""track, untrack, tracked: events of tracked jobs are published, and their ids are listed."""
 
 from __future__ import annotations
 

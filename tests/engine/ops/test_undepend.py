@@ -1,4 +1,4 @@
-"""undepend: a blocked job no longer depends on others."""
+"""undepend: removes dependencies of a blocked job."""
 
 from __future__ import annotations
 

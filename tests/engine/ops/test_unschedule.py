@@ -1,4 +1,4 @@
-"""unschedule: no more turns; what was made stays."""
+"""unschedule: ends a schedule; its jobs stay."""
 
 from __future__ import annotations
 

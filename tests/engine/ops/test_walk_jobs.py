@@ -1,4 +1,4 @@
-"""walk_jobs: the jobs of a set page by page, although they move."""
+"""walk_jobs: reads the jobs of a set page by page while they change."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from headrace import Client, Put, Queue
 from headrace.operations.job_sets import JOBS_PER_PAGE, JobSet, job_sets, read_jobs
 from headrace.testing import Clock
 from headrace.transport.drive import drive
-from tests.model.jobs.checks.job_pages import ids_in, jobs_are_walked_through
+from tests.model.jobs.checks.job_pages import ids_in, pages_have_every_job
 
 
 def test_jobs_are_met_in_order_within_bounds(url: str) -> None:
-    jobs_are_walked_through(url, {})
+    pages_have_every_job(url, {})
 
 
 def test_a_set_that_is_not_there_is_empty(hr: Client) -> None:

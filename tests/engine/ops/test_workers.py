@@ -1,4 +1,4 @@
-"""workers: who has a session, what they serve and how much they hold."""
+"""workers: sessions, the queues they serve, and the number of jobs they hold."""
 
 from __future__ import annotations
 

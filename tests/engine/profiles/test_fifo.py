@@ -1,4 +1,4 @@
-"""fifo: a pop takes the oldest job and deletes it; each job goes to one worker, at most once."""
+"""fifo: a pop takes the oldest job and deletes it; each job is delivered at most once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""manual: a popped job is running until somebody, by its id, says what becomes of it."""
+"""manual: a popped job runs until a client finishes it by its id."""
 
 from __future__ import annotations
 

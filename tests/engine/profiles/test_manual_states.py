@@ -1,4 +1,4 @@
-"""manual: a job is in exactly one state, can be listed there, and can be cancelled there."""
+"""manual: a job is in exactly one state, where it can be listed and cancelled."""
 
 from __future__ import annotations
 

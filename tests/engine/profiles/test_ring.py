@@ -1,4 +1,4 @@
-"""ring: a job comes back each time it is late, until somebody says by its id that it is done."""
+"""ring: a job comes back whenever it is late, until a client finishes it by its id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ring: the same id is the same job, and done is said of the job, not of the id."""
+"""ring: an id is one job; finishing it affects this job, not later jobs of the same id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""task: workers with sessions take jobs from the front, return them there, and leave no history."""
+"""task: workers with sessions take jobs from the front, return them there, and keep no history."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The times that the scripts find are those of the definition, and those that cronsim finds.
+"""The scripts find the times of the definition, which are also those of cronsim.
 
-Two readings of cronsim are not ours: of `5-5/2` it makes `5/2`, which goes on to the end; and where
-clocks change by half an hour, in Lord Howe, it goes on by the hour from the half.
+Two readings of cronsim differ: it reads `5-5/2` as `5/2`, which continues to the end of the range;
+and where clocks change by half an hour (Lord Howe), it continues by the hour from the half hour.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ZONES = [
     "Asia/Kathmandu",
 ]
 FIRST, LAST = datetime(2024, 1, 1, tzinfo=UTC), datetime(2045, 1, 1, tzinfo=UTC)
-# The table of a zone has an end; so far from a moment it is sure to reach.
+# The table of a zone is limited; it always reaches this far from a timestamp.
 FAR = timedelta(days=17 * 365)
 
 
@@ -51,7 +51,7 @@ def terms(least: int, most: int) -> st.SearchStrategy[str]:
 
 
 def fields(least: int, most: int, *, stars: int) -> st.SearchStrategy[str]:
-    """Fields of which so many of ten are free."""
+    """Return fields of which the given number out of ten are free."""
     lists = st.lists(terms(least, most), min_size=1, max_size=3).map(",".join)
     free = st.one_of(st.just("*"), st.just("*"), st.integers(1, most).map(lambda n: f"*/{n}"))
     return st.integers(0, 9).flatmap(lambda drawn: free if drawn < stars else lists)
@@ -78,7 +78,7 @@ def comes(expression: str) -> bool:
 
 @st.composite
 def moments(draw: st.DrawFn, zone: str) -> datetime:
-    """A moment, more often than not one near a change of clocks."""
+    """Return a timestamp, mostly near a clock change."""
     changes = offsets(ZoneInfo(zone), ms_of(FIRST))[2::2]
     second = draw(st.integers(ms_of(FIRST) // 1000, ms_of(LAST) // 1000))
     near = draw(st.integers(0, 2)) > 0
@@ -121,7 +121,7 @@ def test_times_match_the_definition(
 
 
 def as_cronsim(expression: str, zone: str, at: datetime, count: int) -> list[datetime]:
-    """In an hour that comes twice it also tells times before the moment, which has passed."""
+    """In an hour that occurs twice, cronsim also returns times that have already passed."""
     found: list[datetime] = []
     for local in CronSim(expression, at.astimezone(ZoneInfo(zone))):
         here = local.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Turns: made by whoever comes, a bounded number in a call, in queues of every kind."""
+"""Runs of schedules: any call makes a bounded number of them, in queues of every profile."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_a_job_that_is_put_again_is_still_of_its_schedule(hr: Client, queue: Que
 
 @pytest.fixture
 def live(url: str) -> headrace.Client:
-    """A client on a namespace whose clock is the server's."""
+    """A client on a namespace that uses the server's clock."""
     return headrace.connect(url, namespace=f"live-{uuid4().hex[:12]}")
 
 
@@ -175,7 +175,7 @@ def test_a_waiting_pop_learns_of_a_new_schedule(live: Client) -> None:
             assert time.monotonic() - started < popping.SAFETY_POLL / 2
 
 
-# with what else a queue may have
+# combined with other features of a queue
 
 
 @proves("QL-12")

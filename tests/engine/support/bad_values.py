@@ -1,4 +1,4 @@
-"""What people pass by mistake or on purpose, by the kind of argument."""
+"""Invalid values by kind of argument."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ NOT_IDS = [name for name in NOT_A_NAME if not isinstance(name, list)]
 
 
 def described(value: object) -> str:
-    """A value as the name of a test, the same in every process."""
+    """Return a value as part of a test id, the same in every process."""
     try:
         return re.sub(r" at 0x\w+", "", ascii(value))[:24]
     except ValueError:

@@ -17,7 +17,7 @@ from headrace.engine.source import Source, parsed, source
 from headrace.engine.zones import offsets
 
 MINUTE = timedelta(minutes=1)
-# The table of offsets begins so long before the moment that is asked about.
+# The table of offsets starts this long before the given time.
 LOOKS_BACK = timedelta(days=700)
 
 TIMES = """-- times: the times after a moment, and those up to it.
@@ -43,7 +43,7 @@ return { after, before }
 
 
 def script(swaps: dict[str, str] | None = None) -> str:
-    """The text of a script that tells times, with lib files swapped where a fault is planted."""
+    """Return the text of a script that finds times, with swapped files if a fault is planted."""
 
     def source_of(name: str) -> Source:
         if name == "ops/times":
@@ -61,7 +61,7 @@ def ms_of(at: datetime) -> int:
 def times(
     server: Redis, text: str, expression: str, zone: str, at: datetime, count: int
 ) -> tuple[list[datetime], list[datetime]]:
-    """So many times after a moment, and so many at it or before it, newest first."""
+    """Return `count` times after a timestamp, and `count` at or before it, newest first."""
     table = pack(offsets(ZoneInfo(zone), ms_of(at - LOOKS_BACK)))
     rule = parse(expression).packed()
     reply: Any = server.eval(text, 1, "", "0", rule, table, str(ms_of(at)), str(count))
@@ -71,7 +71,7 @@ def times(
 def by_definition(
     expression: str, zone: str, first: datetime, last: datetime
 ) -> Iterator[datetime]:
-    """Every time from one moment to another, found by trying every minute."""
+    """Return every time between two timestamps by trying every minute."""
     rule, there = parse(expression), ZoneInfo(zone)
     found = (
         _on_the_wall(rule, there, first, last) if rule.fixed else _real(rule, there, first, last)
@@ -101,7 +101,7 @@ def _on_the_wall(rule: Cron, zone: ZoneInfo, first: datetime, last: datetime) ->
 
 
 def _first_real(wall: datetime, zone: ZoneInfo) -> datetime:
-    """When a clock on the wall shows this first, or what comes after what it leaves out."""
+    """Return when a wall clock first shows this time, or the end of a gap that skips it."""
     while True:
         at = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
         if at.astimezone(zone).replace(tzinfo=None) == wall:
@@ -110,7 +110,7 @@ def _first_real(wall: datetime, zone: ZoneInfo) -> datetime:
 
 
 def fits(rule: Cron, wall: datetime) -> bool:
-    """Whether a rule fits what a clock on the wall and a calendar beside it show."""
+    """Return whether a rule matches the time of a wall clock and the date of a calendar."""
     on_date, on_weekday = wall.day in rule.days, wall.isoweekday() % 7 in rule.weekdays
     return (
         wall.minute in rule.minutes

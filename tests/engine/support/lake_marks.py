@@ -1,4 +1,4 @@
-"""Marks of lakes, as tests set and see them."""
+"""Helpers to set and read the marks of lakes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.operations.event_log import logs, seek_entries
 from headrace.operations.lake_values import Log
 from headrace.transport.drive import drive
 
-PIECE = 256  # the log is cut in whole pieces,
+PIECE = 256  # the log is trimmed in whole nodes of the stream,
 SLACK = 1024 + PIECE  # and not at every event
 
 
@@ -17,7 +17,7 @@ def mark(hr: Client, lake: str, entry: str, shard: int = 0) -> None:
 
 
 def mark_number(hr: Client, lake: str, number: int) -> None:
-    """Marks the event of this number, which is in the log; 0 for none."""
+    """Mark the event of this number, which must be in the log; 0 marks no event."""
     mark(hr, lake, entry_of(hr, number) if number else "0-0")
 
 
@@ -39,7 +39,7 @@ def length(hr: Client) -> int:
 
 
 def present(hr: Client) -> range:
-    """The numbers of the events that are in the log; raises if there is a hole in it."""
+    """Return the numbers of the events in the log; raise if one is missing in between."""
     log = log_of(hr)
     found = range(log.oldest_number, log.newest_number + 1)
     assert length(hr) == len(found)

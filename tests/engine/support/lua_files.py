@@ -1,4 +1,4 @@
-"""The Lua files as they lie in the repository."""
+"""The Lua files of the repository."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ FILES = {
 
 
 def code(text: str) -> str:
-    """A Lua text without its comments."""
+    """Return a Lua text without its comments."""
     return re.sub(r"--.*", "", text)

@@ -1,4 +1,4 @@
-"""Writes by hand: each script of the sink called alone, in any order."""
+"""The scripts of the Spark sink, called one by one and in any order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BATCH = -1
 
 
 def answer_of(reply: Any) -> Any:
-    """An answer as tests read it: texts for bytes."""
+    """Return an answer with texts instead of bytes."""
     if isinstance(reply, list):
         return [answer_of(one) for one in reply]
     return reply.decode() if isinstance(reply, bytes) else reply
@@ -91,7 +91,7 @@ class Desk:
         )
 
     def publish(self, bundle: str) -> Any:
-        """How much is to come, and what was made, moved, replaced, skipped so far."""
+        """Return whether rows are left, and how many were made, moved, replaced and skipped."""
 
         def read(reply: Any) -> Any:
             return reply.decode() if isinstance(reply, bytes) else [int(one or 0) for one in reply]
@@ -128,17 +128,17 @@ class Desk:
         return found
 
     def prepared(self, bundle: str, *names: str, **options: Any) -> None:
-        """A bundle of one row for each name, ready to be decided."""
+        """Prepare a bundle of one row for each name."""
         assert self.stage(f"parcel of {bundle}", [(name, b"1") for name in names]) == 1
         assert self.prepare(bundle, (f"parcel of {bundle}", 1), **options) == 1
 
     def decided(self, bundle: str, *names: str, **options: Any) -> None:
-        """A bundle of one row for each name, ready to be published."""
+        """Decide a bundle of one row for each name."""
         self.prepared(bundle, *names, **options)
         [first, _] = self.decide(bundle, options.get("write", "batch:w"))
         assert first == 1
 
 
 def names_in(hr: Client) -> list[str]:
-    """The ids of the jobs that wait, in their order."""
+    """Return the ids of the waiting jobs, in their order."""
     return [job.id for job in hr.queue("mail").jobs("waiting", count=1000).jobs]

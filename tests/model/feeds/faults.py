@@ -1,4 +1,4 @@
-"""Faults to plant in the scripts of feeds: each must be caught on one of the walks."""
+"""Faults to plant in the scripts of feeds; the walks must catch each."""
 
 from __future__ import annotations
 

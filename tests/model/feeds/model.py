@@ -1,4 +1,4 @@
-"""A feed as a list and a dict: what every operation makes of it, and what is told of that."""
+"""The model of a feed: a list and a dict, and the change that each operation publishes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Change(NamedTuple):
-    """What is told of one change; an item of None is none."""
+    """One published change; an item of None means no item."""
 
     kind: str
     id: str = ""
@@ -18,7 +18,7 @@ class Change(NamedTuple):
 
 @dataclass
 class FeedModel:
-    """The oldest or the first item is the first of the order."""
+    """A feed; the oldest or the first item is the first of the order."""
 
     is_sorted: bool
     max_length: int | None = None
@@ -39,7 +39,7 @@ class FeedModel:
         self._evict()
 
     def publish(self, items: Mapping[str, Any], *, touch: bool = False) -> None:
-        """Of a plain feed."""
+        """Publish to a plain feed."""
         grows = False
         for item_id, item in items.items():
             is_new = item_id not in self.items
@@ -65,7 +65,7 @@ class FeedModel:
         self.tell("retracted", item_id)
 
     def insert(self, items: Mapping[str, Any], where: str, reference: str) -> None:
-        """Of a sorted feed."""
+        """Insert into a sorted feed."""
         for item_id, item in items.items():
             is_new = item_id not in self.items
             self.items[item_id] = item

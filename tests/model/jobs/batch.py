@@ -1,4 +1,4 @@
-"""Several talks at once: what they want sent next is sent in one go, which spares round trips."""
+"""Several operations at once: their next commands are sent together, which saves round trips."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.transport.drive import Operation, Send
 
 
 def together(talks: Sequence[Operation[Any]]) -> Operation[list[Any]]:
-    """What each came to."""
+    """Run the operations together and return their results."""
     ends: list[Any] = [None] * len(talks)
     wishes: dict[int, Any] = {}
 

@@ -1,4 +1,4 @@
-"""Calls of the scripts with plain values, as the model takes them."""
+"""Calls of the scripts with plain values, which the model takes too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.operations.putting import put_call as put_call_of
 
 
 def call_of(op: str, each: Sequence[Any], nonce: str, args: dict[str, Any]) -> Call[Any]:
-    """A call whose answer is left as it comes. Like a client's, a put of new ids has no nonce."""
+    """Return a call that does not decode its answer; a put of new ids has no nonce."""
     if op == "put":
         return put_call(each, nonce, **args)
     if op == "complete":
@@ -57,7 +57,7 @@ def given(result: str | None, data: str | None) -> bytes:
 
 
 def encoded(kind: str, value: Any) -> Any:
-    """An argument as its kind in the header of the script says."""
+    """Return an argument encoded by its kind in the header of the script."""
     if kind == "optional":
         return optional(value)
     if kind == "packed":

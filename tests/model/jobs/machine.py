@@ -1,7 +1,7 @@
 """The state machine: every operation that changes something, in any order, with any arguments.
 
-There is one rule, because Hypothesis leaves out most rules of a machine that has many, and of a
-queue without pop there is little to see.
+It has one rule, because Hypothesis leaves out most rules of a machine with many, and a queue
+without pop shows little.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DATA = {"": None, "small": '"small"', "large": f'"{"large" * 400}"'}
 
 
 class Machine(RuleBasedStateMachine):
-    """Three queues, each named for its profile, two workers, a few jobs."""
+    """Three queues, each named after its profile, two workers, a few jobs."""
 
     def __init__(self, url: str, profiles: tuple[str, str, str]) -> None:
         super().__init__()
@@ -57,10 +57,10 @@ class Machine(RuleBasedStateMachine):
             self.twin.view.check_days()
             self.twin.leave_nothing()
 
-    # which
+    # selection
 
     def leased(self, which: list[int]) -> list[tuple[str, str]]:
-        """Leases that hold, then such that are lost, the newest first; one is made if none is."""
+        """Return valid leases, then lost ones, newest first; make one if there is none."""
         running = {job.token for job in self.twin.model.jobs.values() if job.state == "running"}
         if not running:
             any(self.twin.pop(queue, WORKERS[0], count=2) for queue in self.queues)
@@ -71,7 +71,7 @@ class Machine(RuleBasedStateMachine):
         return picked(held + lost, which) or [NOBODY]
 
     def jobs(self, which: list[int], state: str) -> list[tuple[str]]:
-        """Jobs in this state, then all others."""
+        """Return the jobs in this state, then all others."""
         jobs = sorted(self.twin.model.jobs.values(), key=lambda job: job.state != state)
         return picked([(job.id,) for job in jobs], which) or [NOBODY[:1]]
 
@@ -169,7 +169,7 @@ class Machine(RuleBasedStateMachine):
         [(job_id,)] = self.jobs([which], "complete")
         self.twin.both("result", id=job_id, take=take)
 
-    # what jobs are tied to
+    # unique values, tags, tracked jobs
 
     def put_unique(
         self,
@@ -181,7 +181,7 @@ class Machine(RuleBasedStateMachine):
         tags: list[str] | None,
         times: int,
     ) -> None:
-        """As a client puts jobs without ids, one or two of the same value in a call."""
+        """Put one or two jobs of the same value without ids, as a client does."""
         given = {"unique": value, "delay": delay, "tags": tags}
         own = {name: option for name, option in given.items() if option is not None}
         rows = [(self.twin.new("unique"), "", DATA["small"], own) for _ in range(times)]

@@ -1,7 +1,7 @@
-"""What every operation promises, said once more in plain Python, with the arguments of the scripts.
+"""The model of all operations on jobs in plain Python, with the arguments of the scripts.
 
-The model holds nothing but jobs, sessions and rules, and looks through all of them every time: no
-sorted sets, no counters, no books. An answer is what the server answers, as text or number.
+The model has only jobs, sessions and rules, and searches all of them every time: no sorted sets, no
+counters, no books. It answers as the server does, with texts and numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Ids = Sequence[tuple[str]]
 
 
 class Model(Work):
-    """The whole model: what operators, sessions and housekeeping do stands here."""
+    """The whole model; this class has operators, sessions and housekeeping."""
 
     # operators
 
@@ -102,7 +102,7 @@ class Model(Work):
                 continue
             self.depart(job)
             job.queue = queue or job.queue
-            # The event says how large the payload is: that tells an empty one.
+            # The event has the size of the payload, which shows that it is empty.
             job.news = None if job.data else ""
             self.join(job, job.queue, self.happen("put", job), delay)
             answers.append(job.state)
@@ -132,7 +132,7 @@ class Model(Work):
                 self.drop(job)
         return answer
 
-    # tags, being tracked
+    # tags, tracked jobs
 
     @operation
     def tag(self, rows: Ids, names: list[str], most: int) -> list[Any]:
@@ -265,7 +265,7 @@ class Model(Work):
         self.woken[queue] += settings.get("paused") is False
 
     @operation
-    def delete_queue(self, queue: str, at_most: int) -> Answer:  # noqa: ARG002 - never that many
+    def delete_queue(self, queue: str, at_most: int) -> Answer:  # noqa: ARG002 - there are never more
         if queue not in self.queues and not self.pushed.get(queue):
             return "QUEUE_NOT_FOUND"
         for state in ("running", "waiting", "scheduled", "failed"):
@@ -283,17 +283,17 @@ class Model(Work):
         self.told.append((f"queue:{queue}", "deleted"))
         return 1
 
-    # what can be seen
+    # views
 
     def counts(self, queue: str) -> dict[str, int]:
-        """How many jobs of a queue are in which state, late and due."""
+        """Return the number of jobs of a queue in each state, late and due."""
         jobs = [job for job in self.jobs.values() if job.queue == queue and job.kept]
         found = Counter(job.state for job in jobs)
         past = [job.state for job in jobs if job.moment <= self.now]
         return {**found, "late": past.count("running"), "due": past.count("scheduled")}
 
     def notices(self) -> list[tuple[str, ...]]:
-        """What the last call told whoever listens."""
+        """Return the notices that the last call published."""
         work = [(f"queue:{queue}", f"work {n}") for queue, n in self.woken.items() if n > 0]
         work += [
             (f"queue:{queue}", "coming")
@@ -303,7 +303,7 @@ class Model(Work):
         return sorted(work + self.told + [("ended:", job_id) for job_id in self.ended])
 
     def moments(self) -> list[int]:
-        """Times to come at which something changes by itself."""
+        """Return the future times at which something changes without a call."""
         jobs = [job.moment for job in self.jobs.values() if job.state in ("running", "scheduled")]
         ends = [session.ends for session in self.sessions.values()]
         every = {*jobs, *ends, *self.agenda.values()} - {inf}

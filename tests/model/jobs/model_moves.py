@@ -1,4 +1,4 @@
-"""How jobs move in the model, and what every move brings with it: event, history, notices."""
+"""The transitions of jobs in the model, with their events, history and notices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ M = TypeVar("M", bound="Moves")
 
 
 def operation(method: Callable[Concatenate[M, P], T]) -> Callable[Concatenate[M, P], T]:
-    """One call of the server. If anything happened in it, some of what is due is done as well."""
+    """Mark one call of the server; a call that changed something also does some housekeeping."""
 
     @wraps(method)
     def call(self: M, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -43,7 +43,7 @@ def operation(method: Callable[Concatenate[M, P], T]) -> Callable[Concatenate[M,
 
 
 class Moves(Ties):
-    """Everything there is, in plain collections."""
+    """The whole state, in plain collections."""
 
     def __init__(self, now: int) -> None:
         super().__init__(now)
@@ -65,7 +65,7 @@ class Moves(Ties):
         return self.queues.get(queue) or Rules()
 
     def listed(self, queue: str, state: str) -> list[Job]:
-        """The jobs of a queue in a state, in the order of that state."""
+        """Return the jobs of a queue in a state, in the order of that state."""
         every = self.jobs.values()
         return in_order(
             state,
@@ -73,18 +73,18 @@ class Moves(Ties):
         )
 
     def held_by(self, worker: str, queue: str | None = None) -> list[Job]:
-        """What goes back when the worker goes, by queue and id."""
+        """Return the jobs that are reclaimed if the worker dies, by queue and id."""
         held = [job for job in self.jobs.values() if job.state == "running" and job.tied]
         mine = [job for job in held if job.worker == worker and queue in (None, job.queue)]
         return sorted(mine, key=lambda job: (job.queue, job.id))
 
-    # what a move brings with it
+    # side effects of a transition
 
     def happen(self, kind: str, job: Job, wait: int | None = None, run: int | None = None) -> int:
-        """Writes an event; its number is the newest place in any line."""
+        """Add an event; its number is the newest position of any queue."""
         worker = job.ended_by if job.state == "complete" else job.worker
         about = (job.id, job.queue, job.attempt, worker, job.priority)
-        # An empty payload is told by its size.
+        # The size of an empty payload is given.
         told = job.news if self.rules(job.queue).log_has_data else job.news and None
         self.events.append(Event(kind, *about, wait, run, self.now, told))
         job.news = None
@@ -93,7 +93,7 @@ class Moves(Ties):
         return len(self.events)
 
     def remember(self, job: Job, outcome: str) -> None:
-        """Keeps the first outcome and the newest ones."""
+        """Keep the first outcome and the newest ones."""
         limit = self.rules(job.queue).history
         if limit:
             while len(job.past) >= limit:
@@ -101,7 +101,7 @@ class Moves(Ties):
             job.past.append(outcome)
 
     def today(self, queue: str) -> Day | None:
-        """The statistics of today, which are to be forgotten some day."""
+        """Return today's statistics, which expire some day."""
         if not self.rules(queue).stats:
             return None
         number = self.now // DAY
@@ -112,7 +112,7 @@ class Moves(Ties):
     def tell_holder(self, job: Job, what: str) -> None:
         self.told.append((f"worker:{job.worker}", what, job.id, str(job.attempt)))
 
-    # moves
+    # transitions
 
     def line_up(self, job: Job, delay: int) -> None:
         job.worker, job.since, job.moment = "", self.now + delay, self.now + delay
@@ -122,7 +122,7 @@ class Moves(Ties):
             self.expect(job)
 
     def expect(self, job: Job) -> None:
-        """Whoever waits is told if nothing is due before this job."""
+        """Notify waiting workers if no other job is due earlier."""
         self.coming[job.queue] = min(self.coming.get(job.queue, job.moment), job.moment)
 
     def join(self, job: Job, queue: str, seq: int, delay: int) -> None:
@@ -163,7 +163,7 @@ class Moves(Ties):
         self.line_up(job, delay)
 
     def lose(self, job: Job) -> None:
-        """A lease is taken from a worker that lapsed or died: that costs a retry."""
+        """Reclaim the job of a worker that is late or dead, which costs a retry."""
         self.tell_holder(job, "lost")
         if day := self.today(job.queue):
             day.retries += 1
@@ -253,7 +253,7 @@ class Moves(Ties):
                 give_back(job)
 
     def reclaim(self) -> bool:
-        """Takes what one dead worker held; whether there was one."""
+        """Reclaim the jobs of one dead worker; return whether there was one."""
         dead = min((session.ends, name) for name, session in [*self.sessions.items(), NOBODY])
         if dead[0] > self.now:
             return False
@@ -261,7 +261,7 @@ class Moves(Ties):
         return True
 
     def retained(self, queue: str) -> list[Job]:
-        """The completed jobs that are young enough and few enough."""
+        """Return the completed jobs that the retention limits allow."""
         rules, kept = self.rules(queue), self.listed(queue, "complete")
         young = [job for job in kept if job.moment > self.now - rules.keep_age]
         return young[max(0, len(young) - rules.keep_count) :]
@@ -276,7 +276,7 @@ class Moves(Ties):
             self.agenda[f"complete:{queue}"] = staying[0].moment + self.rules(queue).keep_age
 
     def tidy(self) -> bool:
-        """Does some of what is due; whether that was all. Once a call is enough."""
+        """Do some of the due work; return whether that was all. Once per call is enough."""
         if self.tidied:
             return True
         self.tidied = True

@@ -1,4 +1,4 @@
-"""The nouns of the model: a job, the rules of a queue, a session, a day of statistics, an event."""
+"""The data types of the model: job, rules of a queue, session, day of statistics, event."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DAY = 86_400_000
 
 @dataclass
 class Rules:
-    """What holds for a queue; spans are milliseconds, None is "without limit"."""
+    """The rules of a queue; durations are milliseconds, None means no limit."""
 
     lease: int | None = 60_000
     session: str = "optional"
@@ -33,7 +33,7 @@ class Rules:
 
 
 def rules_of(profile: str) -> Rules:
-    """The five profiles of the design."""
+    """Return the rules of the five profiles."""
     if profile == "job":
         return Rules()
     plain = Rules(lease=None, history=0, keep_count=0, stats=False, retries=None)
@@ -50,7 +50,7 @@ def rules_of(profile: str) -> Rules:
 
 @dataclass
 class Job:
-    """One job. `moment` is when its lease ends, it is due, it failed or it was completed."""
+    """A job. `moment` is when its lease ends, it is due, it failed or it was completed."""
 
     id: str
     queue: str
@@ -81,7 +81,7 @@ class Job:
     tracked: bool = False
 
     def get_data(self, data: str | None) -> None:
-        """Data that are given; the next event tells them."""
+        """Set new data; the next event contains them."""
         if data is not None:
             self.data = self.news = data
 
@@ -96,7 +96,7 @@ class Job:
 
 @dataclass
 class Session:
-    """The session of a worker; `ends` is infinite for one that never lapses."""
+    """The session of a worker; `ends` is infinite if it never expires."""
 
     token: str
     ttl: int
@@ -105,7 +105,7 @@ class Session:
 
 
 class Event(NamedTuple):
-    """What the log says of one thing that happened."""
+    """One event of the log."""
 
     kind: str
     job_id: str
@@ -121,7 +121,7 @@ class Event(NamedTuple):
 
 @dataclass
 class Day:
-    """What a queue did on a day: the plain values, from which everything else follows."""
+    """The plain values of a queue on one day, from which its statistics follow."""
 
     wait: list[int] = field(default_factory=list)
     run: list[int] = field(default_factory=list)
@@ -130,7 +130,7 @@ class Day:
     detailed: bool = True
 
     def summary(self, name: str) -> tuple[int, float, float, dict[str, int]]:
-        """Count, mean and variance in seconds, and the histogram of a series."""
+        """Return count, mean and variance in seconds, and the histogram of a series."""
         seconds = [ms / 1000 for ms in getattr(self, name)]
         mean = fmean(seconds) if seconds else 0.0
         spread = variance(seconds) if len(seconds) > 1 else 0.0
@@ -139,7 +139,7 @@ class Day:
 
 
 def bin_of(seconds: float) -> str:
-    """By second, minute, quarter hour, hour, day."""
+    """Return the bin: a second, minute, quarter hour, hour or day."""
     for unit, size, below in (("s", 1, 60), ("m", 60, 3600), ("q", 900, DAY // 1000)):
         if seconds < below:
             return f"{unit}{int(seconds // size)}"
@@ -148,12 +148,12 @@ def bin_of(seconds: float) -> str:
 
 
 def in_order(state: str, jobs: Iterable[Job]) -> list[Job]:
-    """Jobs of one state as they are served, come due, lapse, or as long as they have been there."""
+    """Return the sort key of a job among the jobs of its state."""
     if state == "waiting":
         return sorted(jobs, key=lambda job: (job.priority, job.seq))
     return sorted(jobs, key=lambda job: (job.moment, job.id))
 
 
 def finite(moment: float | None) -> float | None:
-    """A moment, or None for never."""
+    """Return a timestamp, or None for never."""
     return None if moment in (inf, None) else moment

@@ -1,4 +1,4 @@
-"""What jobs are tied to in the model: claims to unique values, tags, being tracked."""
+"""Unique values, tags and tracked jobs in the model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LIVE = ("waiting", "scheduled", "blocked", "running")
 
 
 class Ties:
-    """Who has which unique value of a queue, since when which job has which tag or is tracked."""
+    """The holders of unique values, and since when each job has a tag or is tracked."""
 
     def __init__(self, now: int) -> None:
         self.now = now
@@ -20,7 +20,7 @@ class Ties:
         self.tracked_since: dict[str, int] = {}
 
     def rival(self, queue: str, value: str | None, job_id: str) -> Job | None:
-        """Another live job of the queue that has this value."""
+        """Return another unfinished job of the queue that has this value."""
         holder = self.claims.get((queue, value or ""))
         return self.jobs[holder] if holder not in (None, job_id) else None
 
@@ -48,15 +48,15 @@ class Ties:
             self.tagged[tag, job.id] = self.now
 
     def drop(self, job: Job) -> None:
-        """The job is gone, and nothing of it is left but what says that it was tracked."""
+        """Forget a deleted job, but not that it was tracked."""
         self.release_claim(job)
         self.set_tags(job, ())
         del self.jobs[job.id]
 
-    # what can be seen
+    # views
 
     def claims_of(self, queue: str) -> dict[str, str]:
-        """The claims of a queue: exactly those of its live jobs that have a unique value."""
+        """Return the claims of a queue: its unfinished jobs that have a unique value."""
         found = {value: job_id for (name, value), job_id in self.claims.items() if name == queue}
         live = [job for job in self.jobs.values() if job.queue == queue and job.state in LIVE]
         unique = [(job.unique, job.id) for job in live if job.unique is not None]

@@ -1,4 +1,4 @@
-"""What producers and workers may do in the model: put, pop, peek, and what a token allows."""
+"""The operations of producers and workers in the model: put, pop, peek, and calls with a token."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Options = dict[str, Any]
 
 
 class Work(Moves):
-    """The operations of producers and workers; several of them are an operator's, without token."""
+    """The operations of producers and workers; an operator calls some of them without a token."""
 
-    # When something is due, if what the last pop let expire is still reckoned with: it may be,
-    # because to look too soon does no harm.
+    # When something is due, if jobs that the last pop expired still count. The server may count
+    # them, because looking too early does no harm.
     foreseen = -1
 
     # put
@@ -116,7 +116,7 @@ class Work(Moves):
             self.agenda[f"start:{job.id}"] = job.start_by
 
     def take_in(self, queue: str) -> None:
-        """What was pushed from outside becomes jobs, each under its own id or a new one."""
+        """Turn pushed payloads into jobs, each under its own id or a new one."""
         for data in self.pushed.pop(queue, []):
             says_id = self.rules(queue).ingress == "id"
             job_id = (says_id and self._said_id(queue, data)) or self._new_id()
@@ -187,7 +187,7 @@ class Work(Moves):
     def _fill(
         self, granted: list[Job], count: int, line: list[Job], take: Callable[[Job], None]
     ) -> bool:
-        """Takes from a line until there are enough or it is at its end, in a bounded time."""
+        """Take jobs from a queue until there are enough or none is left, in bounded time."""
         for _ in range(ROUNDS):
             wanted = count - len(granted)
             part, line = line[:wanted], line[wanted:]
@@ -231,7 +231,7 @@ class Work(Moves):
         ready += [job for job in waiting if job.start_by is None or job.start_by > self.now]
         return int(not dead), [job.id for job in ready[:count]]
 
-    # by token, or by an operator
+    # with a token, or by an operator
 
     def _held(self, job_id: str, token: str) -> Job | str:
         job = self.jobs.get(job_id)

@@ -1,4 +1,4 @@
-"""Faults to plant in what jobs are tied to: unique values, tags, being tracked."""
+"""Faults to plant in the scripts of unique values, tags and tracked jobs."""
 
 from __future__ import annotations
 

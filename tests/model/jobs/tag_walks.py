@@ -1,4 +1,4 @@
-"""Walks through what jobs are tied to: unique values, tags, being tracked."""
+"""Walks through unique values, tags and tracked jobs."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def by_tag(tour: Tour) -> None:
 
 
 def as_they_leave(tour: Tour) -> None:
-    """What is done to complete jobs in the moment in which they go: that call takes them away."""
+    """Call every operation on a complete job whose retention ends with that very call."""
     tour.open("job", keep_age=60_000)
     for op, args in LAST_WORDS:
         tour.put("job", op)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from tests.model.corruptions import audit_reports_corruption
 from tests.model.harness import planted
-from tests.model.jobs.checks.bulk_failures import bulk_is_exact
-from tests.model.jobs.checks.due_notices import what_comes_is_told
-from tests.model.jobs.checks.event_counts import log_tells_what_is_counted
-from tests.model.jobs.checks.failure_texts import errors_are_kept
-from tests.model.jobs.checks.hand_over import handing_over
-from tests.model.jobs.checks.imported_jobs import what_comes_from_elsewhere
-from tests.model.jobs.checks.job_pages import jobs_are_walked_through
-from tests.model.jobs.checks.log_trimming import marks_are_of_the_log, trimming_by_proof
-from tests.model.jobs.checks.matching import matching_in_steps
-from tests.model.jobs.checks.put_one import one_at_a_time
+from tests.model.jobs.checks.bulk_failures import bulk_changes_only_matching_jobs
+from tests.model.jobs.checks.due_notices import earlier_due_time_is_published
+from tests.model.jobs.checks.event_counts import statistics_follow_from_events
+from tests.model.jobs.checks.failure_texts import failures_are_shortened
+from tests.model.jobs.checks.hand_over import hand_over_equals_put_and_pop
+from tests.model.jobs.checks.imported_jobs import imports_are_unchanged
+from tests.model.jobs.checks.job_pages import pages_have_every_job
+from tests.model.jobs.checks.log_trimming import log_is_trimmed_by_marks, marks_belong_to_the_log
+from tests.model.jobs.checks.matching import matching_works_in_steps
+from tests.model.jobs.checks.put_one import single_puts_equal_a_bulk_put
 from tests.model.jobs.faults import FAULTS
 from tests.model.jobs.tag_faults import TIES
 from tests.model.jobs.tag_walks import TAG_WALKS
@@ -22,17 +22,17 @@ from tests.model.jobs.walks import WALKS
 
 # These cover what the walks do not reach.
 CHECKS = [
-    matching_in_steps,
-    errors_are_kept,
-    bulk_is_exact,
-    jobs_are_walked_through,
-    what_comes_is_told,
-    handing_over,
-    one_at_a_time,
-    trimming_by_proof,
-    marks_are_of_the_log,
-    log_tells_what_is_counted,
-    what_comes_from_elsewhere,
+    matching_works_in_steps,
+    failures_are_shortened,
+    bulk_changes_only_matching_jobs,
+    pages_have_every_job,
+    earlier_due_time_is_published,
+    hand_over_equals_put_and_pop,
+    single_puts_equal_a_bulk_put,
+    log_is_trimmed_by_marks,
+    marks_belong_to_the_log,
+    statistics_follow_from_events,
+    imports_are_unchanged,
     audit_reports_corruption,
 ]
 

@@ -1,4 +1,4 @@
-"""What can be seen from outside, of the server and of the model, and that it is the same."""
+"""The comparison of everything that a client can see with the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.model.jobs.model_parts import DAY, Day, Event, Job, finite
 
 
 class View:
-    """Compares what a client sees with what the model says."""
+    """Compares what a client reads with the model."""
 
     def __init__(
         self, hr: Client, model: Model, queues: Sequence[str], workers: Sequence[str]
@@ -46,7 +46,7 @@ class View:
         self.subscription = hr.core.transport.listen(channels)
 
     def expect_notices(self) -> None:
-        """The last call of the model said these; they are read with the next check."""
+        """Remember the notices of the model's last call for the next check."""
         self.expected += self.model.notices()
 
     def check(self) -> None:
@@ -85,7 +85,7 @@ class View:
         assert found == {kind: kinds.count(kind) for kind in kinds}
 
     def check_ties(self) -> Operation[None]:
-        """The claims of every queue, the index of tags and who is tracked are the model's."""
+        """Compare the claims of every queue, the index of tags and the tracked jobs."""
         model, core = self.model, self.hr.core
         self.tags |= dict.fromkeys(tag for tag, _ in model.tagged)
         hashes = [(0, ("HGETALL", core.key(0, f"unique:{queue}"))) for queue in model.queues]
@@ -113,7 +113,7 @@ class View:
         assert_series(seen.run, day.summary("run"))
 
     def check_days(self) -> None:
-        """The statistics of every day, not only of today."""
+        """Compare the statistics of every day, not only of today."""
         talks = [self.check_stats(queue, number) for number, queue in self.model.days]
         drive(self.hr.core.transport, together(talks))
 
@@ -150,13 +150,13 @@ class View:
             )
             for event in found
         ]
-        # What happens to one job has an order; in which order a call sees to several is its own.
+        # The events of one job are ordered; a call may handle several jobs in any order.
         assert by_job(told) == by_job(self.model.events[self.numbered :])
         if found:
             self.numbered, self.seen = numbers[-1], {0: found[-1].entry_id}
 
     def check_notices(self) -> None:
-        # The server has answered since, so what it had to say has been said.
+        # The server has answered a later command, so all its notices have arrived.
         heard = [told for notice in self.subscription.hear(0) for told in read_notice(*notice)]
         assert sorted(heard) == sorted(self.expected)
         self.expected = []
@@ -166,7 +166,7 @@ COUNTED = ("waiting", "scheduled", "blocked", "running", "failed", "complete", "
 
 
 def seen_job(job: SeenJob) -> tuple[Any, ...]:
-    """What is compared of a job, as the client shows it."""
+    """Return the compared values of a job, as the client shows it."""
     return (
         (job.id, job.state, job.queue, job.priority, tuple(job.tags), job.worker),
         (milliseconds(job.expires), milliseconds(job.due), milliseconds(job.put_at)),
@@ -179,7 +179,7 @@ def seen_job(job: SeenJob) -> tuple[Any, ...]:
 
 
 def modelled_job(job: Job) -> tuple[Any, ...]:
-    """The same of a job of the model."""
+    """Return the same values of a job of the model."""
     queue = None if job.state == "complete" else job.queue
     expires = finite(job.moment) if job.state == "running" else None
     due = job.moment if job.state == "scheduled" else None
@@ -219,7 +219,7 @@ def assert_series(seen: Series, expected: tuple[int, float, float, dict[str, int
 
 
 def read_notice(channel: str, message: bytes) -> list[tuple[str, ...]]:
-    """A notice as the model says it: of a token only the attempt is known, each end by itself."""
+    """Return a notice as in the model: only the attempt of a token, one entry per finished job."""
     name = channel.partition("}:")[2]
     if name.startswith("queue:"):
         return [(name, message.decode())]
@@ -234,7 +234,7 @@ def read_notice(channel: str, message: bytes) -> list[tuple[str, ...]]:
 
 
 def readable(op: str, answer: Any) -> Any:
-    """An answer of the server or of the model in one form."""
+    """Return an answer of server or model in a common form."""
     if op == "pop" and isinstance(answer, list):
         due, apart, *rest = answer
         beside = dict(zip(apart[::2], apart[1::2], strict=True))

@@ -1,4 +1,4 @@
-"""What limits and fair turns mean, without lanes and gates: every pop looks at every job."""
+"""The model of limits and fair turns, without lanes and gates: every pop looks at every job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LEASE = 10_000
 
 @dataclass(slots=True)
 class Job:
-    """A job as far as limits go."""
+    """The parts of a job that limits need."""
 
     id: str
     queue: str
@@ -28,14 +28,14 @@ class Job:
 
 @dataclass(slots=True)
 class Limit:
-    """How many may run at once, how many may start in how long, and when all is free again."""
+    """How many jobs may run at once and start per interval, and when the rate is free again."""
 
     concurrency: int | None = None
     rate: tuple[int, int] | None = None
     used_until: int = 0
 
     def starts_at(self, now: int) -> float:
-        """The moment from which on the next one may start, by the rate."""
+        """Return the time from which the rate allows the next job to start."""
         if not self.rate:
             return now
         starts, span = self.rate
@@ -68,10 +68,10 @@ class Model:
         self.counter += 1
         return self.counter
 
-    # what holds a job up
+    # the reason why a job waits
 
     def limits_of(self, job: Job) -> list[tuple[Limit, list[Job]]]:
-        """Every limit that a job must keep, with the jobs that run behind it."""
+        """Return every limit of a job with the jobs that run under it."""
         running = [one for one in self.jobs.values() if one.state == "running"]
         found = [(self.queue_limits[job.queue], [one for one in running if one.queue == job.queue])]
         if job.key:
@@ -127,7 +127,7 @@ class Model:
         return sorted(waits, key=lambda job: (job.priority, job.seq))
 
     def first_of_lanes(self, queue: str) -> list[Job]:
-        """What holds up the first of those alike holds up the others."""
+        """A limit that stops the first of several equal jobs stops the others too."""
         lanes = {job.lane: job for job in reversed(self.waiting(queue))}
         return list(lanes.values())
 
@@ -148,7 +148,7 @@ class Model:
         return any(one.lane == job.lane for one in self.waiting(job.queue))
 
     def wait(self, job: Job, *, anew: bool = False) -> None:
-        """A job waits, at its old place or as if new."""
+        """Let a job wait at its old position, or at the back as if it were new."""
         seq = self.tick()
         if anew:
             job.seq = seq

@@ -1,4 +1,4 @@
-"""Faults to plant in what jobs that wait for jobs are made of; see tests/model/jobs/faults.py."""
+"""Faults to plant in the scripts of dependencies; see tests/model/jobs/faults.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs that wait for jobs and groups, as plain values: what the scripts must do."""
+"""The model of dependencies on jobs and groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FAILED = {"failed": "dependency failed", "gone": "dependency gone"}
 
 @dataclass
 class Job:
-    """A job; depends has what it is blocked by."""
+    """A job; `depends` has the dependencies that block it."""
 
     state: str
     queue: str
@@ -27,14 +27,14 @@ class Job:
 
 
 class Model:
-    """A shard in which nothing takes time."""
+    """A shard; every operation finishes at once."""
 
     def __init__(self, now: int) -> None:
         self.now = now
         self.jobs: dict[str, Job] = {}
         self._ends: list[tuple[str, str]] = []
 
-    # what is asked
+    # queries
 
     def members(self, group: str) -> list[Job]:
         return [job for job in self.jobs.values() if job.group == group and job.state != "complete"]
@@ -64,7 +64,7 @@ class Model:
                 return True
             if one not in seen:
                 seen.add(one)
-                # It may be about to leave a group for another.
+                # The job may be about to change its group.
                 line += [
                     parent for parent in self._parents(one) if one[0] != MARK or parent != name
                 ]
@@ -76,7 +76,7 @@ class Model:
         elif name in self.jobs:
             yield from self.jobs[name].depends
 
-    # what is done; a refusal is a text in capitals
+    # operations; a refusal is a text in capitals
 
     def put(self, name: str, queue: str, on_exists: str, **given: Any) -> Any:
         answer = self._put(name, queue, on_exists, **given)
@@ -84,7 +84,7 @@ class Model:
         return answer
 
     def put_all(self, names: list[str], queue: str, **given: Any) -> list[Any]:
-        """New jobs; who depends on one that was refused is refused too."""
+        """Put new jobs; refuse those that depend on a refused one."""
         answers: list[Any] = []
         for name in names:
             refused = {*names[: len(answers)]} - self.jobs.keys()
@@ -264,7 +264,7 @@ class Model:
             self._promote(queue)
         self._follow()
 
-    # ends
+    # finished jobs
 
     def _over(self, name: str, ending: str) -> None:
         job = self.jobs[name]

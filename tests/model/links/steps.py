@@ -1,4 +1,4 @@
-"""What may happen to jobs that wait for jobs."""
+"""The steps of the random test of dependencies."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ PLAIN = [
 ]
 CASCADE = step("cancel", some, by_name=st.just({"cascade": True}))
 
-# Where little is done in a script, a cascade may meet what a failure has not come to yet.
+# If each call does little, a cascade may meet jobs that a failure has not reached yet.
 plain_steps = st.lists(st.one_of(*PLAIN), max_size=30)
 every_step = st.lists(st.one_of(*PLAIN, CASCADE), max_size=30)

@@ -1,4 +1,4 @@
-"""Faults to plant in the scripts of schedules; each must be caught by the walks and questions."""
+"""Faults to plant in the scripts of schedules; the walks and checks must catch each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What schedules must do, in plain Python: which turns come when, and which of them are made."""
+"""The model of schedules in plain Python: when runs are due, and which of them are made."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ DAY = 86_400_000
 
 @dataclass(frozen=True)
 class Rule:
-    """When turns come: in an interval of milliseconds, or by an expression in a zone."""
+    """When runs are due: at an interval in milliseconds, or by a cron expression in a time zone."""
 
     every: int = 0
     cron: str = ""
     zone: str = "UTC"
 
     def given(self) -> dict[str, Any]:
-        """As the arguments of a call."""
+        """Return the rule as arguments of a call."""
         return (
             {"every": self.every / 1000} if self.every else {"cron": self.cron, "zone": self.zone}
         )
 
     def between(self, after: int, until: int) -> list[int]:
-        """The times of the expression after one moment, up to another."""
+        """Return the times of the expression after one timestamp, up to another."""
         found: list[int] = []
         for local in CronSim(self.cron, moment(after).astimezone(ZoneInfo(self.zone))):
             at = ms_of(local.astimezone(UTC))
             if at > until:
                 break
-            # Of an hour that comes twice the first has passed when we are in the second.
+            # In an hour that occurs twice, the first has passed when the clock is in the second.
             if at > after:
                 found.append(at)
         return found
 
     def newest(self, count: int, after: int, until: int) -> list[int]:
-        """So many of the newest times of the expression between two moments, if there are."""
+        """Return at most `count` of the newest times of the expression between two timestamps."""
         span = DAY
         while len(found := self.between(max(after, until - span), until)) < count:
             if until - span <= after:
@@ -51,7 +51,7 @@ class Rule:
         return found[-count:]
 
     def next_after(self, after: int) -> int:
-        """The first time of the expression after a moment."""
+        """Return the first time of the expression after a timestamp."""
         for local in CronSim(self.cron, moment(after).astimezone(ZoneInfo(self.zone))):
             at = ms_of(local.astimezone(UTC))
             if at > after:
@@ -61,7 +61,7 @@ class Rule:
 
 @dataclass
 class Plan:
-    """A schedule, and every turn that it has had: the number of its job, and when it was due."""
+    """A schedule and all its runs: the number of each job, and when it was due."""
 
     id: str
     queue: str
@@ -79,7 +79,7 @@ class Plan:
         self.next = at if self.rule.every else self.rule.next_after(at)
 
     def missed(self, now: int) -> list[int]:
-        """The turns up to now that are to be made."""
+        """Return the runs up to now that are to be made."""
         if self.rule.every:
             every = range(self.next, now + 1, self.rule.every)
             return list(every if self.backlog is None else every[-self.backlog - 1 :])
@@ -127,7 +127,7 @@ class Plans:
             plan.next = plan.last + rule.every
 
     def spawn(self, queue: str) -> None:
-        """What a pop, a peek or a sweep makes in a queue."""
+        """Make the runs that a pop, a peek or a sweep makes in a queue."""
         for plan in self.plans.values():
             if plan.queue == queue and plan.next <= self.now:
                 self._go_on(plan)

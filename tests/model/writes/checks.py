@@ -1,4 +1,4 @@
-"""What drivers by chance do not come to: options, policies, order, and how long things are kept."""
+"""Checks that random drivers do not reach: options, policies, order and retention."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.support.jobs import found
 DAY = 86_400
 
 
-def writes_one_by_one(url: str, swaps: dict[str, str]) -> None:
-    """Raises if a script of the sink does anything else than it should."""
+def scripts_of_writes_work(url: str, swaps: dict[str, str]) -> None:
+    """Raise if a script of the sink does not do what it should."""
     for check in (_rows_are_whole, _what_exists, _parcels, _refused, _goes_on, _kept):
         client, clock = opened(url, swaps)
         with client:

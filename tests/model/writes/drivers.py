@@ -1,7 +1,7 @@
-"""Drivers of Spark, each of which goes on step by step, dies anywhere, and is repeated late.
+"""Spark drivers that proceed step by step, may die at any point, and whose calls may come late.
 
-What is expected is little: of all that was staged for a write, what the first accepted decision
-names becomes jobs, each row once, and nothing else ever does.
+The expectation is simple: only rows that the first accepted decision of a write names become jobs,
+each of them once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DAY = 86_400
 
 @dataclass
 class Driver:
-    """One try to write: what it has staged, and how far it has come."""
+    """One attempt to write: its staged rows and its progress."""
 
     write: Write
     parcels: list[Parcel]
@@ -47,7 +47,7 @@ class Driver:
 
 @dataclass
 class World:
-    """A namespace, its drivers, and what was decided in it."""
+    """A namespace, its drivers and their decisions."""
 
     url: str
     shards: int
@@ -66,10 +66,10 @@ class World:
         drive(self.core.transport, load(self.core, OPS))
         self._ops = {self.core.library[op].sha.encode(): op for op in OPS}
 
-    # what happens
+    # steps
 
     def begin(self, which: int, rows: int) -> None:
-        """A driver whose tasks have staged rows, in two parcels."""
+        """Start a driver whose tasks have staged rows in two parcels."""
         parcels, ids = [], set()
         for order in range(2):
             self.made += 1
@@ -91,7 +91,7 @@ class World:
         driver.committed = True
 
     def step(self, which: int) -> None:
-        """One exchange of a driver with the server; afterwards it may be dead."""
+        """Make one exchange of a driver with the server; afterwards it may be dead."""
         going = [driver for driver in self.drivers if driver.operation]
         if going:
             self._go_on(going[which % len(going)])
@@ -132,7 +132,7 @@ class World:
             self.winners[write, batch] = bundle
 
     def abort(self, which: int) -> None:
-        """A driver is told to abort, whatever it has done."""
+        """Abort a driver at any point of its progress."""
         if self.drivers:
             driver = self.drivers[which % len(self.drivers)]
             driver.operation = writes.abandon(self.core, driver.write, driver.parcels)
@@ -144,7 +144,7 @@ class World:
             driver.operation = driver.wish = None
 
     def repeat(self, which: int) -> None:
-        """A copy of something that was said before arrives now."""
+        """Deliver a copy of an earlier call."""
         if self.sent:
             shard, words = self.sent[which % len(self.sent)]
             again = (*words[:4], b"1", *words[5:])
@@ -157,13 +157,13 @@ class World:
         self.hr.sweep()
 
     def work(self, which: int) -> None:
-        """Somebody does something else."""
+        """Put a job that has nothing to do with the writes."""
         self.hr.queue("other").put(which)
 
-    # what must hold
+    # comparison
 
     def check(self) -> None:
-        """Nothing but what was decided has become jobs, and nothing twice."""
+        """Assert that only decided rows have become jobs, each once."""
         puts = Counter(
             event.job_id
             for event in self.hr.events(count=10_000)
@@ -179,12 +179,12 @@ class World:
         return any(name == write.name and batch >= write.batch for name, batch in self.winners)
 
     def wanted(self) -> set[str]:
-        """The ids of all rows of what was decided."""
+        """Return the ids of all decided rows."""
         bundles = set(self.winners.values())
         return {name for driver in self.drivers if driver.bundle in bundles for name in driver.ids}
 
     def end(self) -> None:
-        """Everybody is dead; whoever comes next finishes what was decided and clears the rest."""
+        """Let all drivers die; assert that sweeps finish decided writes and remove the others."""
         for _ in range(3):
             self.clock.tick(3)
             self.hr.sweep()

@@ -1,4 +1,4 @@
-"""Faults to plant in writes: what is staged, prepared, decided, published or given up."""
+"""Faults to plant in the scripts of writes: stage, prepare, decide, publish and discard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happens to drivers: each row of what was decided becomes a job once, no other does."""
+"""Random drivers: each row of a decided write becomes one job, and no other row does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failed jobs in bulk, and what must not happen to those that are no longer meant."""
+"""Bulk operations on failed jobs, while some of the jobs change."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from headrace.testing import Clock
 from tests.model.harness import opened
 
 
-def bulk_is_exact(url: str, swaps: dict[str, str]) -> None:
-    """Raises if more or less is retried or cancelled than is meant."""
+def bulk_changes_only_matching_jobs(url: str, swaps: dict[str, str]) -> None:
+    """Raise if other jobs are retried or cancelled than the filters select."""
     hr, clock = opened(url, swaps)
     with hr:
         _fail(hr, clock)
@@ -38,7 +38,7 @@ def _fail(hr: Client, clock: Clock) -> None:
 
 
 def _expects_what_failed(hr: Client, clock: Clock) -> None:
-    """One that has failed anew since somebody looked is neither retried nor cancelled."""
+    """Assert that a job which failed again since it was read is not retried and not cancelled."""
     then = round(clock.now.timestamp() * 1000) - 1
     retry = build("retry", list, [("e",)], delay=0, nonce="n", expected=pack([(then, 0)]))
     cancel = build("cancel", list, [("e",)], cascade=0, expected=pack([then]))
@@ -47,7 +47,7 @@ def _expects_what_failed(hr: Client, clock: Clock) -> None:
 
 
 def _expects_a_state(hr: Client) -> None:
-    """What has left the state stays, and so does whatever it stands on."""
+    """Assert that a job in another state stays, and so do its dependencies."""
     for name, parents in (("x", []), ("y", ["x"]), ("z", ["y"])):
         hr.queue("post").put(0, id=name, depends_on=parents)
     rows = [("x",), ("y",), ("e",)]
@@ -57,7 +57,7 @@ def _expects_a_state(hr: Client) -> None:
 
 
 def _retries_only_what_failed(hr: Client) -> None:
-    """What has left its failure is not taken to another queue."""
+    """Assert that a job which is no longer failed is not moved to another queue."""
     failed, waiting = hr.retry("e", "x", queue="elsewhere")
     assert (failed, str(waiting)) == ("waiting", str(WrongState("x", "waiting")))
     assert hr.queue("elsewhere").length() == 1

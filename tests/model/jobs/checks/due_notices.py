@@ -1,4 +1,4 @@
-"""What comes sooner than anything else is told: a check for scripts with planted faults too."""
+"""A check of the notice that announces an earlier due time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from tests.model.harness import opened
 from tests.support.channels import listening
 
 
-def what_comes_is_told(url: str, swaps: dict[str, str]) -> None:
-    """Raises unless a job put for a time that is nearer than any other is told."""
+def earlier_due_time_is_published(url: str, swaps: dict[str, str]) -> None:
+    """Raise unless a put that is due before all other jobs publishes a notice."""
     client, _ = opened(url, swaps)
     with client, listening(client, url, "queue:mail") as workers:
         queue = client.queue("mail")

@@ -1,4 +1,4 @@
-"""The log tells what the statistics count: nothing but the events is needed to count the same."""
+"""A check that the statistics follow from the events of the log alone."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.support.jobs import pop_one
 COSTLY = ("lease expired", "session ended")
 
 
-def log_tells_what_is_counted(url: str, swaps: dict[str, str] | None = None) -> None:
-    """Raises if a tally has other figures than the events."""
+def statistics_follow_from_events(url: str, swaps: dict[str, str] | None = None) -> None:
+    """Raise if the counts differ from the events."""
     client, clock = opened(url, swaps)
     with client as hr:
         _happen(hr, clock)

@@ -1,4 +1,4 @@
-"""Failures that say much, one after the other: what a job keeps of them."""
+"""A check of long failures of one job: how much of them the job keeps."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ LONG = "a" + "é" * 1000
 SHORT = "a" + "é" * 511
 
 
-def errors_are_kept(url: str, swaps: dict[str, str]) -> None:
-    """Raises if a job does not keep its newest failure whole and those before short."""
+def failures_are_shortened(url: str, swaps: dict[str, str]) -> None:
+    """Raise unless a job keeps its newest failure in full and shortens the earlier ones."""
     try:
         _fail_again_and_again(url, swaps)
     except UnicodeDecodeError as cut:
@@ -34,7 +34,7 @@ def _fail_again_and_again(url: str, swaps: dict[str, str]) -> None:
 
 
 def told(hr: Client) -> list[tuple[str, str]]:
-    """The failures of the job, oldest first."""
+    """Return the failures of the job, oldest first."""
     job = found(hr, "x")
     assert job.failure is not None
     newest = job.history[-1]

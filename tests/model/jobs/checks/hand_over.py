@@ -1,4 +1,4 @@
-"""Offers and what they bring, step by step: for tests, and for scripts with planted faults."""
+"""A check of direct hand-over, and helpers that offer and put step by step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECRET = b"secret"
 
 
 def pop(queue: Queue, worker: str = "w", *, count: int = 1, offer: float = OFFER) -> Handout:
-    """A pop by a worker with a session, which offers to take more."""
+    """Pop for a worker with a session that offers to take more jobs."""
     call = pop_call(queue, worker, count, math.inf, offer)(count)
     call.args = (*call.args[:2], SECRET, *call.args[3:])
     found: Handout = drive(queue.core.transport, ask_one(queue.core, 0, call))
@@ -26,7 +26,7 @@ def pop(queue: Queue, worker: str = "w", *, count: int = 1, offer: float = OFFER
 
 
 def put(queue: Queue, job_id: str, data: bytes = b"1") -> None:
-    """A plain put, under an id that is known, as a client does it that knows of the offer."""
+    """Put a plain job under a known id, as a client does that knows of the offer."""
     hand = build("hand_one", int, queue=queue.name, id=job_id, data=data)
     if drive(queue.core.transport, ask_one(queue.core, 0, hand)) != 1:
         call = put_call(queue.name, [(job_id, data)], b"", None, "")
@@ -39,8 +39,8 @@ def _put_two(queue: Queue) -> None:
     drive(queue.core.transport, ask_one(queue.core, 0, call))
 
 
-def handing_over(url: str, swaps: dict[str, str]) -> None:
-    """Raises unless a handed job is as one that was put and popped, and only one is handed."""
+def hand_over_equals_put_and_pop(url: str, swaps: dict[str, str]) -> None:
+    """Raise unless a hand-over has the effect of put and pop, and happens once per offer."""
     offered = _after(url, swaps, offer=OFFER)
     assert offered == _after(url, swaps, offer=0)
 

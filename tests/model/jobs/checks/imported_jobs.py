@@ -1,4 +1,4 @@
-"""Jobs, items and days that come from elsewhere: what they are here, and that they come once."""
+"""A check of imported jobs, items and days: they are unchanged, and come once."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def bring_day(
     return drive(hr.core.transport, adopt_stats(hr.core, name, "mail", day, series, **given))
 
 
-def what_comes_from_elsewhere(url: str, swaps: dict[str, str] | None = None) -> None:
-    """Raises if something that is adopted is not here what it was there, or comes twice."""
+def imports_are_unchanged(url: str, swaps: dict[str, str] | None = None) -> None:
+    """Raise if an imported object differs from its original, or comes twice."""
     client, clock = opened(url, swaps)
     with client as hr:
         jobs_come(hr, clock)

@@ -1,4 +1,4 @@
-"""Jobs are walked through page by page: used by the tests of walk_jobs and with planted faults."""
+"""A check that reads jobs page by page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.model.harness import opened
 def ids_in(
     hr: Client, role: str, name: str, lowest: float = -math.inf, highest: float = math.inf
 ) -> list[str]:
-    """The ids of a set, in its order, page by page."""
+    """Return the ids of a set in its order, read page by page."""
     found: list[str] = []
     cursor: bytes | None = None
     while cursor != b"":
@@ -24,8 +24,8 @@ def ids_in(
     return found
 
 
-def jobs_are_walked_through(url: str, swaps: dict[str, str]) -> None:
-    """Raises if a walk leaves out, repeats or adds a job."""
+def pages_have_every_job(url: str, swaps: dict[str, str]) -> None:
+    """Raise if the pages leave out, repeat or add a job."""
     hr, clock = opened(url, swaps)
     with hr:
         ids = [f"job {number:03}" for number in range(job_sets.JOBS_PER_PAGE + 5)]

@@ -1,4 +1,4 @@
-"""Trimming by proof: what some lake lacks stays unless a cap forces it out, which is counted."""
+"""Checks of log trimming: only the cap drops events that a lake lacks, and counts them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.model.harness import opened
 
 @dataclass
 class Ledger:
-    """What must be true of the log after each step, from what it was before."""
+    """The expected state of the log after each step, derived from the state before."""
 
     hr: Client
     clock: Clock
@@ -43,7 +43,7 @@ class Ledger:
         self.check(before)
 
     def mark(self, lake: str, share: float) -> None:
-        """Marks an event that is still in the log, or none."""
+        """Mark an event that is still in the log, or none."""
         before = present(self.hr)
         number = before.start - 1 + round(share * len(before))
         if before.start > 1 and number < before.start:
@@ -65,7 +65,7 @@ class Ledger:
             self.cap = value
 
     def check(self, before: range) -> None:
-        """Raises if too much went, or if what went is not counted."""
+        """Raise if too many events were dropped, or if dropped events are not counted."""
         there = present(self.hr)
         lacking = there.start - max(before.start, self.lowest + 1) if self.marks else 0
         if lacking > 0:
@@ -74,7 +74,7 @@ class Ledger:
         assert log_of(self.hr).dropped == self.dropped
 
     def check_size(self) -> None:
-        """Raises if more is there than has a reason to be."""
+        """Raise if the log keeps more events than its limits and lakes require."""
         self.put(SLACK)
         for _ in range(5):
             self.hr.sweep()
@@ -88,8 +88,8 @@ class Ledger:
         return min(self.marks.values())
 
 
-def trimming_by_proof(url: str, swaps: dict[str, str]) -> None:
-    """Raises if events go that a lake lacks, or stay that no lake lacks."""
+def log_is_trimmed_by_marks(url: str, swaps: dict[str, str]) -> None:
+    """Raise if an event is dropped that a lake lacks, or kept that no lake lacks."""
     hr, clock = opened(url, swaps)
     with hr:
         ledger = Ledger(hr, clock)
@@ -99,8 +99,8 @@ def trimming_by_proof(url: str, swaps: dict[str, str]) -> None:
         _without_lakes(ledger)
 
 
-def marks_are_of_the_log(url: str, swaps: dict[str, str]) -> None:
-    """Raises if a mark falls, or is taken that cannot be of this log, or an event is not found."""
+def marks_belong_to_the_log(url: str, swaps: dict[str, str]) -> None:
+    """Raise if a mark decreases, a foreign entry is accepted, or an event is not found."""
     hr, clock = opened(url, swaps)
     with hr:
         for _ in range(3):

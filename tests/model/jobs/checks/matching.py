@@ -1,4 +1,4 @@
-"""Steps of matching, each looking at few jobs, while the queue changes between them."""
+"""A check of matching in small steps, while the queue changes between them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATES = ("scheduled", "waiting", "running")
 
 @dataclass(frozen=True)
 class Search:
-    """Jobs as (state, data), what is looked for, and what happens to which before each new step."""
+    """Jobs as (state, data), the wanted data, and the changes before each new step."""
 
     jobs: list[tuple[str, str]]
     wanted: str
@@ -27,7 +27,7 @@ class Search:
 
 
 def check(hr: Client, search: Search) -> None:
-    """Those that match and stay where they are, are cancelled; no other is, and none twice."""
+    """Assert that matching jobs which stay in place are cancelled once, and no others."""
     hr.queue("mail").put("there is a queue", id="first", delay=99)
     hr.queue("mail").delete()
     for number, (state, data) in enumerate(search.jobs):
@@ -107,8 +107,8 @@ TOLD = [
 ]
 
 
-def matching_in_steps(url: str, swaps: dict[str, str]) -> None:
-    """Raises if a search with these scripts goes wrong."""
+def matching_works_in_steps(url: str, swaps: dict[str, str]) -> None:
+    """Raise if a search with these scripts goes wrong."""
     client, _ = opened(url, swaps)
     with client:
         for search in TOLD:

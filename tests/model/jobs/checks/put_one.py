@@ -1,4 +1,4 @@
-"""Jobs put one at a time, by put_one: for tests, and for scripts with planted faults."""
+"""A check of put_one, which puts one plain job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.model.jobs.checks.hand_over import pop
 from tests.support.channels import listening
 from tests.support.dump import Content, dump
 
-# At every so many events the log is looked at, which is for put to do.
+# Every 1024 events the log may need trimming, which put does.
 EDGE = 1024
 
 
@@ -59,7 +59,7 @@ NOT_NOW: dict[str, tuple[int, Callable[[Client, Queue, Clock], object]]] = {
 
 
 def changes_nothing(hr: Client, clock: Clock, case: str) -> None:
-    """Raises unless put_one says what it is to say in this case, and changes nothing."""
+    """Raise unless put_one gives the expected answer in this case, and changes nothing."""
     answer, prepare = NOT_NOW[case]
     prepare(hr, hr.queue("mail"), clock)
     before = dump(hr)
@@ -67,8 +67,8 @@ def changes_nothing(hr: Client, clock: Clock, case: str) -> None:
     assert dump(hr) == before
 
 
-def one_at_a_time(url: str, swaps: dict[str, str]) -> None:
-    """Raises unless jobs put one by one are as if put together, and none is put out of turn."""
+def single_puts_equal_a_bulk_put(url: str, swaps: dict[str, str]) -> None:
+    """Raise unless single puts have the effect of a bulk put, and refuse the other cases."""
     one_by_one = [one("mail", f"job {n}", b"1") for n in range(3)]
     together = put_call("mail", [(f"job {n}", b"1") for n in range(3)], b"", None, "")
     assert _after(url, swaps, one_by_one) == _after(url, swaps, [together])
