@@ -57,15 +57,15 @@ def test_each_scheduled_run_is_made_once_although_workers_are_killed(shards: int
         with workers(hr, url) as running:
             for kill in range(KILLS):
                 share = 60 * (kill + 1)
-                until(lambda: made(hr) >= share, f"{share} turns are made")  # noqa: B023
+                until(lambda: made(hr) >= share, f"{share} runs are made")  # noqa: B023
                 running[kill % 4].kill()
                 running.append(start_python(WORKER, url, hr.core.namespace, f"new {kill}"))
-            until(lambda: made(hr) >= 60 * (KILLS + 2), "more turns are made")
+            until(lambda: made(hr) >= 60 * (KILLS + 2), "more runs are made")
             # Workers that start late find many runs due, so that some shards have to wait.
-            until(lambda: all(plan.counter > 10 for plan in hr.schedules()), "all have had turns")
+            until(lambda: all(plan.counter > 10 for plan in hr.schedules()), "all schedules have runs")
             counted = {schedule.id: schedule.counter for schedule in hr.schedules()}
             assert sorted(hr.unschedule(*PLANS)) == sorted(PLANS)
-            until(lambda: queue.counts().length == 0, "all is done")
+            until(lambda: queue.counts().length == 0, "the queue is empty")
 
         put = [event for event in hr.events() if event.kind == "put"]
         assert numbered_without_holes(hr)

@@ -31,7 +31,7 @@ def until(condition: Callable[[], bool], what: str, patience: float = 20.0) -> N
     deadline = time.monotonic() + patience
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {patience:g} seconds in vain until {what}")
+            raise AssertionError(f"timed out after {patience:g} seconds, waiting until {what}")
         time.sleep(0.01)
 
 

@@ -103,7 +103,7 @@ class Desk:
             answer = self.publish(bundle)
             if answer[0] != 1:
                 return answer
-        raise AssertionError("it is published again and again")
+        raise AssertionError("publish does not terminate")
 
     def conclude(self, bundle: str, *tallies: int, write: str = "batch:w") -> Any:
         made, moved, replaced, skipped = tallies or (0, 0, 0, 0)

@@ -56,7 +56,7 @@ class Rule:
             at = ms_of(local.astimezone(UTC))
             if at > after:
                 return at
-        raise AssertionError(f"{self.cron} never comes")
+        raise AssertionError(f"{self.cron} never matches")
 
 
 @dataclass

@@ -128,7 +128,7 @@ class World:
     def _note(self, words: Any, reply: Any) -> None:
         if isinstance(reply, list) and reply[0] == 1:
             write, batch, bundle = words[5:8]
-            assert (write, batch) not in self.winners, "decided twice"
+            assert (write, batch) not in self.winners, "the write was decided twice"
             self.winners[write, batch] = bundle
 
     def abort(self, which: int) -> None:
@@ -169,11 +169,11 @@ class World:
             for event in self.hr.events(count=10_000)
             if event.queue == "mail" and event.kind == "put"
         )
-        assert puts.keys() <= self.wanted(), "what was not decided was published"
+        assert puts.keys() <= self.wanted(), "rows without a decision were published"
         assert set(puts.values()) <= {1}, "a row became a job twice"
         for driver in self.drivers:
             if driver.committed:
-                assert self._is_decided(driver.write), "a driver went on without a decision"
+                assert self._is_decided(driver.write), "a driver continued without a decision"
 
     def _is_decided(self, write: Write) -> bool:
         return any(name == write.name and batch >= write.batch for name, batch in self.winners)

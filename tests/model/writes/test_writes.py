@@ -55,4 +55,4 @@ def test_driver_may_die_between_any_two_calls(private_url: str, which: int, shar
             world.end()
         if not died:
             return
-    raise AssertionError("it came to no end")
+    raise AssertionError("the driver does not finish")

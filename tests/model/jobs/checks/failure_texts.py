@@ -15,7 +15,7 @@ def failures_are_shortened(url: str, swaps: dict[str, str]) -> None:
     try:
         _fail_again_and_again(url, swaps)
     except UnicodeDecodeError as cut:
-        raise AssertionError("a letter was cut in two") from cut
+        raise AssertionError("a character was cut in two") from cut
 
 
 def _fail_again_and_again(url: str, swaps: dict[str, str]) -> None:

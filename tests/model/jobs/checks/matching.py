@@ -79,7 +79,7 @@ def steps(hr: Client, op: str, search: Search, changes: list[tuple[str, int]]) -
             return found
         if changes:
             change(hr, *changes.pop(0))
-    raise AssertionError("it comes to no end")
+    raise AssertionError("the search does not terminate")
 
 
 def change(hr: Client, what: str, number: int) -> None:
