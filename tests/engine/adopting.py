@@ -6,9 +6,9 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from headrace import Client
-from headrace.client.queue import QueueName
 from headrace.compat.importing.adopting import Adopted, Taken, adopt, adopt_items, adopt_stats
 from headrace.engine.statistics import Series
+from headrace.operations.queues import QueueRef
 from headrace.operations.schedules import adopt_schedule
 from headrace.testing import START, Clock
 from headrace.transport.drive import drive
@@ -157,7 +157,7 @@ def ties_come(hr: Client) -> None:
 
 
 def schedules_come(hr: Client, clock: Clock) -> None:
-    queue = QueueName(hr.core, "mail")
+    queue = QueueRef(hr.core, "mail")
 
     def bring_one(schedule_id: str, name: str = "test") -> bool:
         badge, due = f"badge of {schedule_id}", at(clock.now) + 5000

@@ -47,97 +47,98 @@ from headrace.operations import (
 )
 from headrace.operations.core import Core
 from headrace.operations.listening import AsyncListener, Listener
-from headrace.operations.method import awaiting, blocking, named
+from headrace.operations.method import AsyncMethods, SyncMethods, method
 from headrace.transport.drive import drive, drive_async
 
 FOLLOW_MS = 1000
 
 
-@named
-class Config:
+class ConfigMethods:
+    """TODO."""
+
+    get = method(queue_talks.config_get)
+    set = method(queue_talks.config_set)
+    unset = method(queue_talks.config_unset)
+
+
+class Config(ConfigMethods, SyncMethods):
     """The settings of a namespace: defaults for every queue that does not say otherwise."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
 
-    get = blocking(queue_talks.config_get)
-    set = blocking(queue_talks.config_set)
-    unset = blocking(queue_talks.config_unset)
 
-
-@named
-class AsyncConfig:
+class AsyncConfig(ConfigMethods, AsyncMethods):
     """The settings of a namespace, for code that awaits."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
 
-    get = awaiting(queue_talks.config_get)
-    set = awaiting(queue_talks.config_set)
-    unset = awaiting(queue_talks.config_unset)
+
+class ClientMethods:
+    """TODO."""
+
+    audit = method(auditing.audit)
+    cancel = method(job_talks.cancel)
+    cancel_failed = method(bulk.cancel_failed)
+    cancel_matching = method(matching.cancel_matching)
+    chain = method(dependencies.chain)
+    complete_many = method(finishing.complete_many)
+    delete_throttle = method(throttle_talks.delete_throttle)
+    depend = method(dependencies.depend)
+    end_worker = method(sessions.end_by_name)
+    fail = method(finishing.fail_by_id)
+    fail_many = method(finishing.fail_many)
+    failed = method(job_talks.failed)
+    failure_groups = method(bulk.failure_groups)
+    failures = method(job_talks.failures)
+    feed_exists = method(feed_talks.feed_exists)
+    feeds = method(feed_talks.feeds)
+    finish = method(finishing.finish)
+    forget_lake = method(lake_talks.forget_lake)
+    heartbeat_many = method(finishing.heartbeat_many)
+    job = method(job_talks.job)
+    jobs = method(job_talks.jobs)
+    lakes = method(lake_talks.lakes)
+    matching = method(matching.matching)
+    prioritise = method(job_talks.prioritise)
+    queues = method(queue_talks.queues)
+    release = method(finishing.release_by_id)
+    release_many = method(finishing.release_many)
+    requeue = method(job_talks.requeue)
+    reschedule = method(scheduling.reschedule)
+    result = method(job_talks.result)
+    retry = method(job_talks.retry)
+    retry_failed = method(bulk.retry_failed)
+    schedule = method(scheduling.schedule)
+    schedules = method(scheduling.schedules)
+    set_throttle = method(throttle_talks.set_throttle)
+    sweep = method(housekeeping.sweep)
+    tag = method(tags.tag)
+    tagged = method(tags.tagged)
+    throttle = method(throttle_talks.throttle)
+    throttles = method(throttle_talks.throttles)
+    timeout = method(job_talks.timeout)
+    top_tags = method(tags.top_tags)
+    track = method(tracking.track)
+    tracked = method(tracking.tracked)
+    undepend = method(dependencies.undepend)
+    unschedule = method(scheduling.unschedule)
+    untag = method(tags.untag)
+    untrack = method(tracking.untrack)
+    why_waiting = method(why.why_waiting)
+    workers = method(sessions.workers)
+    writes = method(writing.writes)
+    written = method(writing.written)
 
 
-@named
-class Client:
+class Client(ClientMethods, SyncMethods):
     """A namespace on a server, for code that blocks. Threads may share it."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
         self.config = Config(core)
         self._watches: WeakSet[Watch] = WeakSet()
-
-    audit = blocking(auditing.audit)
-    cancel = blocking(job_talks.cancel)
-    cancel_failed = blocking(bulk.cancel_failed)
-    cancel_matching = blocking(matching.cancel_matching)
-    chain = blocking(dependencies.chain)
-    complete_many = blocking(finishing.complete_many)
-    delete_throttle = blocking(throttle_talks.delete_throttle)
-    depend = blocking(dependencies.depend)
-    end_worker = blocking(sessions.end_by_name)
-    fail = blocking(finishing.fail_by_id)
-    fail_many = blocking(finishing.fail_many)
-    failed = blocking(job_talks.failed)
-    failure_groups = blocking(bulk.failure_groups)
-    failures = blocking(job_talks.failures)
-    feed_exists = blocking(feed_talks.feed_exists)
-    feeds = blocking(feed_talks.feeds)
-    finish = blocking(finishing.finish)
-    forget_lake = blocking(lake_talks.forget_lake)
-    heartbeat_many = blocking(finishing.heartbeat_many)
-    job = blocking(job_talks.job)
-    jobs = blocking(job_talks.jobs)
-    lakes = blocking(lake_talks.lakes)
-    matching = blocking(matching.matching)
-    prioritise = blocking(job_talks.prioritise)
-    queues = blocking(queue_talks.queues)
-    release = blocking(finishing.release_by_id)
-    release_many = blocking(finishing.release_many)
-    requeue = blocking(job_talks.requeue)
-    reschedule = blocking(scheduling.reschedule)
-    result = blocking(job_talks.result)
-    retry = blocking(job_talks.retry)
-    retry_failed = blocking(bulk.retry_failed)
-    schedule = blocking(scheduling.schedule)
-    schedules = blocking(scheduling.schedules)
-    set_throttle = blocking(throttle_talks.set_throttle)
-    sweep = blocking(housekeeping.sweep)
-    tag = blocking(tags.tag)
-    tagged = blocking(tags.tagged)
-    throttle = blocking(throttle_talks.throttle)
-    throttles = blocking(throttle_talks.throttles)
-    timeout = blocking(job_talks.timeout)
-    top_tags = blocking(tags.top_tags)
-    track = blocking(tracking.track)
-    tracked = blocking(tracking.tracked)
-    undepend = blocking(dependencies.undepend)
-    unschedule = blocking(scheduling.unschedule)
-    untag = blocking(tags.untag)
-    untrack = blocking(tracking.untrack)
-    why_waiting = blocking(why.why_waiting)
-    workers = blocking(sessions.workers)
-    writes = blocking(writing.writes)
-    written = blocking(writing.written)
 
     def create_feed(
         self,
@@ -235,67 +236,13 @@ class Client:
         self.close()
 
 
-@named
-class AsyncClient:
+class AsyncClient(ClientMethods, AsyncMethods):
     """A namespace on a server, for code that awaits. Tasks of one loop may share it."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
         self.config = AsyncConfig(core)
         self._watches: WeakSet[AsyncWatch] = WeakSet()
-
-    audit = awaiting(auditing.audit)
-    cancel = awaiting(job_talks.cancel)
-    cancel_failed = awaiting(bulk.cancel_failed)
-    cancel_matching = awaiting(matching.cancel_matching)
-    chain = awaiting(dependencies.chain)
-    complete_many = awaiting(finishing.complete_many)
-    delete_throttle = awaiting(throttle_talks.delete_throttle)
-    depend = awaiting(dependencies.depend)
-    end_worker = awaiting(sessions.end_by_name)
-    fail = awaiting(finishing.fail_by_id)
-    fail_many = awaiting(finishing.fail_many)
-    failed = awaiting(job_talks.failed)
-    failure_groups = awaiting(bulk.failure_groups)
-    failures = awaiting(job_talks.failures)
-    feed_exists = awaiting(feed_talks.feed_exists)
-    feeds = awaiting(feed_talks.feeds)
-    finish = awaiting(finishing.finish)
-    forget_lake = awaiting(lake_talks.forget_lake)
-    heartbeat_many = awaiting(finishing.heartbeat_many)
-    job = awaiting(job_talks.job)
-    jobs = awaiting(job_talks.jobs)
-    lakes = awaiting(lake_talks.lakes)
-    matching = awaiting(matching.matching)
-    prioritise = awaiting(job_talks.prioritise)
-    queues = awaiting(queue_talks.queues)
-    release = awaiting(finishing.release_by_id)
-    release_many = awaiting(finishing.release_many)
-    requeue = awaiting(job_talks.requeue)
-    reschedule = awaiting(scheduling.reschedule)
-    result = awaiting(job_talks.result)
-    retry = awaiting(job_talks.retry)
-    retry_failed = awaiting(bulk.retry_failed)
-    schedule = awaiting(scheduling.schedule)
-    schedules = awaiting(scheduling.schedules)
-    set_throttle = awaiting(throttle_talks.set_throttle)
-    sweep = awaiting(housekeeping.sweep)
-    tag = awaiting(tags.tag)
-    tagged = awaiting(tags.tagged)
-    throttle = awaiting(throttle_talks.throttle)
-    throttles = awaiting(throttle_talks.throttles)
-    timeout = awaiting(job_talks.timeout)
-    top_tags = awaiting(tags.top_tags)
-    track = awaiting(tracking.track)
-    tracked = awaiting(tracking.tracked)
-    undepend = awaiting(dependencies.undepend)
-    unschedule = awaiting(scheduling.unschedule)
-    untag = awaiting(tags.untag)
-    untrack = awaiting(tracking.untrack)
-    why_waiting = awaiting(why.why_waiting)
-    workers = awaiting(sessions.workers)
-    writes = awaiting(writing.writes)
-    written = awaiting(writing.written)
 
     async def create_feed(
         self,

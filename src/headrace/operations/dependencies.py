@@ -33,7 +33,7 @@ from headrace.operations.putting import (
     put_many,
     row_of,
 )
-from headrace.operations.queues import check_name
+from headrace.operations.queues import QueueRef, check_name
 from headrace.operations.requests import ask_one
 from headrace.operations.values import Put
 from headrace.transport.drive import Operation
@@ -83,14 +83,6 @@ class GroupFace(Protocol):
     def name(self) -> str: ...
 
 
-class NamedQueue:
-    """A queue by its name."""
-
-    def __init__(self, core: Core, name: str) -> None:
-        self.core = core
-        self.name = check_name(core, name)
-
-
 def group_name(core: Core, name: str | None) -> str:
     """The name of a group, a new one if none is given."""
     return new_id() if name is None else text("group", name, core.limits.name)
@@ -98,7 +90,7 @@ def group_name(core: Core, name: str | None) -> str:
 
 def put_member(group: GroupFace, /, queue: str, data: Any, **options: Any) -> Operation[str]:
     """Puts a job into a queue as a member of the group; the options are those of Queue.put."""
-    where = NamedQueue(group.core, queue)
+    where = QueueRef(group.core, queue)
     return (yield from put(where, data, group=group.name, **options))
 
 
@@ -106,7 +98,7 @@ def put_members(
     group: GroupFace, /, queue: str, items: Iterable[Any], **options: Any
 ) -> Operation[list[str]]:
     """Puts many jobs as members of the group; the options are those of Queue.put_many."""
-    where = NamedQueue(group.core, queue)
+    where = QueueRef(group.core, queue)
     return (yield from put_many(where, items, group=group.name, **options))
 
 
@@ -116,7 +108,7 @@ def then(group: GroupFace, /, queue: str, data: Any, **options: Any) -> Operatio
     Members may be added until then. if_dependency_fails says what becomes of the job when a member
     fails; with "run" failed members count as over. The other options are those of Queue.put.
     """
-    where = NamedQueue(group.core, queue)
+    where = QueueRef(group.core, queue)
     unknown = sorted(options.keys() - CHECKS.keys() - OWN_OPTIONS)
     if unknown:
         raise InvalidArgument(f"put has no option {unknown[0]!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from headrace.client.lease import LeaseFacts
+from headrace.client.lease import LeaseBase
 from headrace.compat.qless.dialect import Dialect, QueueFace
 from headrace.compat.qless.values import JobFacts
 from headrace.engine.check import Span
@@ -61,7 +61,7 @@ def popped(
     They are read once more, as a pop does not tell when they expire.
     """
     found = yield from popping.pop(queue, worker, count=count, lease=lease)
-    leases = [LeaseFacts(queue.core, one) for one in found]
+    leases = [LeaseBase(queue.core, one) for one in found]
     for each in leases:
         dialect.hold(each)
     read = yield from job_talks.jobs(queue, [lease.id for lease in leases])
