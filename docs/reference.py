@@ -23,12 +23,12 @@ FACES: list[tuple[type, type, str]] = [
     (
         headrace.Feed,
         headrace.AsyncFeed,
-        "Made by `client.feed(name)` or `client.create_feed(name)`.",
+        "Made by `client.feed(name)` or `client.feeds.create(name)`.",
     ),
     (
         headrace.Listener,
         headrace.AsyncListener,
-        "Made by `feed.listen()` or `client.listen_feeds()`; an iterator, and a `with` closes it.",
+        "Made by `feed.listen()` or `client.feeds.listen()`; an iterator, and a `with` closes it.",
     ),
     (
         headrace.Session,
