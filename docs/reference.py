@@ -11,24 +11,24 @@ from typing import Any
 import headrace
 from docs import sentences
 from headrace import errors, testing
-from headrace.client.client import AsyncConfig, Config
+from headrace.client.groups import Config
 from headrace.testing import plugin
 
 FACES: list[tuple[type, type, str]] = [
     (headrace.Client, headrace.AsyncClient, "Made by `headrace.connect(...)`."),
-    (Config, AsyncConfig, "Reached as `client.config`."),
+    (Config, Config, "Reached as `client.config`."),
     (headrace.Queue, headrace.AsyncQueue, "Made by `client.queue(name)`."),
     (headrace.Group, headrace.AsyncGroup, "Made by `client.group(name)`."),
     (headrace.Lease, headrace.AsyncLease, "Returned by `queue.pop(...)`."),
     (
         headrace.Feed,
         headrace.AsyncFeed,
-        "Made by `client.feed(name)` or `client.create_feed(name)`.",
+        "Made by `client.feed(name)` or `client.feeds.create(name)`.",
     ),
     (
         headrace.Listener,
         headrace.AsyncListener,
-        "Made by `feed.listen()` or `client.listen_feeds()`; an iterator, and a `with` closes it.",
+        "Made by `feed.listen()` or `client.feeds.listen()`; an iterator, and a `with` closes it.",
     ),
     (
         headrace.Session,

@@ -81,7 +81,7 @@ def expired_without_retries(scene: Scene) -> None:
 
 TAKEN: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "cancel": ("cancelled", lambda scene: scene.calm.cancel("a")),
-    "cancel by value": ("cancelled", lambda scene: scene.calm.cancel_matching("mail", "x")),
+    "cancel by value": ("cancelled", lambda scene: scene.calm.queue("mail").cancel_matching("x")),
     "delete its queue": ("cancelled", lambda scene: scene.calm.queue("mail").delete()),
     "timeout": ("lost", lambda scene: scene.calm.timeout("a")),
     "release by id": ("lost", lambda scene: scene.calm.release("a")),
@@ -124,7 +124,7 @@ async def lapses(scene: Scene) -> None:
 ENDED: dict[str, Callable[[Scene], Any]] = {
     "it lapses": lapses,
     "its worker ends it": lambda scene: scene.session.end(),
-    "an operator ends it": lambda scene: scene.calm.end_worker("w"),
+    "an operator ends it": lambda scene: scene.calm.workers.end("w"),
     "another one replaces it": lambda scene: scene.calm.session("w"),
     "its worker serves no more": lambda scene: scene.session.unserve("mail"),
 }
@@ -188,8 +188,8 @@ async def test_what_the_holder_ends_itself_is_not_taken(hr: Any, calm: Client) -
         await got(leases[0].complete())
         await got(leases[1].fail("typo"))
         await got(leases[2].release(delay=60))
-        await got(hr.complete_many(leases[3:5]))
-        await got(hr.release_many(leases[5:6], delay=60))
+        await got(hr.leases.complete(leases[3:5]))
+        await got(hr.leases.release(leases[5:6], delay=60))
         _, more = await got(hr.queue("mail").complete_and_pop(leases[6:7], "w"))
 
         assert watch._held_leases.proofs() == [

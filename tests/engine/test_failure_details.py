@@ -212,7 +212,7 @@ async def test_many_fail_each_in_its_own_way(valkey_url: str, colour: str, shard
         ]
         states = [["failed", "waiting", "scheduled"][lease.data % 3] for lease in leases]
 
-        *answers, refused = await got(hr.fail_many([*items, Fail(lost, "late")]))
+        *answers, refused = await got(hr.leases.fail([*items, Fail(lost, "late")]))
 
         assert answers == states
         assert isinstance(refused, JobNotFound)
@@ -224,7 +224,7 @@ async def test_many_fail_each_in_its_own_way(valkey_url: str, colour: str, shard
             assert (stage.message, stage.traceback) == (f"why {lease.data}", f"trace {lease.data}")
             assert job.data == ("new" if lease.data % 2 else lease.data)
         assert len(ids) == 40
-        assert await got(hr.fail_many([])) == []
+        assert await got(hr.leases.fail([])) == []
 
 
 @pytest.mark.parametrize(
@@ -244,5 +244,5 @@ def test_job_that_cannot_fail_is_refused(hr: Client, queue: Queue, wrong: Any) -
     pop_one(queue)
     before = dump(hr)
     with pytest.raises(InvalidArgument):
-        hr.fail_many(wrong)
+        hr.leases.fail(wrong)
     assert dump(hr) == before

@@ -41,7 +41,7 @@ def workers(hr: Client, url: str) -> Iterator[list[subprocess.Popen[str]]]:
 
 
 def made(hr: Client) -> int:
-    return sum(schedule.made for schedule in hr.schedules())
+    return sum(schedule.made for schedule in hr.schedules.list())
 
 
 @proves("QL-12")
@@ -62,9 +62,12 @@ def test_each_scheduled_run_is_made_once_although_workers_are_killed(shards: int
                 running.append(start_python(WORKER, url, hr.core.namespace, f"new {kill}"))
             until(lambda: made(hr) >= 60 * (KILLS + 2), "more runs are made")
             # Workers that start late find many runs due, so that some shards have to wait.
-            until(lambda: all(plan.counter > 10 for plan in hr.schedules()), "all schedules have runs")
-            counted = {schedule.id: schedule.counter for schedule in hr.schedules()}
-            assert sorted(hr.unschedule(*PLANS)) == sorted(PLANS)
+            until(
+                lambda: all(plan.counter > 10 for plan in hr.schedules.list()),
+                "all schedules have runs",
+            )
+            counted = {schedule.id: schedule.counter for schedule in hr.schedules.list()}
+            assert sorted(hr.schedules.delete(*PLANS)) == sorted(PLANS)
             until(lambda: queue.counts().length == 0, "the queue is empty")
 
         put = [event for event in hr.events() if event.kind == "put"]

@@ -40,7 +40,7 @@ def said(events: list[FeedEvent]) -> list[tuple[Any, ...]]:
 async def test_listener_receives_every_change_with_all_details(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
-    line = calm.create_feed("line", sorted=True)
+    line = calm.feeds.create("line", sorted=True)
     async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await got((await got(hr.feed("line"))).listen(wait=20))
         line.publish({"n": 1}, id="a")
@@ -77,7 +77,7 @@ async def test_listener_receives_every_change_with_all_details(
 
 @proves("T-19")
 def test_every_listener_receives_every_change(calm: Client) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     with news.listen(wait=20) as one, news.listen(wait=20) as other:
         news.publish_many({"a": 1, "b": 2})
 
@@ -89,11 +89,11 @@ def test_every_listener_receives_every_change(calm: Client) -> None:
 async def test_listener_of_all_feeds_receives_new_feeds(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
-    calm.create_feed("old")
+    calm.feeds.create("old")
     async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
-        listening = await got(hr.listen_feeds(wait=20))
+        listening = await got(hr.feeds.listen(wait=20))
         calm.feed("old").publish(1, id="a")
-        new = calm.create_feed("new")
+        new = calm.feeds.create("new")
         new.publish(2, id="b")
         new.retract("b")
         new.delete()
@@ -114,12 +114,12 @@ async def test_listener_of_all_feeds_receives_new_feeds(
 async def test_a_feed_that_is_deleted_and_made_again_is_listened_to_still(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await got((await got(hr.feed("news"))).listen(wait=20))
         news.publish(1, id="a")
         news.delete()
-        calm.create_feed("news").publish(1, id="b")
+        calm.feeds.create("news").publish(1, id="b")
 
         assert said(await heard(listening, 4)) == [
             ("published", "a", None),
@@ -145,14 +145,14 @@ async def while_away(listening: Any, way: Way, do: Callable[[], Any]) -> Any:
 def delete_and_make(calm: Client, times: int) -> None:
     for _ in range(times):
         calm.feed("news").delete()
-        calm.create_feed("news").publish_many(range(5))
+        calm.feeds.create("news").publish_many(range(5))
 
 
 @proves("T-71")
 async def test_reconnected_listener_receives_the_number_of_missed_changes(
     far_client: Any, way: Way, calm: Client
 ) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     news.publish_many({"a": 1, "b": 2})
     listening = await got((await got(far_client.feed("news"))).listen(wait=20))
     for count in (1, 3):
@@ -172,7 +172,7 @@ async def test_listener_of_all_feeds_receives_the_number_of_missed_changes(
 
     def make_two() -> None:
         for name in ("a", "b"):
-            calm.create_feed(name).publish_many(range(3))
+            calm.feeds.create(name).publish_many(range(3))
 
     assert await while_away(listening, way, make_two) == FeedEvent("missed", "", missed=8)
     calm.feed("a").publish("then", id="then")
@@ -184,7 +184,7 @@ async def test_listener_of_all_feeds_receives_the_number_of_missed_changes(
 async def test_how_many_were_missed_of_a_feed_that_was_deleted_cannot_be_known(
     far_client: Any, way: Way, calm: Client, times: int
 ) -> None:
-    calm.create_feed("news").publish_many(range(5))
+    calm.feeds.create("news").publish_many(range(5))
     listening = await got((await got(far_client.feed("news"))).listen(wait=20))
 
     told = await while_away(listening, way, lambda: delete_and_make(calm, times))
@@ -198,12 +198,12 @@ async def test_how_many_were_missed_of_a_feed_that_was_deleted_cannot_be_known(
 async def test_listener_continues_with_a_feed_deleted_and_recreated_meanwhile(
     far_client: Any, way: Way, calm: Client
 ) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     listening = await got((await got(far_client.feed("news"))).listen(wait=20))
 
     assert said([await while_away(listening, way, news.delete)]) == [("missed", None)]
 
-    calm.create_feed("news")
+    calm.feeds.create("news")
     assert said(await heard(listening, 1)) == [("made", None)]
     await got(listening.close())
 
@@ -211,7 +211,7 @@ async def test_listener_continues_with_a_feed_deleted_and_recreated_meanwhile(
 async def test_reconnected_listener_that_missed_nothing_receives_nothing(
     far_client: Any, way: Way, calm: Client
 ) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     listening = await got((await got(far_client.feed("news"))).listen(wait=20))
     way.close()
     way.open()
@@ -227,7 +227,7 @@ async def test_reconnected_listener_that_missed_nothing_receives_nothing(
 async def test_change_between_subscription_and_check_is_received(
     far_client: Any, way: Way, calm: Client
 ) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     listening = await got((await got(far_client.feed("news"))).listen(wait=20))
     way.close()
     news.publish("unheard")
@@ -246,7 +246,7 @@ def publish_two(news: headrace.Feed) -> None:
 
 
 async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     async with opened("async", way.url, namespace=calm.core.namespace) as hr:
         listening = await (await hr.feed("news")).listen()
         way.close()
@@ -267,7 +267,7 @@ async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -
 @pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_listener_outlives_a_server(colour: str, server: Restartable) -> None:
     async with opened(colour, server.url) as hr:
-        news = await got(hr.create_feed("news"))
+        news = await got(hr.feeds.create("news"))
         listening = await got(news.listen(wait=20))
         await got(news.publish(1, id="a"))
         server.kill()
@@ -283,9 +283,9 @@ async def test_a_listener_outlives_a_server(colour: str, server: Restartable) ->
 
 
 def test_a_server_that_has_lost_data_is_noticed(calm: Client) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     news.publish_many(range(5))
-    with news.listen(wait=20) as listening, calm.listen_feeds(wait=20) as to_all:
+    with news.listen(wait=20) as listening, calm.feeds.listen(wait=20) as to_all:
         for key, field in (("feed:news", "number"), ("log", "changes")):
             words: Any = ("HSET", calm.core.key(0, key), field, 2)
             calm.core.transport.send([(0, words)])
@@ -358,7 +358,7 @@ def test_numbers_of_a_shard_tell_the_same(calm: Client) -> None:
 
 
 def test_unreadable_item_does_not_stop_the_listener(calm: Client, valkey_url: str) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     with (
         headrace.connect(valkey_url, namespace=calm.core.namespace, codec="raw") as raw,
         news.listen(wait=20) as listening,

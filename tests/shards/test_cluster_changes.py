@@ -126,7 +126,7 @@ async def test_client_continues_when_shards_move(
         for shard in range(0, SHARDS, 2):
             nodes.move(slot(hr, shard))
 
-        assert await got(hr.complete_many(leases)) == ["complete"] * 40
+        assert await got(hr.leases.complete(leases)) == ["complete"] * 40
         assert len(await got(hr.queue("mail").pop("w", count=80))) == 40
         assert (await got(hr.queue("mail").counts())).running == 40
         events = await listed(hr.events())
@@ -178,10 +178,10 @@ async def test_listeners_follow_their_feed_to_another_node(
 ) -> None:
     name = f"moving-{colour}-{os.urandom(4).hex()}"
     with headrace.connect(cluster_url, namespace=name, shards=SHARDS) as calm:
-        news = calm.create_feed("news")
+        news = calm.feeds.create("news")
         async with opened(colour, cluster_url, namespace=name, library=None) as hr:
             heard = await got((await got(hr.feed("news"))).listen(wait=20))
-            all_heard = await got(hr.listen_feeds(wait=20))
+            all_heard = await got(hr.feeds.listen(wait=20))
             for number in range(3):
                 nodes.move(slot(hr, hr.core.shard_of("news")))
                 news.publish(number, id=str(number))

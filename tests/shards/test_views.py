@@ -15,7 +15,7 @@ PAGE = 7
 
 
 def lead_a_life(hr: Client, clock: Clock) -> None:
-    """Put, delay, fail and complete jobs with many different waiting and running times."""
+    """Puts, delays, failures and ends with many different waiting and running times."""
     queue = hr.queue("mail")
     for number in range(40):
         queue.put(number, id=f"job {number}", delay=0.001 if number % 5 == 0 else 0, retries=2)
@@ -60,7 +60,7 @@ async def test_merged_statistics_equal_those_of_one_shard(
         single.retries,
     )
     assert await got(hr.queue("mail").counts()) == twin[0].queue("mail").counts()
-    assert await got(hr.failures()) == twin[0].failures()
+    assert await got(hr.failures.counts()) == twin[0].failures.counts()
 
 
 @pytest.mark.parametrize("state", ["waiting", "scheduled", "running", "failed", "complete"])
@@ -106,7 +106,7 @@ async def test_listed_jobs_are_in_the_order_of_time(hr: Any, calm: Client, clock
         calm.fail(job_id, "boom")
         clock.tick(1)
 
-    newest = await got(hr.failed("boom", offset=2, count=5))
+    newest = await got(hr.failures.jobs("boom", offset=2, count=5))
 
     assert (newest.total, [job.id for job in newest.jobs]) == (20, ids[::-1][2:7])
     assert await got(hr.retry(failure="boom", count=3)) == ["waiting"] * 3
@@ -116,7 +116,7 @@ async def test_listed_jobs_are_in_the_order_of_time(hr: Any, calm: Client, clock
 async def test_the_most_frequent_failures_are_those_of_all_shards_together(
     hr: Any, calm: Client
 ) -> None:
-    """Each shard has another most frequent type here, and yet another one leads overall."""
+    """Here every shard has a most frequent type of its own, and another one leads in all."""
     by_shard = ids_by_shard(calm, [f"job {number}" for number in range(400)])
     for shard, ids in by_shard.items():
         calm.queue("mail").put_many([Put(1, id=job_id) for job_id in ids[:5]])
@@ -124,8 +124,8 @@ async def test_the_most_frequent_failures_are_those_of_all_shards_together(
             calm.fail(job_id, f"only on {shard}" if number < 3 else "everywhere")
 
     shards = calm.core.shards
-    assert await got(hr.failures(count=1)) == {"everywhere": 2 * shards}
-    pages = [await got(hr.failures(offset=n, count=2)) for n in range(0, shards + 2, 2)]
+    assert await got(hr.failures.counts(count=1)) == {"everywhere": 2 * shards}
+    pages = [await got(hr.failures.counts(offset=n, count=2)) for n in range(0, shards + 2, 2)]
     together = {kind: times for page in pages for kind, times in page.items()}
     assert together == {
         "everywhere": 2 * shards,
@@ -160,7 +160,7 @@ async def test_a_peek_shows_jobs_of_all_shards_and_gives_none_away(hr: Any, calm
 
 async def test_events_come_from_all_shards_without_holes(hr: Any, calm: Client) -> None:
     ids = calm.queue("mail").put_many(range(100))
-    calm.complete_many(calm.queue("mail").pop("w", count=100))
+    calm.leases.complete(calm.queue("mail").pop("w", count=100))
 
     events = await listed(hr.events(count=17))
 

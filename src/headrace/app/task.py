@@ -25,7 +25,7 @@ import msgspec
 from headrace.app.options import CARRIED, COMPUTED, JobOptions, checked
 from headrace.app.signature import Signature
 from headrace.app.tracing import UNTRACED, Told
-from headrace.client.queue import Queue, QueueName
+from headrace.client.queue import Queue
 from headrace.codecs.codec import digest_of
 from headrace.engine.check import Span, listed
 from headrace.errors import (
@@ -36,8 +36,10 @@ from headrace.errors import (
     TaskFailed,
     WrongState,
 )
+from headrace.operations.queues import QueueRef
 from headrace.operations.schedules import schedule_queue
-from headrace.operations.values import Job, Put
+from headrace.operations.values import Job
+from headrace.options import Put
 
 if TYPE_CHECKING:
     from headrace.app.app import App
@@ -255,7 +257,7 @@ class Call(Generic[P, R]):
         data, options = self._prepared((), {})
         given = {name: value for name, value in options.items() if name in SCHEDULED}
         name = f"cron:{self.task.name}"
-        queue = QueueName(core, self._queue)
+        queue = QueueRef(core, self._queue)
         return (yield from schedule_queue(queue, name, data, cron=cron, zone=zone, **given))
 
     def data(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:

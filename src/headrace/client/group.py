@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from headrace.operations import dependencies
 from headrace.operations.core import Core
-from headrace.operations.method import awaiting, blocking, named
+from headrace.operations.method import AsyncMethods, SyncMethods, method
 
 
-class GroupName:
-    """What a group knows without asking the server: its name."""
+class GroupBase:
+    """The methods that Group and AsyncGroup share."""
+
+    pending = method(dependencies.pending)
+    put = method(dependencies.put_member)
+    put_many = method(dependencies.put_members)
+    then = method(dependencies.then)
 
     def __init__(self, core: Core, name: str | None) -> None:
         self.core = core
@@ -18,21 +23,9 @@ class GroupName:
         return f"<{type(self).__name__} {self.name!r} of {self.core.namespace!r}>"
 
 
-@named
-class Group(GroupName):
+class Group(GroupBase, SyncMethods):
     """Jobs that belong together, for code that blocks."""
 
-    pending = blocking(dependencies.pending)
-    put = blocking(dependencies.put_member)
-    put_many = blocking(dependencies.put_members)
-    then = blocking(dependencies.then)
 
-
-@named
-class AsyncGroup(GroupName):
+class AsyncGroup(GroupBase, AsyncMethods):
     """Jobs that belong together, for code that awaits."""
-
-    pending = awaiting(dependencies.pending)
-    put = awaiting(dependencies.put_member)
-    put_many = awaiting(dependencies.put_members)
-    then = awaiting(dependencies.then)

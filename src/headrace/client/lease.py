@@ -9,15 +9,22 @@ from headrace.codecs.codec import Codec
 from headrace.engine.moments import moment
 from headrace.operations import finishing
 from headrace.operations.core import Core
-from headrace.operations.method import awaiting, blocking, named
+from headrace.operations.method import AsyncMethods, SyncMethods, method
 from headrace.operations.popping import Popped
 from headrace.operations.values import Job, read_job
 
 
-class LeaseFacts:
-    """What a lease knows without asking the server."""
+class LeaseBase:
+    """A leased job, and the methods that Lease and AsyncLease share."""
 
     __slots__ = ("__weakref__", "_popped", "core", "id", "payload", "taken", "token")
+
+    complete = method(finishing.complete)
+    fail = method(finishing.fail)
+    heartbeat = method(finishing.heartbeat)
+    log = method(finishing.log)
+    progress = method(finishing.progress)
+    release = method(finishing.release)
 
     def __init__(self, core: Core, popped: Popped) -> None:
         self.core = core
@@ -71,29 +78,13 @@ def job_of(codec: Codec, popped: Popped) -> Job:
     return read_job(codec, [popped.id.encode(), popped.packed, *beside])
 
 
-@named
-class Lease(LeaseFacts):
+class Lease(LeaseBase, SyncMethods):
     """A job that is yours, for code that blocks."""
 
     __slots__ = ()
 
-    complete = blocking(finishing.complete)
-    fail = blocking(finishing.fail)
-    heartbeat = blocking(finishing.heartbeat)
-    log = blocking(finishing.log)
-    progress = blocking(finishing.progress)
-    release = blocking(finishing.release)
 
-
-@named
-class AsyncLease(LeaseFacts):
+class AsyncLease(LeaseBase, AsyncMethods):
     """A job that is yours, for code that awaits."""
 
     __slots__ = ()
-
-    complete = awaiting(finishing.complete)
-    fail = awaiting(finishing.fail)
-    heartbeat = awaiting(finishing.heartbeat)
-    log = awaiting(finishing.log)
-    progress = awaiting(finishing.progress)
-    release = awaiting(finishing.release)

@@ -219,6 +219,17 @@ def _of_namespace(name: str) -> None:
         raise InvalidArgument(f"{name} is a setting of a queue: queue.configure({name}=...)")
 
 
+class QueueRef:
+    """A queue of a namespace, by name."""
+
+    def __init__(self, core: Core, name: str) -> None:
+        self.core = core
+        self.name = check_name(core, name)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} of {self.core.namespace!r}>"
+
+
 def check_name(core: Core, name: str) -> str:
     """The name of a queue, if it can be one."""
     return text("queue", name, core.limits.name)

@@ -12,14 +12,13 @@ from uuid import uuid4
 
 from headrace.app.app import App
 from headrace.app.context import Context
-from headrace.client.queue import QueueName
 from headrace.engine.check import listed
 from headrace.errors import HeadraceError
 from headrace.operations import popping, sessions
 from headrace.operations.core import Core
 from headrace.operations.popping import Popped
 from headrace.operations.protocols import SessionLike
-from headrace.operations.queues import all_queues
+from headrace.operations.queues import QueueRef, all_queues
 from headrace.operations.requests import ask
 from headrace.testing.calling import Came, acall, call_async, call_plain, is_async
 from headrace.testing.report import Ran, ran
@@ -146,7 +145,7 @@ def _queues(app: App, core: Core) -> Operation[list[str]]:
 
 def _next(core: Core, worker: str, names: list[str]) -> Operation[Popped | None]:
     for name in names:
-        queue = QueueName(core, name)
+        queue = QueueRef(core, name)
         for popped in (yield from popping.pop(queue, worker, lease=math.inf)):
             return popped
     return None

@@ -186,10 +186,10 @@ def test_waiting_worker_is_woken_by_a_freed_slot(hr: Client, queue: Queue) -> No
     queue.put_many([Put(n, key="a") for n in range(2)])
     [lease] = queue.pop("ada")
     assert queue.pop("bob") == []
-    subscription = hr.core.transport.listen([hr.core.channel(0, "queue", queue.name)])
+    subscription = hr.core.transport.subscribe([hr.core.channel(0, "queue", queue.name)])
 
     lease.complete()
-    assert [message for _, message in subscription.hear(5)] == [b"work 1"]
+    assert [message for _, message in subscription.receive(5)] == [b"work 1"]
     subscription.disconnect()
 
 
@@ -262,7 +262,7 @@ def test_late_jobs_that_may_not_start_go_back_to_wait(
     queue.configure(lease=1)
     queue.put_many(range(450), throttles=["t"])
     queue.pop("ada", count=450)
-    hr.set_throttle("t", concurrency=0)
+    hr.throttles.set("t", concurrency=0)
     clock.tick(2)
 
     assert pop_once(hr, queue, 1)[1:] == [[]]
@@ -271,13 +271,13 @@ def test_late_jobs_that_may_not_start_go_back_to_wait(
 
 
 def test_pop_reports_when_a_throttle_expires(hr: Client, queue: Queue) -> None:
-    hr.set_throttle("t", concurrency=0, ttl=7)
+    hr.throttles.set("t", concurrency=0, ttl=7)
     queue.put(1, throttles=["t"])
     assert pop_once(hr, queue, 1) == [7000, []]
 
 
 def test_a_lease_that_is_made_shorter_is_foreseen(hr: Client) -> None:
-    hr.set_throttle("t", concurrency=1)
+    hr.throttles.set("t", concurrency=1)
     one, two = hr.queue("one"), hr.queue("two")
     one.put(1, throttles=["t"])
     two.put(2, throttles=["t"])

@@ -125,9 +125,9 @@ def test_holder_is_notified_when_an_operator_takes_the_job(
 
 
 BULK: dict[str, Callable[[Client, list[Lease]], list[Any]]] = {
-    "complete_many": lambda hr, leases: hr.complete_many(leases),
-    "heartbeat_many": lambda hr, leases: hr.heartbeat_many(leases, lease_for=60),
-    "release_many": lambda hr, leases: hr.release_many(leases),
+    "complete_many": lambda hr, leases: hr.leases.complete(leases),
+    "heartbeat_many": lambda hr, leases: hr.leases.heartbeat(leases, lease_for=60),
+    "release_many": lambda hr, leases: hr.leases.release(leases),
 }
 
 

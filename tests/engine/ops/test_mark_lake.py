@@ -20,11 +20,11 @@ from tests.support.dump import dump
 
 
 def test_a_lake_is_known_from_its_first_mark_on(hr: Client, queue: Queue) -> None:
-    assert hr.lakes() == []
+    assert hr.lakes.list() == []
     mark(hr, "a", "0-0")
     queue.put_many(range(5))
     mark_number(hr, "b", 3)
-    assert hr.lakes() == [
+    assert hr.lakes.list() == [
         LakeShard("a", 0, "0-0", behind=5, trimmed=0, dropped=0),
         LakeShard("b", 0, entry_of(hr, 3), behind=2, trimmed=0, dropped=0),
     ]
@@ -44,10 +44,10 @@ def test_each_shard_has_its_marks(url: str) -> None:
     with hr:
         hr.queue("mail").put_many(range(20))
         mark(hr, "a", "0-0", shard=1)
-        [row] = hr.lakes()
+        [row] = hr.lakes.list()
         assert (row.lake, row.shard) == ("a", 1)
-        assert hr.forget_lake("a")
-        assert hr.lakes() == []
+        assert hr.lakes.forget("a")
+        assert hr.lakes.list() == []
 
 
 def test_a_lake_that_is_ahead_of_the_log_is_refused(hr: Client, queue: Queue) -> None:
@@ -82,7 +82,7 @@ def test_of_a_log_that_is_trimmed_older_entries_are_taken(
     with pytest.raises(LakeRefused, match="which never was in the log"):
         mark(hr, "a", f"{oldest_ms + 1}-10")
     mark(hr, "a", old)
-    assert hr.lakes()[0].entry == old
+    assert hr.lakes.list()[0].entry == old
 
 
 def test_of_a_log_that_is_empty_the_newest_entry_is_taken(hr: Client, queue: Queue) -> None:
@@ -95,7 +95,7 @@ def test_of_a_log_that_is_empty_the_newest_entry_is_taken(hr: Client, queue: Que
         with pytest.raises(LakeRefused, match="which never was in the log"):
             mark(hr, "a", wrong)
     mark(hr, "a", newest)
-    assert hr.lakes()[0].behind == 0
+    assert hr.lakes.list()[0].behind == 0
 
 
 def test_number_of_lakes_is_limited(hr: Client) -> None:
@@ -104,9 +104,9 @@ def test_number_of_lakes_is_limited(hr: Client) -> None:
     with pytest.raises(LakeRefused, match="knows 64 lakes already: headrace lake forget ends one"):
         mark(hr, "one more", "0-0")
     mark(hr, "lake 7", "0-0")
-    hr.forget_lake("lake 7")
+    hr.lakes.forget("lake 7")
     mark(hr, "one more", "0-0")
-    assert len(hr.lakes()) == 64
+    assert len(hr.lakes.list()) == 64
 
 
 def test_events_that_a_lake_lacks_are_kept(hr: Client, queue: Queue, clock: Clock) -> None:
@@ -133,9 +133,9 @@ def test_the_lake_that_is_last_decides(hr: Client, queue: Queue) -> None:
     assert present(hr).start == 1
     mark_number(hr, "b", 700)
     assert 700 - PIECE <= present(hr).start <= 701
-    assert hr.forget_lake("b")
+    assert hr.lakes.forget("b")
     assert 1500 - PIECE <= present(hr).start <= 1501
-    assert not hr.forget_lake("b")
+    assert not hr.lakes.forget("b")
 
 
 def test_log_without_lakes_is_trimmed_as_before(hr: Client, queue: Queue) -> None:
@@ -143,7 +143,7 @@ def test_log_without_lakes_is_trimmed_as_before(hr: Client, queue: Queue) -> Non
     mark(hr, "a", "0-0")
     queue.put_many(range(2000))
     assert length(hr) == 2000
-    hr.forget_lake("a")
+    hr.lakes.forget("a")
     assert 300 <= length(hr) <= 300 + PIECE
 
 
@@ -157,7 +157,7 @@ def test_cap_is_enforced_and_lost_events_are_counted(hr: Client, queue: Queue) -
     there = present(hr)
     assert 1000 <= len(there) <= 1000 + SLACK
     assert log_of(hr).dropped == there.start - 1 - 450
-    assert hr.lakes()[0].behind == 2550
+    assert hr.lakes.list()[0].behind == 2550
 
 
 def test_much_is_trimmed_a_bit_at_a_time_and_the_rest_at_once_due(hr: Client, queue: Queue) -> None:

@@ -49,7 +49,7 @@ def test_jobs_at_the_back_are_in_the_order_of_their_return(hr: Client, queue: Qu
     queue.put_many([Put(None, id=name) for name in "abcd"])
     first, second, third = queue.pop("w", count=3)
 
-    hr.release_many([third, first, second], position="back")
+    hr.leases.release([third, first, second], position="back")
 
     assert drain(queue) == list("dcab")
 

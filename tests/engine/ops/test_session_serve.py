@@ -21,7 +21,7 @@ def test_serving_a_queue_returns_the_number_of_waiting_jobs(hr: Client, queue: Q
     queue.pop("w1")
 
     assert session.serve("mail") == 4
-    assert hr.workers()[0].queues == ["mail"]
+    assert hr.workers.list()[0].queues == ["mail"]
 
 
 @proves("W-33", "W-40")
@@ -52,7 +52,7 @@ def test_a_worker_may_serve_several_queues(hr: Client) -> None:
     for queue in queues:
         job_id = queue.put("x")
         assert ids(queue.pop("w1")) == [job_id]
-    assert hr.workers()[0].queues == ["a", "b"]
+    assert hr.workers.list()[0].queues == ["a", "b"]
 
 
 def test_new_session_of_a_worker_does_not_inherit_queues(hr: Client, queue: Queue) -> None:

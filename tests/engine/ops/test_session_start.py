@@ -19,7 +19,7 @@ from tests.support.sessions import serving
 def test_a_worker_is_listed_and_lives_three_seconds(hr: Client, clock: Clock) -> None:
     session = hr.session("w1")
 
-    [worker] = hr.workers()
+    [worker] = hr.workers.list()
     assert (worker.name, worker.expires_in, worker.started) == ("w1", 3.0, clock.now)
     clock.tick(2.999)
     assert session.renew() == 3.0
@@ -59,7 +59,7 @@ def test_session_without_a_ttl_never_expires(hr: Client, queue: Queue, clock: Cl
     hr.sweep()
 
     assert session.renew() is None
-    assert hr.workers()[0].expires_in is None
+    assert hr.workers.list()[0].expires_in is None
     assert lease.complete() == "complete"
 
 

@@ -102,7 +102,7 @@ def test_cancelling_removes_a_job_in_any_state(hr: Client, manual: Queue) -> Non
     left = {key.split("}:")[1] for key in set(dump(hr)) - empty}
     assert left <= {"agenda", "books:steps", "events", "log"}
     assert listed(manual) == []
-    assert hr.failures() == {}
+    assert hr.failures.counts() == {}
     assert hr.audit().balanced
 
 
@@ -138,7 +138,7 @@ def test_timestamps_are_server_time_in_milliseconds(
     pop_one(manual)
     hr.fail(job_id, "stalled")
 
-    [job] = hr.failed("stalled").jobs
+    [job] = hr.failures.jobs("stalled").jobs
 
     assert job.put_at == put
     assert job.failure is not None

@@ -104,7 +104,7 @@ def test_schedule_with_a_lost_record_does_not_block_others(hr: Client, queue: Qu
         queue.schedule(name, "x", every=60)
     hr.core.transport.send([(0, ("DEL", hr.core.key(0, "schedule:a")))])
 
-    assert ids(hr.schedules()) == ["b"]
+    assert ids(hr.schedules.list()) == ["b"]
     assert serve(queue) == ["b-1"]
 
     lists = [content for key, content in dump(hr).items() if "}:schedules:" in key]
@@ -191,7 +191,7 @@ def test_unique_schedule_skips_runs_until_its_job_is_finished(
 
     assert serve(queue) == ["tick-2"]
 
-    found_one = hr.schedule("tick")
+    found_one = hr.schedules.get("tick")
     assert found_one is not None
     assert (found_one.made, found_one.skipped, found_one.counter) == (2, 1, 2)
 

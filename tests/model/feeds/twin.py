@@ -48,9 +48,9 @@ class FeedTwin(Twin[FeedModels]):
         about: str | None = None,
     ) -> None:
         if name in self.models:
-            self.refused(FeedExists, lambda: self.hr.create_feed(name, sorted=is_sorted))
+            self.refused(FeedExists, lambda: self.hr.feeds.create(name, sorted=is_sorted))
             return
-        self.feeds[name] = self.hr.create_feed(
+        self.feeds[name] = self.hr.feeds.create(
             name, sorted=is_sorted, max_length=max_length, about=about
         )
         model = self.models[name] = FeedModel(is_sorted, max_length, about)
@@ -166,9 +166,9 @@ class FeedTwin(Twin[FeedModels]):
         repeats, self.connection.on = self.connection.on, False
         self.connection.sent = 0
         self._check_told({**self.models, **(gone or {})})
-        assert self.hr.feeds() == self.created
+        assert self.hr.feeds.list() == self.created
         for name in NAMES:
-            assert self.hr.feed_exists(name) == (name in self.models)
+            assert self.hr.feeds.exists(name) == (name in self.models)
         for name, model in self.models.items():
             self._check_feed(self.feeds[name], model)
         self.connection.on = repeats

@@ -97,14 +97,14 @@ def although_answers_get_lost(twin: ScheduleTwin) -> None:
     twin.reschedule("a", Rule(every=MINUTE), lost=True)
     twin.tick(HOUR)
     twin.sweep(lost=True)
-    before = twin.hr.schedule("a")
+    before = twin.hr.schedules.get("a")
     twin.connection.on = True
     with listening(twin.hr, twin.url, "queue:mail") as workers:
         made = twin.hr.queue("mail").schedule("a", "x", every=5, delay=5)
         assert workers.messages() == ["scheduled"]
     assert before is not None
     assert before.next != made.next
-    assert twin.hr.unschedule("a") == ["a"]
+    assert twin.hr.schedules.delete("a") == ["a"]
     twin.connection.on = False
     twin.model.plans.clear()
     twin.check()
@@ -120,7 +120,7 @@ def what_its_jobs_are_like(twin: ScheduleTwin) -> None:
     twin.tick(5 * MINUTE)
     # The older of these two runs is a minute late, the other is due now.
     hr = twin.hr
-    hr.complete_many([late, last])
+    hr.leases.complete([late, last])
     assert ids(queue.peek(9)) == ["a-3", "a-4"]
     twin.tick(30_000)
     [only] = queue.pop("w", count=5)
@@ -142,7 +142,7 @@ def one_at_a_time(twin: ScheduleTwin) -> None:
         assert queue.pop("w", count=5) == []
         lease.complete()
         queue.schedule("a", "y", every=60, backlog=1, unique=True)
-    found = twin.hr.schedule("a")
+    found = twin.hr.schedules.get("a")
     assert found is not None
     assert (found.made, found.skipped, found.counter) == (2, 4, 2)
     assert twin.hr.audit().problems == []

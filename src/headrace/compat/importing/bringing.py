@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from headrace.client.client import Client
-from headrace.client.queue import QueueName
 from headrace.compat.importing.adopting import adopt, adopt_items, adopt_stats
 from headrace.compat.importing.found import (
     FoundDay,
@@ -32,8 +31,9 @@ from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
 from headrace.feeds import operations
 from headrace.operations import queues, schedules
-from headrace.operations.put_options import UNSET
+from headrace.operations.queues import QueueRef
 from headrace.operations.requests import ask_one
+from headrace.options import UNSET
 from headrace.transport.drive import Operation, drive
 
 READERS: dict[str, Callable[[Place], Reader]] = {
@@ -187,7 +187,7 @@ def _add_day(client: Client, name: str, day: FoundDay) -> Operation[bool]:
 def _schedule(client: Client, name: str, found: FoundSchedule) -> Operation[bool]:
     return (
         yield from schedules.adopt_schedule(
-            QueueName(client.core, found.queue),
+            QueueRef(client.core, found.queue),
             name,
             found.badge,
             found.id,
@@ -220,7 +220,7 @@ def _set(client: Client, name: str, value: Value) -> Operation[None]:
 
 def _open_queue(client: Client, found: FoundQueue) -> Operation[None]:
     """Makes a queue as it was; how one that is there behaves was chosen by somebody."""
-    queue = QueueName(client.core, found.name)
+    queue = QueueRef(client.core, found.name)
     if not (yield from chosen(queue)):
         yield from queues.configure(queue, found.profile, **found.settings)
 

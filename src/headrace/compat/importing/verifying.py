@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Any
 
 from headrace.client.client import Client
-from headrace.client.queue import QueueName
 from headrace.compat.importing.adopting import (
     Adopted,
     adopt,
@@ -36,6 +35,7 @@ from headrace.compat.importing.found import (
 from headrace.compat.importing.tally import Tally, key_of
 from headrace.engine.check import EPOCH
 from headrace.operations import queues, schedules
+from headrace.operations.queues import QueueRef
 from headrace.operations.schedule_values import read_schedule
 from headrace.operations.values import Job
 from headrace.transport.drive import Operation, drive
@@ -154,12 +154,12 @@ class _Check:
 
     def _settings(self, queue: str) -> Operation[dict[str, Any]]:
         if queue not in self._kept:
-            self._kept[queue] = yield from queues.settings(QueueName(self._client.core, queue))
+            self._kept[queue] = yield from queues.settings(QueueRef(self._client.core, queue))
         return self._kept[queue]
 
     def _day(self, day: FoundDay) -> Operation[None]:
         settings = yield from self._settings(day.queue)
-        queue = QueueName(self._client.core, day.queue)
+        queue = QueueRef(self._client.core, day.queue)
         today = (yield from queues.stats(queue)).day
         of = EPOCH + timedelta(days=day.day)
         # Both may be forgotten before the day is over.

@@ -6,7 +6,7 @@ import os
 import socket
 from typing import NamedTuple, Protocol
 
-from headrace.client.lease import LeaseFacts
+from headrace.client.lease import LeaseBase
 from headrace.engine.check import number, text
 from headrace.operations.core import Core
 from headrace.operations.finishing import Held
@@ -37,16 +37,16 @@ class Dialect:
         text("worker", self.worker_name, 250)
         self.higher_first = higher_first
         self.raises = raises
-        self._held: dict[str, LeaseFacts] = {}
+        self._held: dict[str, LeaseBase] = {}
 
-    def hold(self, lease: LeaseFacts) -> None:
+    def hold(self, lease: LeaseBase) -> None:
         """Keeps the lease, and drops the oldest where there are very many."""
         self._held.pop(lease.id, None)
         self._held[lease.id] = lease
         while len(self._held) > MOST_HELD:
             self._held.pop(next(iter(self._held)), None)
 
-    def lease_of(self, job_id: str) -> LeaseFacts | None:
+    def lease_of(self, job_id: str) -> LeaseBase | None:
         """The lease of the last delivery of a job to this client, if it has not ended it."""
         return self._held.get(job_id)
 

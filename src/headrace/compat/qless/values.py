@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from headrace.client.lease import LeaseFacts
+from headrace.client.lease import LeaseBase
 from headrace.compat.qless.dialect import Dialect
 from headrace.engine.check import EPOCH, number
 from headrace.engine.statistics import Series, Stats
@@ -60,9 +60,7 @@ def stage(known: Stage) -> list[Any]:
 class JobFacts:
     """A job as it was when it was read, under the names of the document."""
 
-    def __init__(
-        self, dialect: Dialect, core: Core, known: Known, lease: LeaseFacts | None
-    ) -> None:
+    def __init__(self, dialect: Dialect, core: Core, known: Known, lease: LeaseBase | None) -> None:
         self.core = core
         self.dialect = dialect
         self.lease = lease

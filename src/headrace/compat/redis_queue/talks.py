@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Protocol
 
-from headrace.client.queue import QueueName
 from headrace.compat.opening import made
 from headrace.engine.check import Span
 from headrace.errors import JobNotFound, WrongState
 from headrace.operations import finishing, jobs, popping, putting
 from headrace.operations.core import Core
+from headrace.operations.queues import QueueRef
 from headrace.transport.drive import Operation
 
 
@@ -77,7 +77,7 @@ def push_msg(face: Face, qkey: str, msg: Any) -> Operation[str]:
 
 def mark_done(face: Face, qkey: str, tid: str) -> Operation[None]:
     """Says that an id is done, whoever popped it; one that is not being done stays as it is."""
-    queue = QueueName(face.core, qkey)
+    queue = QueueRef(face.core, qkey)
     for job_id in (tid, f"{tid}@{qkey}"):
         job = yield from jobs.job(face, job_id)
         if job is not None and job.queue == queue.name:
@@ -86,7 +86,7 @@ def mark_done(face: Face, qkey: str, tid: str) -> Operation[None]:
             return
 
 
-def _ring(face: Face, qkey: str) -> Operation[QueueName]:
-    queue = QueueName(face.core, qkey)
+def _ring(face: Face, qkey: str) -> Operation[QueueRef]:
+    queue = QueueRef(face.core, qkey)
     yield from made(queue, "ring")
     return queue

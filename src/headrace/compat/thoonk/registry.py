@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headrace.client.queue import QueueName
 from headrace.compat.opening import chosen
 from headrace.compat.thoonk.errors import FeedDoesNotExist, FeedExists, NotAllowed
 from headrace.engine.check import PAGE
@@ -22,6 +21,7 @@ from headrace.feeds import operations
 from headrace.operations import queues
 from headrace.operations.core import Core
 from headrace.operations.protocols import ClientLike
+from headrace.operations.queues import QueueRef
 from headrace.transport.drive import Operation
 
 Config = dict[str, Any]
@@ -129,7 +129,7 @@ def create(client: ClientLike, name: str, config: Mapping[str, Any] | str | None
     if wanted.type in PROFILES:
         if (yield from operations.feed_exists(client, name)):
             raise FeedExists(name)
-        yield from _fitting(QueueName(core, name), wanted.type)
+        yield from _fitting(QueueRef(core, name), wanted.type)
     kind = "sorted" if wanted.type == SORTED else "plain"
     yield from operations.make(core, name, kind=kind, **stored)
     yield from settle(core, name, wanted.type)
@@ -167,12 +167,12 @@ def settle(core: Core, name: str, type_name: str) -> Operation[None]:
     Whoever opens the feed sees to it, so it makes no difference if who made the feed died before.
     """
     if type_name in PROFILES:
-        queue = QueueName(core, name)
+        queue = QueueRef(core, name)
         if not (yield from _fitting(queue, type_name)):
             yield from queues.configure(queue, PROFILES[type_name])
 
 
-def _fitting(queue: QueueName, type_name: str) -> Operation[bool]:
+def _fitting(queue: QueueRef, type_name: str) -> Operation[bool]:
     """Whether somebody has chosen how the queue behaves; raises if that cannot be a feed so."""
     if not (yield from chosen(queue)):
         return False

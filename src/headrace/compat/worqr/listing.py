@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.client.queue import QueueName
 from headrace.compat.worqr.crew import Face
 from headrace.compat.worqr.values import process_id
 from headrace.engine.check import PAGE
 from headrace.operations import jobs, matching, popping, queues, sessions
-from headrace.operations.queues import all_queues
+from headrace.operations.queues import QueueRef, all_queues
 from headrace.operations.values import Job
 from headrace.transport.drive import Operation
 
@@ -21,12 +20,12 @@ def getQueues(face: Face) -> Operation[list[str]]:
 
 def countTasks(face: Face, queue: str) -> Operation[int]:
     """How many tasks wait in a queue."""
-    return (yield from queues.counts(QueueName(face.core, queue))).waiting
+    return (yield from queues.counts(QueueRef(face.core, queue))).waiting
 
 
 def peekTask(face: Face, queue: str) -> Operation[Any]:
     """The next task of a queue, which stays there; None if there is none."""
-    found = yield from popping.peek(QueueName(face.core, queue))
+    found = yield from popping.peek(QueueRef(face.core, queue))
     return found[0].data if found else None
 
 
@@ -57,7 +56,7 @@ def getMatchingProcesses(face: Face, task: Any) -> Operation[list[str]]:
     """The processes of all queues that work on tasks like this one."""
     ids: list[str] = []
     for queue in (yield from all_queues(face.core)):
-        ids += yield from matching.matching(face, queue, task)
+        ids += yield from matching.matching(QueueRef(face.core, queue), task)
     return _ids((yield from jobs.jobs(face, ids)))
 
 
@@ -66,7 +65,7 @@ def _ids(found: list[Job]) -> list[str]:
 
 
 def _jobs(face: Face, queue: str, state: str) -> Operation[list[Job]]:
-    target = QueueName(face.core, queue)
+    target = QueueRef(face.core, queue)
     every: list[Job] = []
     while True:
         page = yield from jobs.queue_jobs(target, state, offset=len(every), count=PAGE)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-from headrace.client.queue import QueueName
 from headrace.compat.worqr.crew import Face, Notice, Post
 from headrace.errors import HeadraceError, Unreadable
 from headrace.operations import queues
@@ -14,6 +13,7 @@ from headrace.operations.core import Core
 from headrace.operations.held_leases import log
 from headrace.operations.listening import ListeningState, receive, subscribe
 from headrace.operations.protocols import QueueLike
+from headrace.operations.queues import QueueRef
 from headrace.operations.requests import LONGEST_PAUSE
 from headrace.transport.drive import Operation, Send, Sleep
 
@@ -36,7 +36,7 @@ def tell_done(queue: QueueLike, worker: str, task: bytes, result: bytes | None) 
     yield Send([(shard, ("SPUBLISH", channel, message))])
 
 
-def listen(queue: QueueName) -> Operation[ListeningState[Notice]]:
+def listen(queue: QueueRef) -> Operation[ListeningState[Notice]]:
     """Hears from now on what happens in a queue; what waits there already is work too."""
     core = queue.core
     done = done_channel(queue)
@@ -85,7 +85,7 @@ def waiting(queue: QueueLike) -> Operation[list[Notice]]:
 def attending(face: Face, post: Post) -> Operation[None]:
     """Tells handlers what is heard, until nobody works on the queue; looks after every silence."""
     state = post.state
-    queue = QueueName(face.core, post.queue)
+    queue = QueueRef(face.core, post.queue)
     while not state.ended:
         try:
             heard = (yield from receive(state)) or (yield from waiting(queue))

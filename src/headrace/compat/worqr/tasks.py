@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from headrace.client.queue import QueueName
 from headrace.compat.opening import chosen, made
 from headrace.compat.worqr.crew import Face, named_worker
 from headrace.compat.worqr.notices import tell_done
@@ -15,6 +14,7 @@ from headrace.engine.record import Record, decode_record
 from headrace.errors import JobNotFound, LeaseLost, SessionRequired
 from headrace.operations import finishing, matching, popping, putting, queues
 from headrace.operations.core import Core
+from headrace.operations.queues import QueueRef
 from headrace.operations.requests import ask_one
 from headrace.operations.values import payload_of
 from headrace.transport.drive import Operation
@@ -35,7 +35,7 @@ def enqueue(face: Face, task: Any, queue: str, *, unique: bool = False) -> Opera
 
     A unique task is refused with JobExists while another one like it waits or is worked on.
     """
-    target = QueueName(face.core, queue)
+    target = QueueRef(face.core, queue)
     yield from made(target, "task")
     if isinstance(task, list | tuple):
         yield from putting.put_many(target, task, unique=unique)
@@ -48,7 +48,7 @@ def startTask(face: Face, queue: str, worker: str | None = None) -> Operation[Pr
 
     The worker must have been started, and have started work on the queue.
     """
-    target = QueueName(face.core, queue)
+    target = QueueRef(face.core, queue)
     name = named_worker(face, worker)
     member = face.crew.members.get(name)
     if (member is None or queue not in member.queues) and not (yield from chosen(target)):
@@ -70,7 +70,7 @@ def finishTask(face: Face, process: str, result: Any = None) -> Operation[None]:
     """Ends a process and its task for good; who works on the queue hears of it, with the result."""
     held = yield from _held(face, process)
     yield from finishing.complete(held, finishing.NO_RESULT if result is None else result)
-    queue = QueueName(face.core, held.record.queue)
+    queue = QueueRef(face.core, held.record.queue)
     told = None if result is None else face.core.codec.encode(result)
     yield from tell_done(queue, held.record.worker, held.payload, told)
 
@@ -92,9 +92,9 @@ def _held(face: Face, process: str) -> Operation[Held]:
 
 def cancelTasks(face: Face, queue: str, task: Any) -> Operation[None]:
     """Removes every task of a queue that is like this one, also those that are worked on."""
-    yield from matching.cancel_matching(face, queue, task)
+    yield from matching.cancel_matching(QueueRef(face.core, queue), task)
 
 
 def deleteQueue(face: Face, queue: str) -> Operation[None]:
     """Deletes a queue with its tasks and processes; who works there hears of it."""
-    yield from queues.delete(QueueName(face.core, queue))
+    yield from queues.delete(QueueRef(face.core, queue))

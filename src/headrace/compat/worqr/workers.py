@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TypeVar
 
-from headrace.client.queue import QueueName
 from headrace.compat.opening import made
 from headrace.compat.worqr.crew import Face, Member, Post, named_worker
 from headrace.compat.worqr.notices import listen, waiting
@@ -13,6 +12,7 @@ from headrace.errors import HeadraceError, SessionEnded
 from headrace.operations import sessions
 from headrace.operations.held_leases import log
 from headrace.operations.housekeeping import sweep
+from headrace.operations.queues import QueueRef
 from headrace.transport.drive import Operation, Receive
 
 T = TypeVar("T")
@@ -57,9 +57,9 @@ def stopWork(face: Face, worker: str, queue: str | None = None) -> Operation[Non
     member.queues.discard(target.name)
 
 
-def _who(face: Face, worker: str, queue: str | None) -> tuple[Member, QueueName]:
+def _who(face: Face, worker: str, queue: str | None) -> tuple[Member, QueueRef]:
     name, queue = (face.workerId, worker) if queue is None else (worker, queue)
-    return face.crew.member(named_worker(face, name)), QueueName(face.core, queue)
+    return face.crew.member(named_worker(face, name)), QueueRef(face.core, queue)
 
 
 def _as(face: Face, member: Member, operation: Operation[T]) -> Operation[T]:
@@ -84,7 +84,7 @@ def failWorker(face: Face, worker: str | None = None) -> Operation[None]:
 
 def requestWork(face: Face, queue: str) -> Operation[None]:
     """Handlers hear of work, if there is some."""
-    for kind, tasks in (yield from waiting(QueueName(face.core, queue))):
+    for kind, tasks in (yield from waiting(QueueRef(face.core, queue))):
         face.crew.tell(queue, kind, tasks)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, Protocol
 
-from headrace.client.lease import LeaseFacts
+from headrace.client.lease import LeaseBase
 from headrace.compat.qless.dialect import Face, NotHeld
 from headrace.compat.qless.talks.refusing import unless_refused
 from headrace.compat.qless.values import STATES, seconds
 from headrace.engine.check import Span, text
 from headrace.errors import InvalidArgument
 from headrace.operations import finishing
-from headrace.operations.put_options import UNSET
+from headrace.options import UNSET
 from headrace.transport.drive import Operation
 
 Refused = Literal[False]
@@ -25,10 +25,10 @@ class JobFace(Face, Protocol):
     def id(self) -> str: ...
 
     @property
-    def lease(self) -> LeaseFacts | None: ...
+    def lease(self) -> LeaseBase | None: ...
 
 
-def held(face: Face, job_id: str, worker: str | None = None) -> LeaseFacts | NotHeld:
+def held(face: Face, job_id: str, worker: str | None = None) -> LeaseBase | NotHeld:
     """What shows that this client holds a job, for that worker if one is named."""
     text("id", job_id, face.core.limits.name)
     if worker is not None:
@@ -39,7 +39,7 @@ def held(face: Face, job_id: str, worker: str | None = None) -> LeaseFacts | Not
     return lease
 
 
-def proof(job: JobFace) -> LeaseFacts | NotHeld:
+def proof(job: JobFace) -> LeaseBase | NotHeld:
     """The delivery by which this very object came, else the last one to this client."""
     return job.lease or held(job, job.id)
 
@@ -53,7 +53,7 @@ def heartbeat(job: JobFace, data: Any = UNSET) -> Operation[float | Refused | No
 
 
 def renewed(
-    face: Face, lease: LeaseFacts | NotHeld, lease_for: Span | None, data: Any
+    face: Face, lease: LeaseBase | NotHeld, lease_for: Span | None, data: Any
 ) -> Operation[float | Refused | None]:
     """Renews a lock."""
     given = finishing.NO_RESULT if data is UNSET else data
@@ -79,7 +79,7 @@ def complete(
 
 def completed(
     face: Face,
-    lease: LeaseFacts | NotHeld,
+    lease: LeaseBase | NotHeld,
     data: Any,
     next: str | None,
     delay: Span,
@@ -92,7 +92,7 @@ def completed(
     return _ended(face, lease, state)
 
 
-def _ended(face: Face, lease: LeaseFacts | NotHeld, state: str | Refused) -> str | Refused:
+def _ended(face: Face, lease: LeaseBase | NotHeld, state: str | Refused) -> str | Refused:
     if state is False:
         return False
     face.dialect.let_go(lease)
@@ -108,7 +108,7 @@ def fail(job: JobFace, type: str, message: str, *, data: Any = UNSET) -> Operati
 
 
 def failed(
-    face: Face, lease: LeaseFacts | NotHeld, type: str, message: str, data: Any
+    face: Face, lease: LeaseBase | NotHeld, type: str, message: str, data: Any
 ) -> Operation[str | Refused]:
     """Sets a job aside."""
     if isinstance(lease, NotHeld):
@@ -133,7 +133,7 @@ def retry(
 
 
 def retried(
-    face: Face, lease: LeaseFacts | NotHeld, delay: Span, group: str | None, message: str
+    face: Face, lease: LeaseBase | NotHeld, delay: Span, group: str | None, message: str
 ) -> Operation[int | Refused | None]:
     """Gives a job back."""
     failure = f"failed-retries-{lease.queue}" if group is None else group

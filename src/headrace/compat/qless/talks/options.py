@@ -8,8 +8,8 @@ from headrace.compat.qless.dialect import Face
 from headrace.engine.call import build
 from headrace.errors import InvalidArgument
 from headrace.operations import queues
-from headrace.operations.dependencies import NamedQueue
-from headrace.operations.put_options import UNSET, Unset
+from headrace.operations.queues import QueueRef
+from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 
 DAY = 86_400
@@ -49,7 +49,7 @@ def set_config(client: Face, option: str, value: Number | Unset = UNSET) -> Oper
         names = ", ".join([*OPTIONS, *(f"<queue>{end}" for end in OF_A_QUEUE)])
         raise InvalidArgument(f"no option {option!r}; there are: {names}")
     if queue:
-        where = NamedQueue(client.core, queue)
+        where = QueueRef(client.core, queue)
         yield from _configure(where, found, value)
     elif isinstance(value, Unset):
         yield from queues.config_unset(client, found.setting)
@@ -57,7 +57,7 @@ def set_config(client: Face, option: str, value: Number | Unset = UNSET) -> Oper
         yield from queues.config_set(client, found.setting, found.ours(value))
 
 
-def _configure(queue: NamedQueue, option: Option, value: Number | Unset) -> Operation[None]:
+def _configure(queue: QueueRef, option: Option, value: Number | Unset) -> Operation[None]:
     if isinstance(value, Unset):
         call = build("configure", int, [(option.setting, b"")], queue=queue.name)
         yield from queues.on_all_shards(queue.core, call)
@@ -71,7 +71,7 @@ def get_config(client: Face, option: str | None = None) -> Operation[Number | di
     if option is not None and found is None:
         return None
     if queue and found is not None:
-        settings = yield from queues.settings(NamedQueue(client.core, queue))
+        settings = yield from queues.settings(QueueRef(client.core, queue))
         return found.theirs(settings[found.setting])
     stored = yield from queues.config_get(client)
     if found is not None:

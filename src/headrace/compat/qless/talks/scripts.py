@@ -17,8 +17,8 @@ from headrace.engine.check import Span, number, text
 from headrace.errors import InvalidArgument
 from headrace.operations import jobs as job_talks
 from headrace.operations import queues as queue_talks
-from headrace.operations.dependencies import NamedQueue
-from headrace.operations.put_options import UNSET
+from headrace.operations.queues import QueueRef
+from headrace.options import UNSET
 from headrace.transport.drive import Operation
 
 
@@ -35,7 +35,7 @@ def put(
     """Makes a job in a queue, or moves the one of this id there; returns the id."""
     number("now", now)
     text("id", id, client.core.limits.name)
-    where = NamedQueue(client.core, queue)
+    where = QueueRef(client.core, queue)
     given = None if tags is None else parsed("tags", tags)
     if not isinstance(given, list | None):
         raise InvalidArgument(f"tags must be a JSON array, not {tags!r}")
@@ -53,7 +53,7 @@ def pop(
     client: Face, queue: str, worker: str, count: int, now: float, expiration: float
 ) -> Operation[list[Document]]:
     """Gives up to count jobs to a worker, locked for the time from now to expiration."""
-    where = NamedQueue(client.core, queue)
+    where = QueueRef(client.core, queue)
     lease = span(now, expiration)
     found = yield from serving.popped(client.dialect, where, JobFacts, worker, count, lease)
     return [job.structure() for job in found]
@@ -62,7 +62,7 @@ def pop(
 def peek(client: Face, queue: str, count: int, now: float) -> Operation[list[Document]]:
     """The next jobs as pop would give them out; nobody gets them."""
     number("now", now)
-    where = NamedQueue(client.core, queue)
+    where = QueueRef(client.core, queue)
     found = yield from serving.peeked(client.dialect, where, JobFacts, count)
     return [job.structure() for job in found]
 
@@ -110,12 +110,12 @@ def retry(
     -1 if there was none left and it is failed now under the group, False if it is not the worker's.
     """
     lease = holding.held(client, id, worker)
-    if NamedQueue(client.core, queue).name != lease.queue:
+    if QueueRef(client.core, queue).name != lease.queue:
         lease = NotHeld(client.core, id)
     return (yield from holding.retried(client, lease, delay, group, message))
 
 
 def stats(client: Face, queue: str, date: str | date | float | None = None) -> Operation[Document]:
     """Waiting and running times of a queue on a day."""
-    where = NamedQueue(client.core, queue)
+    where = QueueRef(client.core, queue)
     return statistics((yield from queue_talks.stats(where, day_of(date))))

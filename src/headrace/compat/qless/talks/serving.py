@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from headrace.client.lease import LeaseFacts
+from headrace.client.lease import LeaseBase
 from headrace.compat.qless.dialect import Dialect, QueueFace
 from headrace.compat.qless.values import JobFacts
 from headrace.engine.check import Span
 from headrace.operations import jobs as job_talks
 from headrace.operations import popping, putting
 from headrace.operations.protocols import QueueLike as KnownQueue
-from headrace.operations.put_options import UNSET, Unset
+from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 
 J = TypeVar("J", bound=JobFacts)
@@ -50,7 +50,8 @@ def put_into(
 ) -> Operation[str]:
     """Makes or moves a job."""
     given = {**asked, "priority": dialect.turned(asked["priority"])}
-    return (yield from putting.put_given(queue, data, job_id, "move", given))
+    options: Any = {**given, "id": job_id, "on_exists": "move"}
+    return (yield from putting.put_with_options(queue, data, options))
 
 
 def popped(
@@ -61,7 +62,7 @@ def popped(
     They are read once more, as a pop does not tell when they expire.
     """
     found = yield from popping.pop(queue, worker, count=count, lease=lease)
-    leases = [LeaseFacts(queue.core, one) for one in found]
+    leases = [LeaseBase(queue.core, one) for one in found]
     for each in leases:
         dialect.hold(each)
     read = yield from job_talks.jobs(queue, [lease.id for lease in leases])

@@ -12,7 +12,7 @@ from headrace.operations import dependencies, tracking
 from headrace.operations import jobs as job_talks
 from headrace.operations import queues as queue_talks
 from headrace.operations import tags as tagging
-from headrace.operations.dependencies import NamedQueue
+from headrace.operations.queues import QueueRef
 from headrace.transport.drive import Operation
 
 
@@ -77,13 +77,13 @@ def unfail(client: Face, queue: str, group: str, count: int = 25) -> Operation[i
 
 def pause(client: Face, *queues: str) -> Operation[None]:
     """From now on nothing is popped from these queues; everything else goes on."""
-    for queue in [NamedQueue(client.core, name) for name in queues]:
+    for queue in [QueueRef(client.core, name) for name in queues]:
         yield from queue_talks.pause(queue)
 
 
 def unpause(client: Face, *queues: str) -> Operation[None]:
     """These queues give out jobs again."""
-    for queue in [NamedQueue(client.core, name) for name in queues]:
+    for queue in [QueueRef(client.core, name) for name in queues]:
         yield from queue_talks.resume(queue)
 
 

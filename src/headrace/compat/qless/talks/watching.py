@@ -10,9 +10,9 @@ from headrace.engine.check import PAGE, choice, page
 from headrace.operations import jobs as job_talks
 from headrace.operations import queues as queue_talks
 from headrace.operations import schedules, sessions
-from headrace.operations.dependencies import NamedQueue
 from headrace.operations.paging import ids_of_page
 from headrace.operations.protocols import QueueLike as KnownQueue
+from headrace.operations.queues import QueueRef
 from headrace.operations.values import Counts
 from headrace.transport.drive import Operation
 
@@ -48,7 +48,7 @@ def all_counts(face: Face) -> Operation[list[Document]]:
     while True:
         known = yield from queue_talks.queues(face, offset=len(found), count=PAGE)
         for name, each in known.items():
-            found.append((yield from _counted(NamedQueue(face.core, name), each)))
+            found.append((yield from _counted(QueueRef(face.core, name), each)))
         if len(known) < PAGE:
             return found
 
@@ -124,7 +124,7 @@ def _holders(face: Face) -> Operation[Held]:
     found: Held = {}
     for queue in (yield from all_counts(face)):
         if queue["running"] + queue["stalled"]:
-            yield from _holders_in(NamedQueue(face.core, queue["name"]), queue["stalled"], found)
+            yield from _holders_in(QueueRef(face.core, queue["name"]), queue["stalled"], found)
     return found
 
 
