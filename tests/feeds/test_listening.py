@@ -36,12 +36,12 @@ def said(events: list[FeedEvent]) -> list[tuple[Any, ...]]:
 
 
 @proves("T-14", "T-15", "T-70", "TL-04")
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_listener_receives_every_change_with_all_details(
-    colour: str, valkey_url: str, calm: Client
+    kind: str, valkey_url: str, calm: Client
 ) -> None:
     line = calm.feeds.create("line", sorted=True)
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+    async with opened(kind, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await got((await got(hr.feed("line"))).listen(wait=20))
         line.publish({"n": 1}, id="a")
         line.publish(None, id="b", before="a")
@@ -85,12 +85,12 @@ def test_every_listener_receives_every_change(calm: Client) -> None:
 
 
 @proves("T-71", "T-02", "T-03", "T-70")
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_listener_of_all_feeds_receives_new_feeds(
-    colour: str, valkey_url: str, calm: Client
+    kind: str, valkey_url: str, calm: Client
 ) -> None:
     calm.feeds.create("old")
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+    async with opened(kind, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await got(hr.feeds.listen(wait=20))
         calm.feed("old").publish(1, id="a")
         new = calm.feeds.create("new")
@@ -110,12 +110,12 @@ async def test_listener_of_all_feeds_receives_new_feeds(
         await got(listening.close())
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_a_feed_that_is_deleted_and_made_again_is_listened_to_still(
-    colour: str, valkey_url: str, calm: Client
+    kind: str, valkey_url: str, calm: Client
 ) -> None:
     news = calm.feeds.create("news")
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+    async with opened(kind, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await got((await got(hr.feed("news"))).listen(wait=20))
         news.publish(1, id="a")
         news.delete()
@@ -264,9 +264,9 @@ async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -
         await listening.close()
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_listener_outlives_a_server(colour: str, server: Restartable) -> None:
-    async with opened(colour, server.url) as hr:
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_a_listener_outlives_a_server(kind: str, server: Restartable) -> None:
+    async with opened(kind, server.url) as hr:
         news = await got(hr.feeds.create("news"))
         listening = await got(news.listen(wait=20))
         await got(news.publish(1, id="a"))

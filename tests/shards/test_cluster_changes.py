@@ -115,12 +115,12 @@ def slot(hr: Any, shard: int) -> int:
     return slot_of(f"{hr.core.namespace}:{shard}")
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_client_continues_when_shards_move(
-    colour: str, cluster_url: str, nodes: Nodes
+    kind: str, cluster_url: str, nodes: Nodes
 ) -> None:
-    name = f"moving-{colour}-{os.urandom(4).hex()}"
-    async with opened(colour, cluster_url, namespace=name, shards=SHARDS) as hr:
+    name = f"moving-{kind}-{os.urandom(4).hex()}"
+    async with opened(kind, cluster_url, namespace=name, shards=SHARDS) as hr:
         ids = await got(hr.queue("mail").put_many(range(80)))
         leases = await got(hr.queue("mail").pop("w", count=40))
         for shard in range(0, SHARDS, 2):
@@ -148,13 +148,13 @@ def test_calls_wait_while_a_shard_moves(cluster_url: str, nodes: Nodes) -> None:
         assert hr.audit().problems == []
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_waiting_pop_is_woken_by_a_moved_shard(
-    colour: str, cluster_url: str, nodes: Nodes
+    kind: str, cluster_url: str, nodes: Nodes
 ) -> None:
-    name = f"moving-{colour}-{os.urandom(4).hex()}"
+    name = f"moving-{kind}-{os.urandom(4).hex()}"
     with headrace.connect(cluster_url, namespace=name, shards=SHARDS) as calm:
-        async with opened(colour, cluster_url, namespace=name, library=None) as hr:
+        async with opened(kind, cluster_url, namespace=name, library=None) as hr:
             waiting = asyncio.ensure_future(waiting_pop(hr))
             await asyncio.to_thread(
                 until, lambda: is_listened_to(calm, "queue", "mail"), "it waits"
@@ -172,14 +172,14 @@ async def test_waiting_pop_is_woken_by_a_moved_shard(
             assert time.monotonic() - began < SOON
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_listeners_follow_their_feed_to_another_node(
-    colour: str, cluster_url: str, nodes: Nodes
+    kind: str, cluster_url: str, nodes: Nodes
 ) -> None:
-    name = f"moving-{colour}-{os.urandom(4).hex()}"
+    name = f"moving-{kind}-{os.urandom(4).hex()}"
     with headrace.connect(cluster_url, namespace=name, shards=SHARDS) as calm:
         news = calm.feeds.create("news")
-        async with opened(colour, cluster_url, namespace=name, library=None) as hr:
+        async with opened(kind, cluster_url, namespace=name, library=None) as hr:
             heard = await got((await got(hr.feed("news"))).listen(wait=20))
             all_heard = await got(hr.feeds.listen(wait=20))
             for number in range(3):
@@ -193,12 +193,12 @@ async def test_listeners_follow_their_feed_to_another_node(
             await got(all_heard.close())
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_a_client_with_a_wrong_map_finds_the_shards(
-    colour: str, cluster_url: str, nodes: Nodes
+    kind: str, cluster_url: str, nodes: Nodes
 ) -> None:
-    name = f"wrong-{colour}-{os.urandom(4).hex()}"
-    async with opened(colour, cluster_url, namespace=name, shards=SHARDS) as hr:
+    name = f"wrong-{kind}-{os.urandom(4).hex()}"
+    async with opened(kind, cluster_url, namespace=name, shards=SHARDS) as hr:
         topology = hr.core.transport._topology
         right = list(topology._ranges)
         addresses = [address for _, _, address in right]
@@ -214,12 +214,12 @@ async def test_a_client_with_a_wrong_map_finds_the_shards(
             assert topology.node_of(shard)[1] == nodes.of(slot(hr, shard))
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_stale_redirect_does_not_mislead_the_client(
-    colour: str, cluster_url: str, nodes: Nodes
+    kind: str, cluster_url: str, nodes: Nodes
 ) -> None:
-    name = f"misled-{colour}-{os.urandom(4).hex()}"
-    async with opened(colour, cluster_url, namespace=name, shards=1, retry_for=0.3) as hr:
+    name = f"misled-{kind}-{os.urandom(4).hex()}"
+    async with opened(kind, cluster_url, namespace=name, shards=1, retry_for=0.3) as hr:
         misled, wrong = (port for port in nodes.by_port if port != nodes.of(slot(hr, 0)))
         topology = hr.core.transport._topology
         topology._seeds = [("127.0.0.1", misled)]
@@ -240,10 +240,10 @@ def mortal() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_dead_node_is_reported_after_the_retry_time(colour: str, mortal: str) -> None:
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_dead_node_is_reported_after_the_retry_time(kind: str, mortal: str) -> None:
     nodes = Nodes(mortal)
-    async with opened(colour, mortal, shards=SHARDS, retry_for=0.5) as hr:
+    async with opened(kind, mortal, shards=SHARDS, retry_for=0.5) as hr:
         await got(hr.queue("mail").put_many(range(80)))
         down = nodes.of(slot(hr, 0))
         alive = [shard for shard in range(SHARDS) if nodes.of(slot(hr, shard)) != down]
