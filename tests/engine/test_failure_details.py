@@ -189,10 +189,10 @@ def test_records_from_before_are_read_and_go_on(hr: Client, queue: Queue, clock:
 
 
 @pytest.mark.parametrize("shards", [1, 4])
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_many_fail_each_in_its_own_way(valkey_url: str, colour: str, shards: int) -> None:
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_many_fail_each_in_its_own_way(valkey_url: str, kind: str, shards: int) -> None:
     space = f"fail-{uuid4().hex[:12]}"
-    async with opened(colour, valkey_url, namespace=space, shards=shards) as hr:
+    async with opened(kind, valkey_url, namespace=space, shards=shards) as hr:
         ids = await got(hr.queue("mail").put_many(range(40)))
         leases: list[Any] = []
         while len(leases) < 40:
