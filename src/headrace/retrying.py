@@ -1,4 +1,4 @@
-"""How long to wait between the retries of an operation that keeps failing."""
+"""The pause between the retries of an operation that keeps failing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a failed job waits before its next attempt."""
+"""The wait of a failed job before its next attempt."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Backoff:
 
     >>> backoff = Backoff(first=1, factor=3, most=20, jitter=0)
     >>> [backoff.seconds(retry) for retry in (1, 2, 3, 4)]
-    [1, 3, 9, 20]
+    [1.0, 3.0, 9.0, 20.0]
     """
 
     first: float = 1.0

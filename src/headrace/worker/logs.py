@@ -1,4 +1,4 @@
-"""What a worker reports: log lines for operators, and the counts that metrics are made of."""
+"""The log lines of a worker, and the interface through which it reports runs to metrics."""
 
 from __future__ import annotations
 

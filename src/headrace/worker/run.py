@@ -84,7 +84,7 @@ class Run:
         self.task: Task[..., Any] | None = None
         self.started = 0.0
         self.over = False
-        # What runs it and can stop it: an asyncio task, or the function that a thread calls.
+        # The asyncio task of the run, by which it can be stopped, or the function a thread calls.
         self.handle: Any = None
         self.timer: Any = None
 

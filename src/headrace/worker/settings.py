@@ -1,4 +1,4 @@
-"""What `headrace work` is told to do: options, queues, and the app that MODULE:APP names."""
+"""The options and queues of `headrace work`, and the app that its MODULE:APP argument names."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class SidecarFailed(HeadraceError):
 
 
 class SidecarOrder(msgspec.Struct):
-    """The session that a sidecar keeps, and the session that it watches besides, if any."""
+    """The session that a sidecar keeps, and optionally another session that it watches."""
 
     url: str
     namespace: str

@@ -1,4 +1,4 @@
-"""Which queue a worker pops from next, and how many jobs it may hold."""
+"""The choice of the next queue to pop from, and the number of jobs a worker may hold."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ class Prefetch:
     def at_once(self) -> int:
         """Return how many jobs to request in one round trip.
 
-        Where jobs run longer than a round trip takes, a worker requests no more than it can start:
-        those jobs must not wait for the transfer of others.
+        If jobs run longer than a round trip takes, this is the number that can start at once: they
+        must not wait for the transfer of jobs that cannot start yet.
         """
         if self._mean is None or self._mean < ROUND_TRIP_SECONDS:
             return MOST_PREFETCHED

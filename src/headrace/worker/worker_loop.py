@@ -57,7 +57,7 @@ LONGEST_READY = 0.5
 
 
 class WorkerLoop:
-    """Works off jobs under one worker name until it is told to stop."""
+    """Pops, runs and acknowledges jobs under one worker name until `stop` is called."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A worker in the process of the test, for what need not be seen from outside."""
+"""A worker in the process of the test."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from contextlib import asynccontextmanager
 from uuid import uuid4
 
 from headrace import App, AsyncClient
-from headrace.worker.settings import Served, WorkerSettings
-from headrace.worker.worker import Worker
+from headrace.worker.settings import ServedQueue, WorkerSettings
+from headrace.worker.worker_loop import WorkerLoop
 
 
 def new_app(url: str) -> App:
-    """An app in a namespace of its own."""
+    """Return an app in a new namespace."""
     return App(f"test-{uuid4().hex[:12]}", url=url)
 
 
 @asynccontextmanager
 async def at_work(
     app: App, *queues: str, concurrency: int = 16
-) -> AsyncIterator[tuple[Worker, AsyncClient]]:
-    """A worker named w that works, until it is told to stop."""
+) -> AsyncIterator[tuple[WorkerLoop, AsyncClient]]:
+    """Run a worker named w within the block; it stops at the end."""
     client = await app.async_client()
     await client.session("w", ttl=None)
     settings = WorkerSettings("here", concurrency=concurrency)
-    worker = Worker(app, client, "w", tuple(map(Served, queues)), settings)
+    worker = WorkerLoop(app, client, "w", tuple(map(ServedQueue, queues)), settings)
     working = asyncio.create_task(worker.work())
     try:
         yield worker, client
@@ -35,7 +35,7 @@ async def at_work(
         await app.aclose()
 
 
-async def until(look: Callable[[], Awaitable[object]]) -> None:
-    """Waits for what somebody else brings about."""
-    while not await look():  # noqa: ASYNC110 - the server does not tell us
+async def until(condition: Callable[[], Awaitable[object]]) -> None:
+    """Wait until a condition holds."""
+    while not await condition():  # noqa: ASYNC110 - the server sends no notice
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""A namespace of a test, workers on it as real processes, and what the tasks noted."""
+"""The namespace of a test, with workers as real processes and the notes of their tasks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from headrace import Client, Job, Queue
 from tests.processes import gone
 from tests.servers import until
 
-SHOP = "tests.worker.shop:app"
+SHOP = "tests.worker.support.shop:app"
 MAIN = [sys.executable, "-c", "from headrace.cli.main import main; main()", "work"]
-PATIENCE = 30.0
+WAIT_SECONDS = 30.0
 
 
 class Note(NamedTuple):
-    """What a task noted: of which delivery of which job, in which process, when, and what."""
+    """A note of a task: the job, the attempt, the process, the time and a word."""
 
     id: str
     attempt: int
@@ -33,7 +33,7 @@ class Note(NamedTuple):
 
 
 class Work:
-    """A `headrace work` that runs: a supervisor and its processes, in a group of their own."""
+    """A running `headrace work`: a supervisor and its processes, in their own process group."""
 
     def __init__(
         self, command: Sequence[str], env: dict[str, str], log: Path, cwd: Path | None
@@ -49,7 +49,7 @@ class Work:
         return self._log.read_text()
 
     def processes(self) -> list[int]:
-        """The worker processes, the oldest first."""
+        """Return the pids of the child processes, oldest first."""
         try:
             listed = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
         except OSError:
@@ -57,16 +57,16 @@ class Work:
         return [pid for pid in map(int, listed.split()) if not gone(pid)]
 
     def signal(self, number: Signals) -> None:
-        """To the supervisor."""
+        """Send a signal to the supervisor."""
         os.kill(self.pid, number)
 
     def signal_all(self, number: Signals) -> None:
-        """To the whole group, as Ctrl-C does."""
+        """Send a signal to the whole process group, as Ctrl-C does."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, number)
 
     def exit_code(self) -> int:
-        return self._supervisor.wait(PATIENCE)
+        return self._supervisor.wait(WAIT_SECONDS)
 
     def has_ended(self) -> bool:
         return self._supervisor.poll() is not None
@@ -77,7 +77,7 @@ class Work:
 
 
 class Site:
-    """What a test needs to put jobs, have them worked off and see what became of them."""
+    """Puts jobs, starts workers and reads outcomes in the namespace of a test."""
 
     def __init__(self, url: str, hr: Client, home: Path) -> None:
         self.url = url
@@ -97,7 +97,7 @@ class Site:
         cwd: Path | None = None,
         **env: str,
     ) -> Work:
-        """Begins to work."""
+        """Start `headrace work` and return it."""
         given = {
             **os.environ,
             "HEADRACE_URL": url or self.url,
@@ -122,15 +122,15 @@ class Site:
         (self.home / name).touch()
 
     def notes(self, word: str = "") -> list[Note]:
-        """What was noted, or all that was noted in this word."""
+        """Return the notes of the tasks, or only those with this word."""
         file = self.home / "notes"
         lines = file.read_text().splitlines() if file.exists() else []
         parts = [line.split(" ", 4) for line in lines]
-        found = [Note(id_, int(n), int(pid), float(at), said) for id_, n, pid, at, said in parts]
+        found = [Note(id_, int(n), int(pid), float(at), word_) for id_, n, pid, at, word_ in parts]
         return [one for one in found if not word or one.word == word]
 
     def wait_for_notes(self, count: int, word: str) -> list[Note]:
-        until(lambda: len(self.notes(word)) >= count, f"{count} noted {word!r}", PATIENCE)
+        until(lambda: len(self.notes(word)) >= count, f"{count} noted {word!r}", WAIT_SECONDS)
         return self.notes(word)
 
     def job(self, job_id: str) -> Job:
@@ -139,23 +139,23 @@ class Site:
         return found
 
     def wait_for(self, state: str, *ids: str) -> list[Job]:
-        """Waits until these jobs are in a state."""
+        """Wait until these jobs are in a state, and return them."""
         for job_id in ids:
             until(
                 lambda: self.job(job_id).state == state,  # noqa: B023
                 f"{job_id} is {state}",
-                PATIENCE,
+                WAIT_SECONDS,
             )
         return [self.job(job_id) for job_id in ids]
 
     def kinds(self, job_id: str) -> list[str]:
-        """What happened to a job, in order."""
+        """Return the kinds of the events of a job, in order."""
         return [event.kind for event in self.hr.events(count=10_000) if event.job_id == job_id]
 
 
 @contextmanager
 def site_on(url: str, home: Path, shards: int = 1, payload: int | None = None) -> Iterator[Site]:
-    """A site in a namespace of its own; whoever works there is killed in the end."""
+    """Yield a site in a new namespace; kill its workers and check the books at the end."""
     limits = None if payload is None else headrace.Limits(payload=payload)
     namespace = f"shop-{uuid.uuid4().hex[:12]}"
     with headrace.connect(url, namespace=namespace, shards=shards, limits=limits) as hr:

@@ -1,4 +1,4 @@
-"""Processes, supervisors and whole trees are killed at random: nothing is lost, nothing twice."""
+"""Random kills of processes, supervisors and process trees lose no job."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ import pytest
 
 from tests.servers import until, valkey
 from tests.shards.spread import numbered_without_holes
-from tests.worker.judge import assert_done_once
-from tests.worker.site import Site, Work, site_on
+from tests.worker.support.site import Site, Work, site_on
+from tests.worker.support.verify import assert_done_once
 
-CREW = 3
+WORKERS = 3
 OPTIONS = ("--processes", "2", "-c", "20", "--session", "1")
 
 
 class Killer:
-    """Kills a part of a crew at random, and begins anew what is gone."""
+    """Kills random parts of a group of workers and restarts what is gone."""
 
     def __init__(self, site: Site, seed: int) -> None:
         self._site = site
         self._chance = random.Random(seed)
-        self._crew = [self._begin() for _ in range(CREW)]
+        self._workers = [self._start() for _ in range(WORKERS)]
 
-    def _begin(self) -> Work:
+    def _start(self) -> Work:
         return self._site.work(*OPTIONS)
 
     def strike(self) -> None:
-        victim = self._chance.choice(self._crew)
+        victim = self._chance.choice(self._workers)
         how = self._chance.choice(("process", "process", "supervisor", "tree"))
         if how == "process":
             processes = victim.processes()
@@ -44,19 +44,19 @@ class Killer:
         else:
             victim.signal(signal.SIGKILL)
             victim.exit_code()
-        self._crew.remove(victim)
-        self._crew.append(self._begin())
+        self._workers.remove(victim)
+        self._workers.append(self._start())
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(("shards", "jobs", "strikes"), [(1, 5000, 16), (4, 1500, 8)])
-def test_killed_at_random_no_job_is_lost_or_run_twice_without_a_reason(
+def test_random_kills_lose_no_job_and_repeat_only_reclaimed_jobs(
     shards: int, jobs: int, strikes: int, tmp_path: Path
 ) -> None:
     chance = random.Random(shards)
     with valkey() as url, site_on(url, tmp_path, shards) as site:
-        tasks = ["brief", "brief", "brief_plain"]
+        tasks = ["brief", "brief", "brief_sync"]
         ids = site.queue.put_many(
             [
                 {"task": chance.choice(tasks), "args": {"seconds": chance.uniform(0, 0.08)}}
@@ -69,11 +69,11 @@ def test_killed_at_random_no_job_is_lost_or_run_twice_without_a_reason(
             share = jobs * number // (strikes + 2)
             until(
                 lambda: site.queue.counts().complete >= share,  # noqa: B023
-                f"{share} are done",
+                f"{share} jobs are complete",
                 60,
             )
             killer.strike()
-        until(lambda: site.queue.counts().complete == jobs, "all are done", 60)
+        until(lambda: site.queue.counts().complete == jobs, "all jobs are complete", 60)
 
         assert_done_once(site, ids)
         assert numbered_without_holes(site.hr)

@@ -1,4 +1,4 @@
-"""The server dies, stays away or breaks connections: workers come back by themselves."""
+"""Workers recover from server restarts, outages and broken connections."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from tests.proxy import MOMENTS, way_to
 from tests.restartable import Restartable, restartable
 from tests.servers import until
-from tests.worker.judge import assert_done_once
-from tests.worker.site import Site, site_on
+from tests.worker.support.site import Site, site_on
+from tests.worker.support.verify import assert_done_once
 
 JOBS = 1500
 RESTARTS = 3
@@ -20,13 +20,13 @@ SESSION = 0.5
 
 
 def wait_for_share(site: Site, share: int) -> None:
-    until(lambda: site.queue.counts().complete >= share, f"{share} are done", 60)
+    until(lambda: site.queue.counts().complete >= share, f"{share} jobs are complete", 60)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("shards", [1, 4])
-def test_a_server_that_dies_and_comes_back_loses_nothing(shards: int, tmp_path: Path) -> None:
+def test_no_job_is_lost_when_the_server_restarts(shards: int, tmp_path: Path) -> None:
     with restartable() as server, site_on(server.url, tmp_path, shards) as site:
         ids = put_jobs(site)
         crew = [site.work("--processes", "2", "-c", "10", "--session", "5") for _ in range(2)]
@@ -41,7 +41,7 @@ def test_a_server_that_dies_and_comes_back_loses_nothing(shards: int, tmp_path: 
 
 def put_jobs(site: Site) -> list[str]:
     chance = random.Random(5)
-    tasks = ["brief", "brief_plain"]
+    tasks = ["brief", "brief_sync"]
     return site.queue.put_many(
         [
             {"task": chance.choice(tasks), "args": {"seconds": chance.uniform(0, 0.05)}}
@@ -52,13 +52,13 @@ def put_jobs(site: Site) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_server_that_is_away_for_longer_than_the_session_costs_no_job(tmp_path: Path) -> None:
+def test_outage_longer_than_the_session_costs_no_job(tmp_path: Path) -> None:
     with restartable() as server, site_on(server.url, tmp_path) as site:
         work = site.work("-c", "4", "--session", str(SESSION))
         ended = site.put_many(2, "gate", name="away")
         held = site.put_many(2, "gate", name="later")
         site.wait_for_notes(4, "begun")
-        stay_away(site, server)
+        keep_server_down(site, server)
         site.wait_for("complete", *ended)
         site.open_gate("later")
         site.wait_for("complete", *held)
@@ -67,29 +67,29 @@ def test_a_server_that_is_away_for_longer_than_the_session_costs_no_job(tmp_path
         site.wait_for("complete", *site.put_many(20, "quick"))
 
 
-def stay_away(site: Site, server: Restartable) -> None:
-    """The server is away until the worker has noticed, and jobs end meanwhile."""
+def keep_server_down(site: Site, server: Restartable) -> None:
+    """Keep the server down until the worker has noticed and jobs have finished."""
     server.kill()
     [work] = site.every
-    until(lambda: "no session" in work.log(), "the supervisor has noticed")
+    until(lambda: "cannot renew sessions" in work.log(), "the supervisor has noticed")
     site.open_gate("away")
     site.wait_for_notes(2, "ended")
     lapsed = time.monotonic() + 2 * SESSION
-    until(lambda: time.monotonic() > lapsed, "the session is over")
+    until(lambda: time.monotonic() > lapsed, "the session has expired")
     server.start()
-    until(lambda: "lapsed" in work.log(), "a new session has begun")
+    until(lambda: "session expired" in work.log(), "a new session has started")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_broken_connection_makes_no_job_run_twice(
+def test_broken_connection_does_not_run_a_job_twice(
     valkey_url: str, tmp_path: Path, moment: str
 ) -> None:
     jobs, cuts = 300, 12
     with site_on(valkey_url, tmp_path) as site, way_to(valkey_url) as way:
         ids = site.queue.put_many([{"task": "brief", "args": {"seconds": 0.01}}] * jobs)
         for number in range(cuts):
-            # The sessions are begun and kept over the same way.
+            # The supervisor starts and renews sessions through the same proxy.
             way.lose("EVALSHA", moment, skip=10 + 7 * number)
         work = site.work("--processes", "2", "-c", "3", "--session", "5", url=way.url)
         wait_for_share(site, jobs)
@@ -98,11 +98,11 @@ def test_a_broken_connection_makes_no_job_run_twice(
         assert "died" not in work.log()
 
 
-def test_a_worker_that_begins_before_its_server_waits_for_it_and_says_so(tmp_path: Path) -> None:
+def test_worker_started_before_the_server_logs_that_it_waits(tmp_path: Path) -> None:
     with restartable() as server, site_on(server.url, tmp_path) as site:
         job_id = site.put("quick")
         server.kill()
         work = site.work()
-        until(lambda: "does not answer yet" in work.log(), "it says so")
+        until(lambda: "does not answer yet" in work.log(), "the worker logs that it waits")
         server.start()
         site.wait_for("complete", job_id)

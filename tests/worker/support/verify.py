@@ -1,4 +1,4 @@
-"""Whether what happened to jobs was right, by what the server logged and what the tasks noted."""
+"""Checks of the server's events against the notes of the tasks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from headrace import Event
-from tests.worker.site import Site
+from tests.worker.support.site import Site
 
-GIVES_UP = {"lost", "released", "retried"}
+RETURNED = {"lost", "released", "retried"}
 
 
 def histories(site: Site) -> dict[str, list[Event]]:
-    """The events of each job, in order."""
+    """Return the events of each job, in order."""
     found: dict[str, list[Event]] = defaultdict(list)
     for event in site.hr.events(count=10_000):
         found[event.job_id].append(event)
@@ -21,9 +21,9 @@ def histories(site: Site) -> dict[str, list[Event]]:
 
 
 def assert_done_once(site: Site, ids: Iterable[str], word: str = "ran") -> None:
-    """Each job was completed once, and each delivery was executed at most once.
+    """Assert that each job completed once, and that each attempt ran at most once.
 
-    So every further execution is that of a job that had been lost or given back.
+    So every further run belongs to a job that was reclaimed, released or retried.
     """
     by_job = histories(site)
     executed: dict[str, Counter[int]] = defaultdict(Counter)
@@ -37,7 +37,7 @@ def assert_done_once(site: Site, ids: Iterable[str], word: str = "ran") -> None:
         assert kinds.count("completed") == 1
         for before, after in pairwise(history):
             if after.kind == "popped":
-                assert before.kind in {"put", "due", *GIVES_UP}, kinds
+                assert before.kind in {"put", "due", *RETURNED}, kinds
             elif after.kind != "due":
                 assert before.kind == "popped", kinds
                 assert (before.worker, before.attempt) == (after.worker, after.attempt)

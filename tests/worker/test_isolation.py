@@ -1,4 +1,4 @@
-"""Isolated jobs whose processes have children: no death is overlooked, nobody is left behind."""
+"""Isolated processes: their death is noticed, and their children are killed with them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from headrace import Job
-from headrace.worker.isolated import Watch
+from headrace.worker.isolation import DeathWatch
 from tests.processes import gone, start_python
 from tests.servers import until
-from tests.worker.site import Site
+from tests.worker.support.site import Site
 
 
 def child_of(site: Site) -> int:
-    until(lambda: any("child" in note.word for note in site.notes()), "it has a child")
+    until(lambda: any("child" in note.word for note in site.notes()), "the process has a child")
     return int(site.notes()[-1].word.removeprefix("child "))
 
 
@@ -33,11 +33,11 @@ def failure_of(job: Job) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(("how", "words"), [("exit", "exit code 3"), ("kill", "signal 9")])
-def test_a_process_that_dies_is_missed_though_a_child_of_it_lives(
+def test_dead_isolated_process_is_noticed_while_its_child_lives(
     site: Site, how: str, words: str
 ) -> None:
     site.work()
-    [job] = site.wait_for("failed", put_once(site, "forks_apart", then=how))
+    [job] = site.wait_for("failed", put_once(site, "forks_isolated", then=how))
 
     kind, message = failure_of(job)
     assert kind == "Crashed"
@@ -46,9 +46,9 @@ def test_a_process_that_dies_is_missed_though_a_child_of_it_lives(
 
 
 @pytest.mark.parametrize(
-    ("task", "arguments"), [("forks_apart", {"then": "hang"}), ("begins_apart", {})]
+    ("task", "arguments"), [("forks_isolated", {"then": "hang"}), ("begins_isolated", {})]
 )
-def test_a_process_that_is_killed_for_its_timeout_leaves_nobody_behind(
+def test_timeout_kills_the_isolated_process_and_its_children(
     site: Site, task: str, arguments: dict[str, str]
 ) -> None:
     site.work()
@@ -58,78 +58,81 @@ def test_a_process_that_is_killed_for_its_timeout_leaves_nobody_behind(
     until(lambda: gone(child_of(site)), "its child is gone")
 
 
-def test_a_job_that_is_cancelled_while_its_process_begins_leaves_none(
+def test_cancelling_a_job_kills_an_isolated_process_that_is_still_starting(
     site: Site, tmp_path: Path
 ) -> None:
     app = """
 import os, pathlib, time
 import headrace
 pathlib.Path("loaded").open("a").write(f"{os.getpid()}\\n")
-while os.path.exists("slow") and "isolated_main" in open("/proc/self/cmdline").read():
+while os.path.exists("slow") and "worker.isolation" in open("/proc/self/cmdline").read():
     time.sleep(0.01)
 app = headrace.App(os.environ["SHOP_NAME"])
 @app.task(run="process")
-def apart(): pass
+def isolated(): pass
 """
-    (tmp_path / "slow_apart.py").write_text(app)
+    (tmp_path / "slow_isolated.py").write_text(app)
     (tmp_path / "slow").touch()
-    work = site.work(app="slow_apart:app", cwd=tmp_path)
-    job_id = site.put("apart")
+    work = site.work(app="slow_isolated:app", cwd=tmp_path)
+    job_id = site.put("isolated")
     loaded = tmp_path / "loaded"
 
     def pids() -> list[int]:
         found = [int(line) for line in loaded.read_text().split()] if loaded.exists() else []
         return [pid for pid in found if pid not in {work.pid, *work.processes()}]
 
-    until(lambda: len(pids()) > 0 and site.job(job_id).state == "running", "a process begins")
+    until(
+        lambda: len(pids()) > 0 and site.job(job_id).state == "running",
+        "an isolated process starts",
+    )
     site.hr.cancel(job_id)
 
-    until(lambda: all(map(gone, pids())), "it is gone")
+    until(lambda: all(map(gone, pids())), "the process is gone")
     (tmp_path / "slow").unlink()
-    site.wait_for("complete", site.put("apart"))
+    site.wait_for("complete", site.put("isolated"))
 
 
-def test_an_idle_process_that_was_killed_costs_the_next_job_nothing(site: Site) -> None:
+def test_killed_idle_process_does_not_cost_the_next_job_an_attempt(site: Site) -> None:
     site.work("-c", "1")
-    site.wait_for("complete", site.put("apart"))
+    site.wait_for("complete", site.put("isolated"))
     [note] = site.notes("ran")
     os.kill(note.pid, SIGKILL)
-    until(lambda: gone(note.pid), "it is gone")
+    until(lambda: gone(note.pid), "the process is gone")
 
-    [job] = site.wait_for("complete", put_once(site, "apart"))
+    [job] = site.wait_for("complete", put_once(site, "isolated"))
 
     assert job.attempt == 1
 
 
-@pytest.mark.parametrize("has_numbers", [True, False])
-async def test_a_death_is_told_once(
-    has_numbers: bool,  # noqa: FBT001 - a column of the table
+@pytest.mark.parametrize("has_pidfd", [True, False])
+async def test_death_watch_calls_back_once(
+    has_pidfd: bool,  # noqa: FBT001 - a column of the table
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if not has_numbers:
+    if not has_pidfd:
         monkeypatch.delattr(os, "pidfd_open")
-    told = asyncio.Queue[None]()
+    calls = asyncio.Queue[None]()
     with start_python("input()") as child:
-        watch = Watch(child, lambda: told.put_nowait(None))
+        watch = DeathWatch(child, lambda: calls.put_nowait(None))
         await asyncio.sleep(0)
-        assert told.empty()
+        assert calls.empty()
         child.kill()
 
-        await asyncio.wait_for(told.get(), 20)
+        await asyncio.wait_for(calls.get(), 20)
 
         assert child.returncode is None
         watch.close()
-        assert told.empty()
+        assert calls.empty()
 
 
-async def test_nothing_is_told_of_a_process_that_is_no_longer_watched() -> None:
-    told = asyncio.Queue[None]()
+async def test_closed_death_watch_does_not_call_back() -> None:
+    calls = asyncio.Queue[None]()
     with start_python("input()") as child:
-        Watch(child, lambda: told.put_nowait(None)).close()
-        second = Watch(child, lambda: told.put_nowait(None))
+        DeathWatch(child, lambda: calls.put_nowait(None)).close()
+        second = DeathWatch(child, lambda: calls.put_nowait(None))
         child.kill()
 
-        await asyncio.wait_for(told.get(), 20)
+        await asyncio.wait_for(calls.get(), 20)
 
         second.close()
-        assert told.empty()
+        assert calls.empty()

@@ -1,4 +1,4 @@
-"""Jobs that are handed over as they are put, and what is held without having been heard of."""
+"""Direct hand-over of jobs to idle workers, and jobs whose hand-over notice was lost."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import math
 from headrace import Context
 from headrace.engine.record import decode_record
 from headrace.operations.popping import Popped
-from tests.worker.here import at_work, new_app, until
+from tests.worker.support.in_process import at_work, new_app, until
 
 
-async def test_jobs_are_handed_over_and_what_came_without_a_notice_is_given_back(
+async def test_idle_worker_gets_jobs_by_hand_over_and_releases_jobs_without_a_notice(
     valkey_url: str,
 ) -> None:
     app = new_app(valkey_url)
@@ -37,7 +37,7 @@ async def test_jobs_are_handed_over_and_what_came_without_a_notice_is_given_back
             return await state_of(handed) == "complete"
 
         async def waits_again() -> bool:
-            return await state_of(unheard) == "waiting"
+            return await state_of(unnoticed) == "waiting"
 
         await until(offers)
         handed = await note.aput()
@@ -45,17 +45,17 @@ async def test_jobs_are_handed_over_and_what_came_without_a_notice_is_given_back
         kinds = [event.kind async for event in client.events() if event.job_id == handed]
         assert (kinds, runs) == (["put", "popped", "completed"], [(handed, 1)])
 
-        # As if it had been handed over, and the notice lost.
-        unheard = await client.queue("other").put("x")
+        # This job looks as if it was handed over and the notice was lost.
+        unnoticed = await client.queue("other").put("x")
         await client.queue("other").pop("w", lease=math.inf)
-        worker._doubt()
-        worker._alarm.ring()
+        worker._suspect_unknown()
+        worker._wakeup.set()
         await until(waits_again)
         assert (await client.audit()).balanced
     app.close()
 
 
-async def test_a_handed_job_that_is_told_twice_runs_once_and_who_cannot_hear_offers_nothing(
+async def test_repeated_hand_over_notice_runs_the_job_once_and_broken_subscription_stops_offers(
     valkey_url: str,
 ) -> None:
     app = new_app(valkey_url)
@@ -77,13 +77,13 @@ async def test_a_handed_job_that_is_told_twice_runs_once_and_who_cannot_hear_off
         packed = (
             await client.core.transport.send([(0, ("GET", client.core.key(0, f"job:{job_id}")))])
         )[0]
-        told = Popped(job_id, decode_record(packed), packed, b"")
-        worker._take_handed(told)
-        assert worker._station is not None
-        assert list(worker._station.read("worker", b"\x93\xa6handed\xa1x\xa1\xff")) == []
-        assert worker._hears_notices()
-        worker._station.subscription.lose(ConnectionError("cut"))
-        assert not worker._hears_notices()
+        repeated = Popped(job_id, decode_record(packed), packed, b"")
+        worker._take_hand_over(repeated)
+        assert worker._notices is not None
+        assert list(worker._notices.read("worker", b"\x93\xa6handed\xa1x\xa1\xff")) == []
+        assert worker._receives_notices()
+        worker._notices.subscription.lose(ConnectionError("cut"))
+        assert not worker._receives_notices()
         gate.set()
     assert runs == [job_id]
     app.close()

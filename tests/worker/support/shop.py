@@ -1,7 +1,7 @@
-"""An app for tests, run by `headrace work tests.worker.shop:app`.
+"""An app for tests, run by `headrace work tests.worker.support.shop:app`.
 
-Every execution is noted in a file, so that a test can compare what happened with what the server
-says. Gates are files: who waits at a gate goes on when the test has made it.
+Every run is noted in a file, so that a test can compare the notes with the server's records. Gates
+are files: a task that waits at a gate continues when the test has created the file.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def is_open(gate: str) -> bool:
 
 
 async def until_open(gate: str) -> None:
-    while not is_open(gate):  # noqa: ASYNC110 - it is opened by another process
+    while not is_open(gate):  # noqa: ASYNC110 - another process opens it
         await asyncio.sleep(0.01)
 
 
-# what ends by itself
+# tasks that end without help
 
 
 @app.task()
@@ -54,12 +54,12 @@ async def quick() -> None:
 
 
 @app.task()
-def plain() -> None:
+def sync() -> None:
     note("ran")
 
 
 @app.task(run="process")
-def apart() -> None:
+def isolated() -> None:
     note("ran")
 
 
@@ -70,7 +70,7 @@ async def brief(seconds: float) -> None:
 
 
 @app.task()
-def brief_plain(seconds: float) -> None:
+def brief_sync(seconds: float) -> None:
     note("ran")
     time.sleep(seconds)
 
@@ -82,7 +82,7 @@ async def double(number: int) -> int:
 
 
 @app.task(run="process")
-def length_apart(text: str) -> int:
+def length_isolated(text: str) -> int:
     return len(text)
 
 
@@ -93,7 +93,7 @@ async def length(text: str) -> int:
 
 @app.task()
 def hog(seconds: float) -> None:
-    """Holds the lock of the interpreter in a call that does not give it up."""
+    """Hold the interpreter lock in a C call."""
     note("ran")
     ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
 
@@ -104,7 +104,7 @@ async def hog_the_loop(seconds: float) -> None:
     ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
 
 
-# what waits at a gate
+# tasks that wait at a gate
 
 
 @app.task()
@@ -130,7 +130,7 @@ async def stubborn(name: str) -> None:
 
 
 @app.task()
-def gate_plain(name: str) -> None:
+def gate_sync(name: str) -> None:
     note("begun")
     while not is_open(name):
         time.sleep(0.01)
@@ -139,14 +139,14 @@ def gate_plain(name: str) -> None:
 
 @app.task()
 def gate_in_c(name: str) -> None:
-    """Cannot be interrupted: one call that ends when its reader is there."""
+    """Block in one system call, which cannot be interrupted, until the pipe has a reader."""
     note("begun")
     os.close(os.open(HOME / name, os.O_WRONLY))
     note("ended")
 
 
 @app.task(run="process")
-def gate_apart(name: str) -> None:
+def gate_isolated(name: str) -> None:
     note("begun")
     while not is_open(name):
         time.sleep(0.01)
@@ -166,20 +166,20 @@ def _sleep_until_open(name: str) -> None:
 
 @app.task()
 def attentive(context: Context) -> None:
-    """Ends when it is told that its job is no longer its own."""
+    """End when the context shows that the lease is lost."""
     note("begun")
     try:
         while not context.wait(10):
             pass
         context.check()
     except BaseException as error:
-        note(f"told {type(error).__name__} {context.cancelled}", context)
+        note(f"saw {type(error).__name__} {context.cancelled}", context)
         raise
 
 
 @app.task()
-def talks_late(context: Context, name: str) -> None:
-    """Says all a task can say, after the gate has opened, whatever it was told meanwhile."""
+def reports_late(context: Context, name: str) -> None:
+    """Report progress, log and heartbeat after the gate has opened, even if interrupted before."""
     note(f"begun {name}")
     note("ran")
     while not is_open(name):
@@ -199,7 +199,7 @@ def talks_late(context: Context, name: str) -> None:
             note(f"accepted {word}")
 
 
-# what fails
+# tasks that fail
 
 
 @app.task()
@@ -222,14 +222,14 @@ def dies(how: str) -> None:
 
 
 @app.task(run="process")
-def dies_apart(how: str) -> None:
+def dies_isolated(how: str) -> None:
     note("ran")
     _die(how)
 
 
 @app.task(run="process")
-def forks_apart(then: str) -> None:
-    """Has a child that holds all it has, and dies or hangs itself."""
+def forks_isolated(then: str) -> None:
+    """Fork a child that inherits all files and sleeps, then die or hang."""
     child = os.fork()
     if child == 0:
         while True:
@@ -242,8 +242,8 @@ def forks_apart(then: str) -> None:
 
 
 @app.task(run="process")
-def begins_apart() -> None:
-    """Has begun another program when it hangs."""
+def begins_isolated() -> None:
+    """Start another program, then hang."""
     other = subprocess.Popen(["sleep", "1000"])
     note(f"child {other.pid}")
     other.wait()
@@ -292,12 +292,12 @@ async def raises(kind: str) -> None:
 
 
 @app.task()
-def raises_plain(kind: str) -> None:
+def raises_sync(kind: str) -> None:
     _raise(kind)
 
 
 @app.task(run="process")
-def raises_apart(kind: str) -> None:
+def raises_isolated(kind: str) -> None:
     _raise(kind)
 
 
@@ -348,7 +348,7 @@ async def exits_within() -> None:
 
 
 class Unfinished(Retry):
-    """Does not call its base."""
+    """Does not call the constructor of its base class."""
 
     def __init__(self) -> None:
         self.host = "mx1"

@@ -1,4 +1,4 @@
-"""Workers that stand still: past their session they are not heard any more; busy ones live on."""
+"""Stopped workers lose their session and their jobs; busy workers keep them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from signal import SIGCONT, SIGSTOP, SIGTERM, Signals
 import pytest
 
 from tests.proof import proves
-from tests.worker.judge import assert_done_once
-from tests.worker.site import Site, Work
+from tests.worker.support.site import Site, Work
+from tests.worker.support.verify import assert_done_once
 
 ROUNDS = 3
-SLEEPERS, PEERS = 10, 20
-SAYINGS = ("progress", "log", "heartbeat")
+STOPPED, PEERS = 10, 20
+REPORTS = ("progress", "log", "heartbeat")
 
 
 def process_alone(work: Work, number: Signals) -> None:
@@ -28,40 +28,40 @@ def whole_tree(work: Work, number: Signals) -> None:
 @proves("W-41")
 @pytest.mark.slow
 @pytest.mark.parametrize("signal", [process_alone, whole_tree])
-def test_what_a_worker_says_that_was_stopped_past_its_session_is_refused(
+def test_worker_stopped_longer_than_its_session_is_refused_when_it_continues(
     site: Site, signal: Callable[[Work, Signals], None]
 ) -> None:
-    sleeper = site.work("-c", str(SLEEPERS), "--session", "1")
+    stopped = site.work("-c", str(STOPPED), "--session", "1")
     site.work("-c", str(PEERS), "--session", "1")
     ids: list[str] = []
     for number in range(ROUNDS):
-        # As many as both can run: so the sleeper has work in every round.
-        new = site.put_many(SLEEPERS + PEERS, "talks_late", name=f"gate {number}")
+        # As many jobs as both can run, so that the stopped worker holds some in every round.
+        new = site.put_many(STOPPED + PEERS, "reports_late", name=f"gate {number}")
         site.wait_for_notes(len(new), f"begun gate {number}")
-        slept_on = {
+        held_while_stopped = {
             (note.id, note.attempt)
             for note in site.notes(f"begun gate {number}")
-            if note.pid in sleeper.processes()
+            if note.pid in stopped.processes()
         }
-        assert len(slept_on) == SLEEPERS
-        signal(sleeper, SIGSTOP)
+        assert len(held_while_stopped) == STOPPED
+        signal(stopped, SIGSTOP)
         site.open_gate(f"gate {number}")
         site.wait_for("complete", *new)
-        for job_id, attempt in slept_on:
+        for job_id, attempt in held_while_stopped:
             assert site.job(job_id).attempt > attempt
             assert "lost" in site.kinds(job_id)
 
-        signal(sleeper, SIGCONT)
-        for saying in SAYINGS:
-            site.wait_for_notes(SLEEPERS * (number + 1), f"refused {saying}")
-            accepted = site.notes(f"accepted {saying}")
-            assert {(note.id, note.attempt) for note in accepted} & slept_on == set()
+        signal(stopped, SIGCONT)
+        for report in REPORTS:
+            site.wait_for_notes(STOPPED * (number + 1), f"refused {report}")
+            accepted = site.notes(f"accepted {report}")
+            assert {(note.id, note.attempt) for note in accepted} & held_while_stopped == set()
         ids += new
     assert_done_once(site, ids, "ran")
 
 
 @pytest.mark.slow
-def test_without_its_supervisor_a_process_lets_go_of_its_jobs_and_later_goes_on(site: Site) -> None:
+def test_process_with_a_stopped_supervisor_loses_its_jobs_and_works_again_later(site: Site) -> None:
     work = site.work("-c", "4", "--session", "1")
     held = site.put_many(4, "gate", name="first")
     site.wait_for_notes(4, "begun")
@@ -81,10 +81,10 @@ def test_without_its_supervisor_a_process_lets_go_of_its_jobs_and_later_goes_on(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["hog", "hog_the_loop"])
-def test_a_job_that_holds_the_interpreters_lock_past_ten_sessions_is_kept(
+def test_job_that_holds_the_interpreter_lock_for_ten_sessions_keeps_its_lease(
     site: Site, task: str
 ) -> None:
-    # Whoever gets it, the others are hungry: a sibling process, and another worker.
+    # A sibling process and another worker are idle and would take the job if it were reclaimed.
     site.work("--processes", "2", "--session", "0.7", "-c", "4")
     site.work("--session", "0.7", "-c", "4")
     hog = site.put(task, seconds=7.5)

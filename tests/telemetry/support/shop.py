@@ -1,4 +1,4 @@
-"""An app with telemetry for tests; its spans, one a line, go to the file that SHOP_SPANS names."""
+"""An app with telemetry for tests. Its spans go to the file SHOP_SPANS, one a line."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SPANS = os.open(Path(os.environ["SHOP_SPANS"]), os.O_WRONLY | os.O_CREAT | os.O_
 LETTERS = Counter("letters", "A metric of the app's own.")
 
 
-class Lines(SpanExporter):
-    """Writes spans into the file."""
+class LineExporter(SpanExporter):
+    """Writes spans to the file."""
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         for span in spans:
@@ -35,10 +35,10 @@ class Lines(SpanExporter):
 app = App(os.environ["SHOP_NAME"], backoff=Backoff(first=0.01, factor=1, jitter=0))
 provider = TracerProvider()
 if "SHOP_BATCHES" in os.environ:
-    # Told long after the test, or when the process ends.
-    provider.add_span_processor(BatchSpanProcessor(Lines(), schedule_delay_millis=600_000))
+    # Exported long after the test, or when the process ends.
+    provider.add_span_processor(BatchSpanProcessor(LineExporter(), schedule_delay_millis=600_000))
 else:
-    provider.add_span_processor(SimpleSpanProcessor(Lines()))
+    provider.add_span_processor(SimpleSpanProcessor(LineExporter()))
 instrument(app, provider)
 
 
