@@ -250,6 +250,7 @@ class Task(TaskWithOptions[P, R]):
         return f"<Task {self.name!r} of {self.app.name!r}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function here and now; no job is put."""
         return self.function(*args, **kwargs)
 
     def options(self, **options: Unpack[JobOptions]) -> TaskWithOptions[P, R]:
@@ -304,6 +305,7 @@ class AsyncTask(Task[P, R]):
     """A task whose function is async; calling it returns a coroutine."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:  # type: ignore[override]
+        """Call the function and return its coroutine; no job is put."""
         return cast("Coroutine[Any, Any, R]", self.function(*args, **kwargs))
 
 

@@ -20,7 +20,7 @@ from headrace.operations.queues import all_queues, text_map
 from headrace.operations.requests import ask, raw
 from headrace.transport.drive import Operation, drive
 
-# The most queues in a scrape, those used first; and the most queues in one script call.
+# Limits of a scrape, which covers the queues used first, and of one script call.
 QUEUES = 1000
 QUEUES_A_SCRIPT = 100
 DAY_SECONDS = 86_400
@@ -66,7 +66,7 @@ class ServerCollector:
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Query the server and yield its metrics; only headrace_up is 0 if it does not answer."""
+        """Query the server and yield its metrics; without an answer, only headrace_up with 0."""
         core = self._client.core
         try:
             figures = drive(core.transport, look(core))

@@ -1,4 +1,4 @@
-"""A clock for tests that replaces the server's and moves only when told to."""
+"""A clock for tests that replaces the server's clock and moves only on request."""
 
 from __future__ import annotations
 
