@@ -150,7 +150,9 @@ async def story(hr: Any, calm: Client, clock: Clock) -> list[Any]:
     told.append(await got(queue.schedule("tick", "tock", cron="@daily", zone="Asia/Kathmandu")))
     told.append(await got(hr.schedules.update("tick", every=60, tags=["often"])))
     told.append([await got(hr.schedules.get("tick")), await got(hr.schedules.list("mail"))])
-    told.append([await got(hr.schedules.delete("tick", "tack")), await got(hr.schedules.get("tick"))])
+    told.append(
+        [await got(hr.schedules.delete("tick", "tack")), await got(hr.schedules.get("tick"))]
+    )
     told.append(await refused(hr.reschedule, "tick"))
     told.append(await got(hr.audit()))
     told.append([comparable(event) for event in await listed(hr.events())])

@@ -116,7 +116,9 @@ class Jobs:
 
         deadlines = await got(hr.leases.heartbeat(leases, lease_for=30))
         released = await got(hr.leases.release(leases[:10]))
-        completed = await got(hr.leases.complete(leases[10:], [lease.data for lease in leases[10:]]))
+        completed = await got(
+            hr.leases.complete(leases[10:], [lease.data for lease in leases[10:]])
+        )
 
         assert isinstance(deadlines.pop(7), LeaseLost)
         assert {(deadline - clock.now).total_seconds() for deadline in deadlines} == {30}
