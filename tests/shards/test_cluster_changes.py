@@ -116,9 +116,7 @@ def slot(hr: Any, shard: int) -> int:
 
 
 @pytest.mark.parametrize("kind", CLIENT_KINDS)
-async def test_client_continues_when_shards_move(
-    kind: str, cluster_url: str, nodes: Nodes
-) -> None:
+async def test_client_continues_when_shards_move(kind: str, cluster_url: str, nodes: Nodes) -> None:
     name = f"moving-{kind}-{os.urandom(4).hex()}"
     async with opened(kind, cluster_url, namespace=name, shards=SHARDS) as hr:
         ids = await got(hr.queue("mail").put_many(range(80)))
