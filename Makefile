@@ -35,7 +35,7 @@ check: setup  ## Format, lint, types, import rules, Lua, generated documents
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.lint_lua
-	$(BIN)/python -m docs.generate --check
+	$(BIN)/python -m tools.docs.generate --check
 
 test: setup check  ## Everything in check, then all tests but the long ones
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not long' --ignore tests/spark
@@ -48,7 +48,7 @@ demo: setup  ## See it work
 	@$(BIN)/headrace demo
 
 docs: setup  ## Write the documents that are made from the code
-	@$(BIN)/python -m docs.generate
+	@$(BIN)/python -m tools.docs.generate
 
 requirements: setup  ## Which requirement is proved by which test
 	@$(BIN)/python -m tests.requirements
@@ -91,4 +91,4 @@ lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that st
 clean:  ## Remove .venv, caches and built files; data in .headrace stays
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache \
 		build dist benchmarks/.rivals
-	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

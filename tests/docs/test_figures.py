@@ -11,8 +11,8 @@ from benchmarks.field import results as kept
 from benchmarks.scale import report
 from benchmarks.scale.model import Costs, forecast
 from benchmarks.scale.report import Scale, made
-from docs import figures
 from tests.benchmarks.field import results
+from tools.docs import figures
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: Scale) -> Path:
     monkeypatch.setattr(report, "PLACE", tmp_path)
     results().write(partial=False)
     for name in figures.SECTIONS:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"Before.\n\n{figures.BEGIN}\n\n{figures.END}\n\nAfter.\n")
     performance = tmp_path / figures.SCALE_IN
     performance.write_text(
@@ -49,7 +49,7 @@ def test_documents_get_the_figures_once(root: Path) -> None:
         path.write_text(text)
     assert list(figures.stale(root, root)) == []
     assert "12,600" in (root / "README.md").read_text()
-    performance = (root / "docs/performance.md").read_text()
+    performance = (root / "docs/internals/performance.md").read_text()
     assert "| put, of huey |" in performance
     assert "| 4 | 2 | 40,000 | 25 | 20 |" in performance
     assert performance.count("| 3 | 12 |") == 1

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from docs import generate, sentences
 from headrace.engine.events import KINDS, Event
 from headrace.engine.profile import PROFILES
 from headrace.engine.states import MOVES, STATES
 from tests.engine.test_states import ACCEPTED
+from tools.docs import generate, sentences
 
 
 def test_no_generated_document_is_stale() -> None:
@@ -21,13 +21,13 @@ def test_no_generated_document_is_stale() -> None:
 def test_a_stale_document_is_named_and_written_anew(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(generate, "HERE", tmp_path)
+    monkeypatch.setattr(generate, "FOLDER", tmp_path)
     monkeypatch.setattr("sys.argv", ["generate"])
     generate.main()
     (tmp_path / "states.md").write_text("old")
 
     monkeypatch.setattr("sys.argv", ["generate", "--check"])
-    with pytest.raises(SystemExit, match=r"docs/states\.md; write them anew with: make docs"):
+    with pytest.raises(SystemExit, match=r"out of date: states\.md; write them with: make docs"):
         generate.main()
     assert (tmp_path / "states.md").read_text() == "old"
 

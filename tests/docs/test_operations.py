@@ -1,4 +1,4 @@
-"""What docs/operations.md says of rights, addresses and repairs is so."""
+"""What docs/guides/operations.md says of rights, addresses and repairs is so."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.conftest import KINDS
 from tests.docs.pages import ROOT, blocks
 from tests.proof import proves
 
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "guides" / "operations.md"
 SENT_BY_CLIENTS = "evalsha script|load info cluster|slots ssubscribe ping xrange xrevrange xread"
 NAMESPACE = "shop"
 

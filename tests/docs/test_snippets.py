@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(600)
 
 # Goes through a page as a reader would.
 READER = (Path(__file__).parent / "reader.py").read_text()
-BUSY = {"docs/pipeline.md", "headrace demo"}
+BUSY = {"docs/guides/pipeline.md", "headrace demo"}
 MAIN = "from headrace.cli.main import main; main()"
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "FORCE_COLOR": ""}
 

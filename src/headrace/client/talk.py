@@ -194,7 +194,9 @@ def _fault(core: Core, call: Call[Any], error: Exception) -> Exception:
 
 
 def _lacks_right(error: Exception) -> str:
-    return f"the user of this URL lacks a right ({error}): docs/operations.md, Rights, lists all"
+    return (
+        f"permission denied ({error}); docs/guides/operations.md, Rights, lists what a user needs"
+    )
 
 
 def refused(error: Exception) -> ServerUnavailable:

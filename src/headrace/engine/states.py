@@ -1,4 +1,4 @@
-"""The states of a job and the moves between them, as data; docs/states.md is made from it."""
+"""The states of a job and the transitions between them; docs/reference/states.md lists them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""`python -m docs.generate`: writes the documents that are made from the code and from figures.
+"""Generate the reference pages from the code and the performance tables from benchmark results.
 
-With --check it writes nothing and fails if one of them is not what it would write.
+`python -m tools.docs.generate` writes the pages that are out of date. With --check it writes
+nothing and exits with an error if a page is out of date.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 
-from docs import figures, reference, sentences
 from headrace.engine.events import KINDS, VERSION, Event
 from headrace.engine.profile import PROFILES, SETTINGS, Setting, Value
 from headrace.engine.states import MOVES, STATES
+from tools.docs import api, figures, sentences
 
-HERE = Path(__file__).parent
-MADE = "<!-- Made from the code by `python -m docs.generate`; change it there. -->"
+FOLDER = figures.ROOT / "docs" / "reference"
+GENERATED = "<!-- Generated from the code by `python -m tools.docs.generate`; do not edit. -->"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """The lines of a Markdown table."""
+    """Yield the lines of a Markdown table."""
     names = list(head)
     yield f"| {' | '.join(names)} |"
     yield "|---" * len(names) + "|"
@@ -31,10 +32,12 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def states() -> Iterator[str]:
-    """docs/states.md."""
-    yield from ("# The states of a job", "", MADE, "")
+    """Yield the lines of states.md."""
+    yield from ("# Job states", "", GENERATED, "")
+    yield from (sentences.ABOUT_STATES, "")
     yield from table(["state", "meaning"], ((f"`{s}`", sentences.STATES[s]) for s in STATES))
-    yield from ("", "Then it is gone: cancelled, expired, or no longer kept.", "")
+    yield from ("", sentences.GONE, "")
+    yield from ("## Transitions", "")
     yield from ("```mermaid", "stateDiagram-v2", '    state "any state" as any')
     for before, after, how in MOVES:
         yield f"    {_node(before)} --> {_node(after)}: {how}"
@@ -50,10 +53,10 @@ def _node(state: str) -> str:
 
 
 def events() -> Iterator[str]:
-    """docs/events.md."""
-    yield from ("# Events", "", MADE, "")
+    """Yield the lines of events.md."""
+    yield from ("# Events", "", GENERATED, "")
     yield sentences.ABOUT_EVENTS.format(version=VERSION)
-    yield from ("", "## Fields", "", "`None` means that a field does not apply.", "")
+    yield from ("", "## Fields", "", "A field that does not apply is `None`.", "")
     yield from table(
         ["field", "type", "meaning"],
         ((f"`{f.name}`", f"`{f.type}`", sentences.FIELDS[f.name]) for f in fields(Event)),
@@ -64,22 +67,22 @@ def events() -> Iterator[str]:
 
 
 def settings() -> Iterator[str]:
-    """docs/settings.md."""
-    yield from ("# Settings", "", MADE, "")
+    """Yield the lines of settings.md."""
+    yield from ("# Settings and profiles", "", GENERATED, "")
     yield from (sentences.ABOUT_SETTINGS, "")
     yield from table(
-        ["setting", "what", "kind", "default", "of"],
+        ["setting", "meaning", "type", "default", "scope"],
         (
-            (f"`{name}`", one.about, _kind(one), shown(one, one.default), _owner(one))
+            (f"`{name}`", one.about, _kind(one), shown(one, one.default), _scope(one))
             for name, one in SETTINGS.items()
         ),
     )
     yield from ("", "## Profiles", "")
     yield from (sentences.ABOUT_PROFILES, "")
     yield from table(
-        ["profile", "for"], ((f"`{name}`", sentences.PROFILES[name]) for name in PROFILES)
+        ["profile", "use"], ((f"`{name}`", sentences.PROFILES[name]) for name in PROFILES)
     )
-    yield ""
+    yield from ("", "The settings in which the profiles differ:", "")
     changed = {
         name: one for name, one in SETTINGS.items() if any(name in own for own in PROFILES.values())
     }
@@ -96,16 +99,17 @@ def settings() -> Iterator[str]:
 
 
 def _kind(setting: Setting) -> str:
-    words = " or ".join(setting.choices) or {"flag": "yes or no"}.get(setting.kind, setting.kind)
+    named = {"flag": "yes or no", "span": "duration"}
+    words = " or ".join(setting.choices) or named.get(setting.kind, setting.kind)
     return f"{words}, or `None`" if setting.optional else words
 
 
-def _owner(setting: Setting) -> str:
+def _scope(setting: Setting) -> str:
     return "namespace" if setting.namespace_only else "queue"
 
 
 def shown(setting: Setting, value: Value) -> str:
-    """A value of a setting as people write it."""
+    """Return a value of a setting in the form a person would write."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -121,31 +125,27 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "states.md": states,
     "events.md": events,
     "settings.md": settings,
-    "reference.md": lambda: reference.page(MADE),
+    "api.md": lambda: api.page(GENERATED),
 }
 
 
 def stale() -> Iterator[tuple[Path, str]]:
-    """The documents that are not what they should be, with what they should be."""
-    for name, made in PAGES.items():
-        path, text = HERE / name, "\n".join(made()) + "\n"
+    """Yield each page that is out of date, with the text that it should have."""
+    for name, lines in PAGES.items():
+        path, text = FOLDER / name, "\n".join(lines()) + "\n"
         if not path.exists() or path.read_text() != text:
             yield path, text
     yield from figures.stale()
 
 
-def _place(path: Path) -> str:
-    return path.name if path.parent == figures.ROOT else f"docs/{path.name}"
-
-
 def main() -> None:
-    """Write what is stale, or with --check say so."""
+    """Write the pages that are out of date, or with --check exit with an error that names them."""
     found = list(stale())
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(inspect.getdoc(sys.modules[__name__]))
     if sys.argv[1:] and found:
-        names = ", ".join(_place(path) for path, _ in found)
-        sys.exit(f"not what the code says any more: {names}; write them anew with: make docs")
+        names = ", ".join(path.name for path, _ in found)
+        sys.exit(f"generated documents are out of date: {names}; write them with: make docs")
     for path, text in found:
         path.write_text(text)
 

@@ -1,4 +1,4 @@
-"""The public names, as docs/reference.md lists them."""
+"""docs/reference/api.md: every public name with its signature and the summary of its docstring."""
 
 from __future__ import annotations
 
@@ -9,47 +9,55 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 import headrace
-from docs import sentences
 from headrace import errors, testing
 from headrace.client.client import AsyncConfig, Config
 from headrace.testing import plugin
+from tools.docs import sentences
 
-FACES: list[tuple[type, type, str]] = [
-    (headrace.Client, headrace.AsyncClient, "Made by `headrace.connect(...)`."),
-    (Config, AsyncConfig, "Reached as `client.config`."),
-    (headrace.Queue, headrace.AsyncQueue, "Made by `client.queue(name)`."),
-    (headrace.Group, headrace.AsyncGroup, "Made by `client.group(name)`."),
+CLASSES: list[tuple[type, type, str]] = [
+    (headrace.Client, headrace.AsyncClient, "Returned by `headrace.connect(...)`."),
+    (Config, AsyncConfig, "Available as `client.config`."),
+    (headrace.Queue, headrace.AsyncQueue, "Returned by `client.queue(name)`."),
+    (headrace.Group, headrace.AsyncGroup, "Returned by `client.group(name)`."),
     (headrace.Lease, headrace.AsyncLease, "Returned by `queue.pop(...)`."),
     (
         headrace.Feed,
         headrace.AsyncFeed,
-        "Made by `client.feed(name)` or `client.create_feed(name)`.",
+        "Returned by `client.feed(name)` and `client.create_feed(name)`.",
     ),
     (
         headrace.Listening,
         headrace.AsyncListening,
-        "Made by `feed.listen()` or `client.listen_feeds()`; an iterator, and a `with` closes it.",
+        "Returned by `feed.listen()` and `client.listen_feeds()`. An iterator and context manager.",
     ),
     (
         headrace.Session,
         headrace.AsyncSession,
-        "Made by `client.session(worker)`; a `with` ends it.",
+        "Returned by `client.session(worker)`. A context manager that ends the session.",
     ),
-    (headrace.Watch, headrace.AsyncWatch, "Made by `client.watch(worker)`; a `with` ends it."),
+    (
+        headrace.Watch,
+        headrace.AsyncWatch,
+        "Returned by `client.watch(worker)`. A context manager that ends the watch.",
+    ),
 ]
 ATTRIBUTES = {
     "Client": {"config": "The settings of the namespace, a `Config`."},
-    "Queue": {"name": "Its name."},
-    "Feed": {"name": "Its name.", "sorted": "Whether it is sorted."},
-    "Group": {"name": "Its name."},
+    "Queue": {"name": "The name of the queue."},
+    "Feed": {"name": "The name of the feed.", "sorted": "Whether the feed is sorted."},
+    "Group": {"name": "The name of the group."},
     "Lease": {
         "id": "The id of the job.",
-        "payload": "The user's data as bytes.",
-        "token": "What shows the server that the job is yours.",
-        "taken": "`cancelled` or `lost` once a watch has heard that it was taken, else None.",
+        "payload": "The encoded data as bytes.",
+        "token": "The fencing token that proves to the server that this worker holds the job.",
+        "taken": "`cancelled` or `lost` after a watch was notified that the lease ended early, "
+        "else None.",
     },
     "Watch": {"worker": "The name of the worker."},
-    "Session": {"worker": "The name of the worker.", "token": "What shows that it is yours."},
+    "Session": {
+        "worker": "The name of the worker.",
+        "token": "The token that proves ownership of the session.",
+    },
 }
 VALUES = (
     headrace.Put,
@@ -75,24 +83,24 @@ VALUES = (
 FIXTURES = ("headrace_url", "headrace_client", "headrace_clock", "headrace_app")
 
 
-def page(made: str) -> Iterator[str]:
-    """docs/reference.md."""
-    yield from ("# Reference", "", made, "")
+def page(generated: str) -> Iterator[str]:
+    """Yield the lines of api.md."""
+    yield from ("# API reference", "", generated, "")
     yield sentences.ABOUT_REFERENCE
     yield from ("", "## Connecting", "")
     yield _entry("connect", headrace.connect)
     yield _entry("connect_async", headrace.connect_async)
-    for blocking, awaiting, where in FACES:
-        yield from _face(blocking, awaiting, where)
+    for sync, asynchronous, origin in CLASSES:
+        yield from _class(sync, asynchronous, origin)
     yield from ("", "## Values", "")
     for value in VALUES:
         yield from _value(value)
-    yield from ("", "The fields of `Event` are on [their own page](events.md).", "")
+    yield from ("", "[Events](events.md) describes the fields of `Event`.", "")
     yield from ("## Codecs", "")
     yield f"`Codec`: {_about(headrace.Codec)} {sentences.ABOUT_CODECS}"
     yield from ("", "## Errors", "", "```", *_tree(), "```", "")
-    yield from ("## For your tests", "")
-    yield from ("`headrace.testing` is a pytest plugin; its fixtures need no import.", "")
+    yield from ("## Testing", "")
+    yield from ("`headrace.testing` is a pytest plugin; use its fixtures without an import.", "")
     for name in FIXTURES:
         yield f"- fixture `{name}`: {_about(_fixture(name))}"
     for name in ("settable_clock", "open_with_clock", "private_server"):
@@ -101,18 +109,18 @@ def page(made: str) -> Iterator[str]:
         yield _entry(f"Clock.{name}", getattr(testing.Clock, name))
 
 
-def _face(blocking: type, awaiting: type, where: str) -> Iterator[str]:
-    if _methods(blocking).keys() != _methods(awaiting).keys():
-        raise SystemExit(f"{blocking.__name__} and {awaiting.__name__} do not offer the same")
-    name = blocking.__name__
+def _class(sync: type, asynchronous: type, origin: str) -> Iterator[str]:
+    if _methods(sync).keys() != _methods(asynchronous).keys():
+        raise SystemExit(f"{sync.__name__} and {asynchronous.__name__} have different methods")
+    name = sync.__name__
     yield from ("", f"## {name}", "")
-    yield f"{_about(blocking)} {where} `{awaiting.__name__}` has the same names, awaited."
+    yield f"{_about(sync)} {origin} `{asynchronous.__name__}` has the same methods for asyncio."
     yield ""
     for member, about in ATTRIBUTES.get(name, {}).items():
         yield f"- `{member}`: {about}"
-    for member, value in _properties(blocking).items():
+    for member, value in _properties(sync).items():
         yield f"- `{member}`: {_about(value)}"
-    for member, value in _methods(blocking).items():
+    for member, value in _methods(sync).items():
         yield _entry(member, value)
 
 
@@ -153,7 +161,7 @@ def _properties(kind: type) -> dict[str, Any]:
 
 
 def _about(thing: Any) -> str:
-    """The first paragraph of a docstring, on one line."""
+    """Return the first paragraph of a docstring on one line."""
     text = inspect.getdoc(thing) or ""
     return " ".join(text.split("\n\n")[0].split())
 

@@ -1,4 +1,4 @@
-"""The figures in the documents: from the newest results that were kept."""
+"""Benchmark tables in README.md and docs/internals/performance.md, from the newest results."""
 
 from __future__ import annotations
 
@@ -9,25 +9,30 @@ from benchmarks.field import report, results
 from benchmarks.field.results import Results
 from benchmarks.scale import report as scale
 
-ROOT = Path(__file__).parent.parent
-BEGIN = "<!-- From here on made from benchmarks/results by `python -m docs.generate`. -->"
-BEGIN_SCALE = "<!-- The same, of more shards. -->"
-END = "<!-- Until here. -->"
+ROOT = Path(__file__).parent.parent.parent
+BEGIN = (
+    "<!-- Generated from benchmarks/results by `python -m tools.docs.generate`; do not edit. -->"
+)
+BEGIN_SCALE = "<!-- Generated in the same way from the scaling results. -->"
+END = "<!-- End of the generated text. -->"
 
 
 def field(found: Results) -> Iterator[str]:
-    """The tables and the picture."""
+    """Yield the chart and the tables of the comparison."""
     yield from (*report.about(found), "")
-    yield from (f"![the field](../benchmarks/results/{found.day}.png)", "")
+    yield from (
+        f"![comparison of the queues](../../benchmarks/results/{found.day}.png)",
+        "",
+    )
     yield from report.markdown(found)
 
 
 def summary(found: Results) -> Iterator[str]:
-    """What it comes to, in a few lines."""
+    """Yield the results in a few lines."""
     machine = found.machine
     yield (
-        f"How fast, measured on {found.day} with {machine['cores']} cores and {machine['server']}; "
-        "[performance](docs/performance.md) has everybody, and says how."
+        f"Measured on {found.day} with {machine['cores']} cores and {machine['server']}. "
+        "[Performance](docs/internals/performance.md) has all results and explains the method."
     )
     yield ""
     yield from report.summary(found).for_markdown()
@@ -35,14 +40,14 @@ def summary(found: Results) -> Iterator[str]:
 
 
 SECTIONS: dict[str, Callable[[Results], Iterator[str]]] = {
-    "docs/performance.md": field,
+    "docs/internals/performance.md": field,
     "README.md": summary,
 }
-SCALE_IN = "docs/performance.md"
+SCALE_IN = "docs/internals/performance.md"
 
 
 def stale(root: Path = ROOT, place: Path = results.PLACE) -> Iterator[tuple[Path, str]]:
-    """The documents whose figures are not those of the newest results, with what they should be."""
+    """Yield each page without the newest results, with the text that it should have."""
     newest = results.newest(place)
     if newest is None:
         return
@@ -59,10 +64,10 @@ def stale(root: Path = ROOT, place: Path = results.PLACE) -> Iterator[tuple[Path
 
 
 def replaced(text: str, mark: str, lines: Iterable[str]) -> str:
-    """The text with these lines between a mark and the end of what is made."""
+    """Return the text with these lines between a mark and the end of the generated text."""
     before, begin, rest = text.partition(mark)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"there is no place for figures: {mark}")
+        raise ValueError(f"the page has no place for figures; add the lines {mark!r} and {END!r}")
     made = "\n".join(lines)
     return f"{before}{mark}\n\n{made}\n{END}{after}"
