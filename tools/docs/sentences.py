@@ -17,7 +17,7 @@ ABOUT_EVENTS = """\
 Every change of a job or a feed is one entry in the event log of its shard. The script that makes
 the change writes the entry in the same atomic step. This page describes version {version} of the
 fields. `client.events()` reads the log; with `follow=True` it waits for new events. The
-[guarantees](guarantees.md) state how long events are kept."""
+[guarantees](guarantees.md#events) state how long events are kept."""
 
 ABOUT_STREAM = """\
 Three fields have shorter names in the stream itself: `job_id` is `id`, `next_queue` is `next`, and

@@ -195,7 +195,8 @@ def _fault(core: Core, call: Call[Any], error: Exception) -> Exception:
 
 def _lacks_right(error: Exception) -> str:
     return (
-        f"permission denied ({error}); docs/guides/operations.md, Rights, lists what a user needs"
+        f"the user of this URL lacks a right ({error}): "
+        "docs/guides/operations.md, Rights, lists all"
     )
 
 
