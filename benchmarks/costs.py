@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import headrace
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 
 RESULTS = Path(__file__).parent / "results"
 PAYLOAD = {"to": "ada@example.org", "subject": "hello", "body": "x" * 46}
@@ -47,14 +47,14 @@ class Meter:
         self._client = client
         self._server = redis.Redis.from_url(url)
         self.trips = 0
-        wire = client.core.wire
-        exchange = wire.exchange
+        transport = client.core.transport
+        exchange = transport.exchange
 
         def counting(*given: Any) -> Any:
             self.trips += 1
             return exchange(*given)
 
-        wire.exchange = counting
+        transport.exchange = counting
 
     def cost(self, operation: str, act: Callable[[], int]) -> Cost:
         """The cost of a job where `act` is called again and again, and says how many it did."""
@@ -83,7 +83,7 @@ class Meter:
 
     def _bytes(self) -> tuple[int, int]:
         """What this client has sent and received until now."""
-        [reply] = self._client.core.wire.send([(0, ("CLIENT", "INFO"))])
+        [reply] = self._client.core.transport.send([(0, ("CLIENT", "INFO"))])
         said = dict(word.split("=", 1) for word in reply.decode().split())
         return int(said["tot-net-in"]), int(said["tot-net-out"])
 

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import headrace
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 
 PAYLOAD = {"to": "ada@example.org", "subject": "hello", "body": "x" * 46}
 JOBS = 20_000

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import headrace
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 
 BODY = {"title": "Bread", "body": "x" * 80}
 MESSAGES = 1_000
@@ -69,20 +69,20 @@ def compare(url: str, rounds: int) -> dict[str, list[list[float]]]:
 
     publishers = {"feed": publish, "bare": publish_barely}
     context = multiprocessing.get_context("spawn")
-    ears, hearers = {}, []
+    subscriptions, hearers = {}, []
     for kind in publishers:
         ours, theirs = context.Pipe()
         hearers.append(context.Process(target=hear, args=(kind, url, theirs)))
         hearers[-1].start()
         ours.recv()
-        ears[kind] = ours
+        subscriptions[kind] = ours
     spent: dict[str, list[list[float]]] = {kind: [] for kind in publishers}
     for _ in range(rounds + 1):
         for kind, send in publishers.items():
             taken = []
             for _ in range(MESSAGES):
                 send({"at": time.monotonic(), **BODY})
-                taken.append(ears[kind].recv())
+                taken.append(subscriptions[kind].recv())
             spent[kind].append(taken)
     for hearer in hearers:
         hearer.terminate()

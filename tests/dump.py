@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace import Client
-from headrace.client.wire import Words
+from headrace.transport.transport import Words
 
 Content = tuple[str, Any]
 
@@ -51,7 +51,7 @@ def _content(client: Client, shard: int, key: bytes) -> Content:
 
 
 def _send(client: Client, shard: int, *words: str | bytes | float) -> Any:
-    [reply] = client.core.wire.send([(shard, words)])
+    [reply] = client.core.transport.send([(shard, words)])
     if isinstance(reply, Exception):
         raise reply
     return reply

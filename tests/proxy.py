@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.client import local
-from headrace.client.scratch import scratch_directory
+from headrace.local_server import server_process
+from headrace.local_server.scratch import scratch_directory
 
 MOMENTS = ("before the request", "before the answer", "inside the answer")
 LATE = "late"
@@ -39,7 +39,7 @@ class Way:
 
     def __init__(self, server: Path, home: Path) -> None:
         self.path = home / "way.sock"
-        self.url = local.url_of(self.path)
+        self.url = server_process.url_of(self.path)
         self.cuts = 0
         self.welcomed = 0
         self.requests: list[bytes] = []

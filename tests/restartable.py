@@ -11,8 +11,8 @@ from pathlib import Path
 
 import redis
 
-from headrace.client import local
-from headrace.client.scratch import kept, scratch_directory
+from headrace.local_server import server_process
+from headrace.local_server.scratch import kept, scratch_directory
 from tests.processes import gone
 from tests.servers import until
 
@@ -23,13 +23,20 @@ class Restartable:
     """A server that keeps what it is told, and can be killed and started again."""
 
     def __init__(self, home: Path, servers: ExitStack) -> None:
-        self.path = home / local.SOCKET
-        self.url = local.url_of(self.path)
+        self.path = home / server_process.SOCKET
+        self.url = server_process.url_of(self.path)
         self._home = home
         self._servers = servers
 
     def start(self, *options: str) -> None:
-        command = [str(local.binary()), "--port", "0", "--unixsocket", local.SOCKET, *KEEPS]
+        command = [
+            str(server_process.binary()),
+            "--port",
+            "0",
+            "--unixsocket",
+            server_process.SOCKET,
+            *KEEPS,
+        ]
         self._servers.enter_context(kept(self._home, [*command, *options], self.path))
 
     def kill(self) -> None:

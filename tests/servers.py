@@ -17,9 +17,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.client import local
-from headrace.client.scratch import FORGETFUL, kept, private_server, scratch_directory
 from headrace.errors import EmbeddedServerError
+from headrace.local_server import server_process
+from headrace.local_server.scratch import FORGETFUL, kept, private_server, scratch_directory
 
 HOST = "127.0.0.1"
 SLOTS = 16384
@@ -79,12 +79,12 @@ def _share_slots(nodes: Sequence[int]) -> None:
 
 
 def _order(port: int, *command: str) -> None:
-    reply = local.ask((HOST, port), *command)
+    reply = server_process.ask((HOST, port), *command)
     assert reply == "+OK", f"{' '.join(command)}: {reply}"
 
 
 def _is_whole(node: int, primaries: int) -> bool:
-    found = local.ask((HOST, node), "CLUSTER", "INFO")
+    found = server_process.ask((HOST, node), "CLUSTER", "INFO")
     return "cluster_state:ok" in found and f"cluster_size:{primaries}\r" in found
 
 
@@ -99,10 +99,10 @@ class Sentinel:
 
     def kill_primary(self) -> None:
         """End the first primary with kill -9."""
-        found = local.ask((HOST, self.primary), "INFO", "server")
+        found = server_process.ask((HOST, self.primary), "INFO", "server")
         pid = next(line for line in found.splitlines() if line.startswith("process_id:"))
         os.kill(int(pid.partition(":")[2]), signal.SIGKILL)
-        until(lambda: local.ping((HOST, self.primary)) is None, "the primary is dead")
+        until(lambda: server_process.ping((HOST, self.primary)) is None, "the primary is dead")
 
 
 @contextmanager
@@ -129,7 +129,7 @@ def _listen_as_sentinel(servers: ExitStack, binary: Path | None, service: str, p
 
 
 def _says(port: int, section: str, words: str) -> bool:
-    return words in local.ask((HOST, port), "INFO", section)
+    return words in server_process.ask((HOST, port), "INFO", section)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def tls_server(rights: str = "~* &* +@all") -> Iterator[TlsServer | None]:
 
 
 def _listen_with_tls(servers: ExitStack, options: Sequence[str]) -> int | None:
-    for binary in (local.binary(), redis_server_path()):
+    for binary in (server_process.binary(), redis_server_path()):
         with suppress(EmbeddedServerError):
             if binary:
                 return listen(servers, binary, *options, port_option="--tls-port")
@@ -190,10 +190,18 @@ def listen(
     port_option: str = "--port",
 ) -> int:
     """The port of a server that runs until `servers` closes."""
-    command = [str(binary or local.binary()), *([str(settings)] if settings else [])]
+    command = [str(binary or server_process.binary()), *([str(settings)] if settings else [])]
     if port_option != "--port":
         command += ["--port", "0"]
-    command += ["--bind", HOST, "--unixsocket", local.SOCKET, *FORGETFUL, *options, port_option]
+    command += [
+        "--bind",
+        HOST,
+        "--unixsocket",
+        server_process.SOCKET,
+        *FORGETFUL,
+        *options,
+        port_option,
+    ]
     for _ in range(TRIES - 1):
         with suppress(EmbeddedServerError):
             return _listen(servers, command, _free_port())
@@ -203,7 +211,7 @@ def listen(
 def _listen(servers: ExitStack, command: Sequence[str], port: int) -> int:
     home = servers.enter_context(scratch_directory())
     # It answers on its own socket once it has the port; on the port another might answer.
-    servers.enter_context(kept(home, [*command, str(port)], home / local.SOCKET))
+    servers.enter_context(kept(home, [*command, str(port)], home / server_process.SOCKET))
     return port
 
 

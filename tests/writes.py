@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace import Client
-from headrace.client.staging import Staging
-from headrace.client.talk import drive
-from headrace.client.talks import writing
-from headrace.client.talks.putting import Item
+from headrace.operations import writes
+from headrace.operations.putting import Item
+from headrace.operations.staging import Staging
+from headrace.transport.drive import drive
 
 
 def write_and_die(hr: Client, rows: Sequence[Item], queue: str = "mail") -> str:
     """Stages and decides rows as the write w; the bundle that nobody publishes."""
     core = hr.core
     staging = Staging(core, "parcel")
-    drive(core.wire, staging.add(rows))
-    parcel = drive(core.wire, staging.end(0))
-    write = writing.batch_write("w", queue, "move")
-    bundle = drive(core.wire, writing.decide(core, write, [parcel]))
+    drive(core.transport, staging.add(rows))
+    parcel = drive(core.transport, staging.end(0))
+    write = writes.batch_write("w", queue, "move")
+    bundle = drive(core.transport, writes.decide(core, write, [parcel]))
     assert bundle is not None
     return bundle
 
@@ -27,5 +27,5 @@ def was_long_ago(hr: Client) -> None:
     """Lets the time be over in which whoever publishes may be silent."""
     core = hr.core
     for shard in range(core.shards):
-        [bundles] = core.wire.send([(shard, ("ZRANGE", core.key(shard, "bundles"), 0, -1))])
-        core.wire.send([(shard, ("ZADD", core.key(shard, "bundles"), 0, *bundles))])
+        [bundles] = core.transport.send([(shard, ("ZRANGE", core.key(shard, "bundles"), 0, -1))])
+        core.transport.send([(shard, ("ZADD", core.key(shard, "bundles"), 0, *bundles))])

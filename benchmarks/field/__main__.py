@@ -20,7 +20,7 @@ from benchmarks.field.goals import judge
 from benchmarks.field.parts import PARTS
 from benchmarks.field.run import Run
 from benchmarks.field.servers import Server, Valkey, servers
-from headrace.client.scratch import scratch_directory
+from headrace.local_server.scratch import scratch_directory
 
 # The rivals that tell most, and the parts that take seconds.
 TELLING = ["huey", "ardiq", "bullmq", "bee-queue"]

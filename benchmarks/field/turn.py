@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.field.contestants import Contestant, Load
 from benchmarks.field.processes import cpu_seconds, end, memory_mib, running, tree
 from benchmarks.field.servers import Server
-from headrace.client import local
+from headrace.local_server import server_process
 
 PATIENCE = 60.0
 POLL = 0.02
@@ -124,7 +124,7 @@ class Turn:
         return True
 
     def failure(self, text: str) -> NotMeasured:
-        return NotMeasured(f"{text}\n{local.tail(self.log)}")
+        return NotMeasured(f"{text}\n{server_process.tail(self.log)}")
 
     def counted(self) -> int:
         """How many jobs were counted until now; cheap, as it is asked while others are measured."""

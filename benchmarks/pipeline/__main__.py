@@ -24,9 +24,9 @@ import headrace
 from benchmarks.bars import Bar
 from benchmarks.pipeline import jobs, lakes, tables
 from benchmarks.pipeline.history import make_history
-from headrace.client.scratch import private_server
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
+from headrace.local_server.scratch import private_server
 from headrace.spark import session
 from headrace.spark.equality import compare
 from headrace.spark.hot import look, make_views

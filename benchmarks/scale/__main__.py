@@ -24,7 +24,7 @@ from benchmarks.field.turn import Turn
 from benchmarks.field.workloads.drain import rate, watch
 from benchmarks.scale import report
 from benchmarks.scale.model import Costs, forecast
-from headrace.client.scratch import scratch_directory
+from headrace.local_server.scratch import scratch_directory
 from tests.servers import cluster
 
 SHARDS = (1, 2, 4)

@@ -19,12 +19,12 @@ import pytest
 
 import headrace
 from headrace import Client
-from headrace.client.talk import drive
-from headrace.client.talks.lakes import mark_lake
-from headrace.client.talks.log_reading import logs
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile, Span
+from headrace.operations.event_log import logs
+from headrace.operations.lakes import mark_lake
+from headrace.transport.drive import drive
 from tests.cli.conftest import Type
 
 
@@ -32,12 +32,12 @@ from tests.cli.conftest import Type
 def lake(client: Client, tmp_path: Path) -> Lake:
     """A lake that has the first five of twelve events."""
     client.queue("mail").put_many(range(12))
-    [log] = drive(client.core.wire, logs(client.core))
+    [log] = drive(client.core.transport, logs(client.core))
     made = Lake.create(LocalFiles(tmp_path), client.core.namespace, [log.begun_ms])
     fifth = list(client.events())[4].entry_id
     file = DataFile(path="events/x", day=dt.date(2026, 11, 1), queue="mail", rows=5, bytes=2000)
     made.commit(made.snapshot(), "b", spans=[Span(shard=0, after="0-0", to=fifth)], added=[file])
-    drive(client.core.wire, mark_lake(client, made.identity.id, {0: fifth}))
+    drive(client.core.transport, mark_lake(client, made.identity.id, {0: fifth}))
     return made
 
 

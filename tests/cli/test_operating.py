@@ -433,7 +433,7 @@ def test_a_sweep_says_which_writes_it_has_ended(typed: Type, client: Client) -> 
 def test_a_sweep_tells_what_a_write_has_lost(typed: Type, client: Client) -> None:
     write_and_die(client, [("a", b"1"), ("b", b"2")])
     was_long_ago(client)
-    client.core.wire.send([(0, ("DEL", client.core.key(0, "staged:parcel")))])
+    client.core.transport.send([(0, ("DEL", client.core.key(0, "staged:parcel")))])
 
     [told] = typed("sweep", "--json").json["finished"]
 

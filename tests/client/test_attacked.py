@@ -10,7 +10,7 @@ import pytest
 
 import headrace
 from headrace import Client, HeadraceError, InvalidArgument, Unreadable
-from headrace.client.wire import EARS_KEPT
+from headrace.transport.transport import EARS_KEPT
 
 
 def open_files() -> int:

@@ -25,7 +25,7 @@ PAIRS: list[tuple[type, type]] = [
     (headrace.Feed, headrace.AsyncFeed),
     (headrace.Group, headrace.AsyncGroup),
     (headrace.Lease, headrace.AsyncLease),
-    (headrace.Listening, headrace.AsyncListening),
+    (headrace.Listener, headrace.AsyncListener),
     (headrace.Queue, headrace.AsyncQueue),
     (headrace.Session, headrace.AsyncSession),
     (headrace.Watch, headrace.AsyncWatch),
@@ -198,7 +198,7 @@ async def woken_by_a_put(hr: Any, calm: Client) -> list[str]:
     _, channel = calm.core.channel(0, "queue", "late")
     listeners: Any = (0, ("PUBSUB", "SHARDNUMSUB", channel))
     await asyncio.to_thread(
-        until, lambda: calm.core.wire.send([listeners])[0][1] == 1, "somebody waits"
+        until, lambda: calm.core.transport.send([listeners])[0][1] == 1, "somebody waits"
     )
     calm.queue("late").put("x", id="late")
     return [lease.id for lease in await waiting]

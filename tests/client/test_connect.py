@@ -13,8 +13,8 @@ import redis
 
 import headrace
 from headrace import InvalidArgument, NamespaceMismatch, ServerUnavailable
-from headrace.client import embedded, local
 from headrace.client.connect import LAYOUT
+from headrace.local_server import embedded, server_process
 from tests.colours import COLOURS, got, listed, opened
 from tests.processes import start_python
 from tests.servers import TlsServer, sentinel, tls_server, until
@@ -44,7 +44,7 @@ async def test_a_client_goes_on_after_a_failover(colour: str) -> None:
 
 
 def replicated(primary: int) -> bool:
-    found = local.ask(("127.0.0.1", primary), "INFO", "replication")
+    found = server_process.ask(("127.0.0.1", primary), "INFO", "replication")
     facts = dict(line.split(":", 1) for line in found.splitlines() if ":" in line)
     return f"offset={facts['master_repl_offset']}," in facts["slave0"]
 
@@ -177,7 +177,9 @@ def test_a_unix_socket_with_a_strange_path_is_found(tmp_path: Path, valkey_url: 
     link = tmp_path / "a b%41é"
     link.symlink_to(Path(valkey_url.removeprefix("unix://")).parent)
 
-    with headrace.connect(local.url_of(link / local.SOCKET), namespace=fresh()) as hr:
+    with headrace.connect(
+        server_process.url_of(link / server_process.SOCKET), namespace=fresh()
+    ) as hr:
         assert hr.queue("mail").put("x")
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import headrace
 from headrace import Client, Encrypted, InvalidArgument, Unreadable
-from headrace.client.codec import Codec, Raw, codec_of, digest_of
+from headrace.codecs.codec import Codec, Raw, codec_of, digest_of
 from tests.colours import COLOURS, got, opened
 
 OLD, NEW = Encrypted.new_key(), Encrypted.new_key()

@@ -15,8 +15,8 @@ import redis
 
 import headrace
 from headrace import AsyncClient, ServerUnavailable
-from headrace.client.async_line import LINES_IN_USE, LINES_KEPT
-from headrace.client.wire import EARS_KEPT
+from headrace.transport.async_connection import LINES_IN_USE, LINES_KEPT
+from headrace.transport.transport import EARS_KEPT
 from tests.proxy import LATE, Way, way_to
 from tests.servers import until
 

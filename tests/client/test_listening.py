@@ -14,10 +14,16 @@ import redis
 
 import headrace
 from headrace import Client, ServerUnavailable
-from headrace.client import ear
-from headrace.client.listening import AsyncListening, Listening, Station, seconds, tune_in
-from headrace.client.talk import Talk, drive, drive_async
+from headrace.operations.listening import (
+    AsyncListener,
+    Listener,
+    ListeningState,
+    seconds,
+    subscribe,
+)
 from headrace.testing import open_with_clock
+from headrace.transport import subscription
+from headrace.transport.drive import Operation, drive, drive_async
 from tests.colours import COLOURS, got, opened
 from tests.proxy import LATE, Way, way_to
 from tests.restartable import Restartable, restartable
@@ -52,22 +58,22 @@ def server() -> Iterator[Restartable]:
 async def listen(hr: Any, *, wait: float | None = 20) -> Any:
     """Hears of the work in a queue, and of every subscription."""
 
-    def check() -> Talk[list[str]]:
+    def check() -> Operation[list[str]]:
         yield from ()
         return ["subscribed"]
 
     channels = [hr.core.channel(shard, "queue", "mail") for shard in range(hr.core.shards)]
-    station: Station[str] = Station(
+    station: ListeningState[str] = ListeningState(
         hr.core, channels, lambda _, message: [message.decode()], check, seconds(wait)
     )
     if isinstance(hr, Client):
-        return Listening(drive(hr.core.wire, tune_in(station)))
-    return AsyncListening(await drive_async(hr.core.wire, tune_in(station)))
+        return Listener(drive(hr.core.transport, subscribe(station)))
+    return AsyncListener(await drive_async(hr.core.transport, subscribe(station)))
 
 
 async def next_of(listening: Any) -> Any:
     """The next one; None if it has ended."""
-    if isinstance(listening, AsyncListening):
+    if isinstance(listening, AsyncListener):
         return await anext(listening, None)
     return await asyncio.to_thread(next, listening, None)
 
@@ -176,7 +182,7 @@ async def test_it_says_that_the_server_stays_away_and_goes_on_when_it_is_back(
 async def test_a_connection_that_gives_no_sign_of_life_is_replaced(
     colour: str, way: Way, calm: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ear, "SILENCE", 0.25)
+    monkeypatch.setattr(subscription, "SILENCE", 0.25)
     async with opened(colour, way.url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
         assert await next_of(listening) == "subscribed"
@@ -237,7 +243,7 @@ async def test_a_block_closes_it(
 ) -> None:
     async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
-        if isinstance(listening, AsyncListening):
+        if isinstance(listening, AsyncListener):
             async with listening as same:
                 assert same is listening
         else:
@@ -282,5 +288,5 @@ def test_both_colours_offer_the_same() -> None:
         found = inspect.getmembers(kind, inspect.isfunction)
         return {name: inspect.getdoc(f) or "" for name, f in found if name[0] != "_"}
 
-    assert offered(Listening).keys() == offered(AsyncListening).keys()
-    assert inspect.getdoc(Listening)
+    assert offered(Listener).keys() == offered(AsyncListener).keys()
+    assert inspect.getdoc(Listener)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from headrace.client import patience
-from headrace.client.patience import AWAKE, SELDOM, STANDS, TRIALS, Patience
+from headrace.transport import spin_wait
+from headrace.transport.spin_wait import AWAKE, SELDOM, STANDS, TRIALS, SpinWait
 
 US = 1e-6
 A_LOOK = 2 * US
@@ -32,7 +32,7 @@ class Machine:
     def perf_counter(self) -> float:
         return self.now
 
-    def ask(self, waiting: Patience) -> bool:
+    def ask(self, waiting: SpinWait) -> bool:
         """Whether anybody stayed awake for the answer."""
         self.answer_at = self.now + self.answers_after
         self.looks = []
@@ -61,10 +61,10 @@ def connection() -> Iterator[socket.socket]:
 
 def waiting_on(
     machine: Machine, connection: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> Patience:
-    monkeypatch.setattr(patience, "perf_counter", machine.perf_counter)
+) -> SpinWait:
+    monkeypatch.setattr(spin_wait, "perf_counter", machine.perf_counter)
     monkeypatch.setattr(threading, "active_count", lambda: 1)
-    waiting = Patience(connection.fileno())
+    waiting = SpinWait(connection.fileno())
     waiting._poll = machine  # type: ignore[assignment]
     machine.ask(waiting)
     return waiting
@@ -72,7 +72,7 @@ def waiting_on(
 
 def awake_on(
     machine: Machine, connection: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> Patience:
+) -> SpinWait:
     """After trials that have shown that it pays."""
     waiting = waiting_on(machine, connection, monkeypatch)
     for _ in range(IN_TRIALS):
@@ -162,8 +162,8 @@ def test_beside_other_threads_nobody_stays_awake_nor_tries_to(
 def test_where_nothing_can_be_polled_there_is_no_patience(
     connection: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert Patience.on(connection.fileno()) is not None
+    assert SpinWait.on(connection.fileno()) is not None
 
     monkeypatch.delattr(select, "poll")
 
-    assert Patience.on(connection.fileno()) is None
+    assert SpinWait.on(connection.fileno()) is None

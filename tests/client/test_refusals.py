@@ -10,7 +10,7 @@ import redis
 
 import headrace
 from headrace import ServerUnavailable
-from headrace.client import local
+from headrace.local_server import server_process
 from tests.colours import COLOURS, got, listed, opened
 from tests.proxy import Way, way_to
 from tests.restartable import Restartable, meanwhile, restartable
@@ -40,7 +40,10 @@ async def test_a_server_that_reads_its_data_is_waited_for(colour: str, server: R
         def load() -> None:
             starting = threading.Thread(target=server.start, args=slowly)
             starting.start()
-            until(lambda: local.is_loading(local.ping(server.path)), "the server is loading")
+            until(
+                lambda: server_process.is_loading(server_process.ping(server.path)),
+                "the server is loading",
+            )
             seen.append("loading")
             starting.join()
 
@@ -95,11 +98,11 @@ async def test_a_primary_that_is_a_replica_for_a_while_is_waited_for(
     async with opened(colour, server.url, namespace="n") as hr:
         await got(hr.queue("mail").put("x"))
         with redis.Redis.from_url(server.url) as admin:
-            local.ask(server.path, "REPLICAOF", "127.0.0.1", "1")
+            server_process.ask(server.path, "REPLICAOF", "127.0.0.1", "1")
 
             def promote() -> None:
                 until(lambda: _refusals(admin) > 0, "the replica has refused a write")
-                local.ask(server.path, "REPLICAOF", "NO", "ONE")
+                server_process.ask(server.path, "REPLICAOF", "NO", "ONE")
 
             with meanwhile(promote):
                 await got(hr.queue("mail").put("y"))

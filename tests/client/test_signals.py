@@ -8,7 +8,7 @@ import hiredis
 import pytest
 
 import headrace
-from headrace.client.wire import _packed
+from headrace.transport.transport import _packed
 from tests.processes import run_python
 
 TIMES = "200"

@@ -127,7 +127,7 @@ async def test_where_nothing_happened_meanwhile_nothing_is_missing(
         await interrupt(admin, calm)
         waiting = asyncio.ensure_future(next_of(listening))
         await heard_by(1, admin, calm)
-        await asyncio.to_thread(until, lambda: listening._station.checked, "it knows it all")
+        await asyncio.to_thread(until, lambda: listening._state.checked, "it knows it all")
         mail.put("y", id="x")
         assert (await waiting).kind == "put"
     await got(listening.close())

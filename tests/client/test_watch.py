@@ -21,9 +21,9 @@ from headrace import (
     ScriptError,
     ServerUnavailable,
 )
-from headrace.client.holdings import EARLY
 from headrace.client.lease import Lease
-from headrace.client.talks.holding import LOOK_EVERY
+from headrace.operations.held_leases import EARLY
+from headrace.operations.lease_watch import LOOK_EVERY
 from headrace.testing import Clock, open_with_clock
 from tests.colours import COLOURS, got, opened
 from tests.processes import run_python
@@ -204,7 +204,9 @@ async def test_what_the_holder_ends_itself_is_not_taken(hr: Any, calm: Client) -
         await got(hr.release_many(leases[5:6], delay=60))
         _, more = await got(hr.queue("mail").complete_and_pop(leases[6:7], "w"))
 
-        assert watch._holdings.proofs() == [(lease.id, lease.token) for lease in (leases[7], *more)]
+        assert watch._held_leases.proofs() == [
+            (lease.id, lease.token) for lease in (leases[7], *more)
+        ]
         calm.cancel(leases[7].id)
         await soon(lambda: heard, "the last one is told")
 
@@ -214,12 +216,12 @@ async def test_what_the_holder_ends_itself_is_not_taken(hr: Any, calm: Client) -
 async def test_an_end_that_is_refused_is_none(hr: Any, calm: Client) -> None:
     async with watching(hr, []) as watch:
         lease = await pop_one(hr, calm)
-        calm.core.wire.send([(0, ("SET", calm.core.key(0, "books:mail"), "no books"))])
+        calm.core.transport.send([(0, ("SET", calm.core.key(0, "books:mail"), "no books"))])
 
         with pytest.raises(ScriptError):
             await got(lease.complete())
 
-        assert watch._holdings.proofs() == [(lease.id, lease.token)]
+        assert watch._held_leases.proofs() == [(lease.id, lease.token)]
 
 
 async def test_where_pop_removes_the_job_there_is_nothing_to_be_taken(
@@ -229,7 +231,7 @@ async def test_where_pop_removes_the_job_there_is_nothing_to_be_taken(
     async with watching(hr, []) as watch:
         lease = await pop_one(hr, calm)
 
-        assert (lease.taken, watch._holdings.proofs()) == (None, [])
+        assert (lease.taken, watch._held_leases.proofs()) == (None, [])
 
 
 async def test_only_who_is_watched_hears(hr: Any, calm: Client) -> None:
@@ -244,18 +246,18 @@ async def test_only_who_is_watched_hears(hr: Any, calm: Client) -> None:
     calm.cancel("after")
 
     assert (before.taken, other.taken, after.taken) == (None, None, None)
-    assert hr.core.holdings == []
+    assert hr.core.held_leases == []
 
 
 async def test_a_lease_that_nobody_has_any_more_is_forgotten(hr: Any, calm: Client) -> None:
     async with watching(hr, []) as watch:
         lease = await pop_one(hr, calm)
-        assert len(watch._holdings.proofs()) == 1
+        assert len(watch._held_leases.proofs()) == 1
 
         del lease
         gc.collect()
 
-        assert watch._holdings.proofs() == []
+        assert watch._held_leases.proofs() == []
 
 
 async def test_a_notice_may_come_before_the_pop_has_returned(hr: Any, calm: Client) -> None:
@@ -264,12 +266,12 @@ async def test_a_notice_may_come_before_the_pop_has_returned(hr: Any, calm: Clie
         calm.queue("mail").put("x", id="a")
         [popped] = calm.queue("mail").pop("w")
         calm.cancel("a")
-        await soon(lambda: watch._holdings._early, "the notice is there")
+        await soon(lambda: watch._held_leases._early, "the notice is there")
 
         lease = Lease(hr.core, popped._popped)
 
         assert (lease.taken, heard) == ("cancelled", ["a cancelled"])
-        assert watch._holdings._early == {}
+        assert watch._held_leases._early == {}
 
 
 async def test_what_cannot_be_read_is_passed_over(hr: Any, calm: Client) -> None:
@@ -277,7 +279,7 @@ async def test_what_cannot_be_read_is_passed_over(hr: Any, calm: Client) -> None
         lease = await pop_one(hr, calm)
         _, channel = calm.core.channel(0, "worker", "w")
         for message in (b"", b"lost", b"\x93\xa4lost\x01\x02", b"\x91\xc0"):
-            calm.core.wire.send([(0, ("SPUBLISH", channel, message))])
+            calm.core.transport.send([(0, ("SPUBLISH", channel, message))])
 
         calm.cancel("a")
 
@@ -287,12 +289,12 @@ async def test_what_cannot_be_read_is_passed_over(hr: Any, calm: Client) -> None
 async def test_what_no_notice_tells_is_asked_for_now_and_then(
     hr: Any, calm: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.client.talks.holding.LOOK_EVERY", 0.05)
+    monkeypatch.setattr("headrace.operations.lease_watch.LOOK_EVERY", 0.05)
     async with watching(hr, []):
         lease = await pop_one(hr, calm)
         still = await pop_one(hr, calm, "b")
 
-        calm.core.wire.send([(0, ("DEL", calm.core.key(0, "job:a")))])
+        calm.core.transport.send([(0, ("DEL", calm.core.key(0, "job:a")))])
 
         await soon(lambda: lease.taken == "cancelled", "it has asked")
         assert still.taken is None
@@ -304,9 +306,9 @@ async def test_notices_that_nobody_here_wants_are_not_kept_for_ever(hr: Any, cal
         popped = [lease for _ in range(3) for lease in calm.queue("mail").pop("w", count=400)]
         calm.cancel(*ids)
         last = (popped[-1].id, popped[-1].token)
-        await soon(lambda: last in watch._holdings._early, "all have been heard")
+        await soon(lambda: last in watch._held_leases._early, "all have been heard")
 
-        assert len(watch._holdings._early) == EARLY
+        assert len(watch._held_leases._early) == EARLY
 
 
 @proves("QL-14")
@@ -407,7 +409,7 @@ async def test_closing_the_client_ends_its_watches(hr: Any, calm: Client) -> Non
     await got(hr.close())
 
     await listens(calm, 0)
-    assert hr.core.holdings == []
+    assert hr.core.held_leases == []
     assert await pop_one(hr, calm)
 
 
@@ -415,7 +417,7 @@ async def listens(calm: Client, count: int) -> None:
     _, channel = calm.core.channel(0, "worker", "w")
 
     def counted() -> bool:
-        [reply] = calm.core.wire.send([(0, ("PUBSUB", "SHARDNUMSUB", channel))])
+        [reply] = calm.core.transport.send([(0, ("PUBSUB", "SHARDNUMSUB", channel))])
         return bool(reply[1] == count)
 
     await soon(counted, f"{count} listen")
@@ -459,7 +461,7 @@ def test_a_program_ends_although_it_watches(valkey_url: str, closes: str) -> Non
 async def test_bad_input_is_refused(hr: Any, worker: Any, on_taken: Any) -> None:
     with pytest.raises(InvalidArgument):
         await got(hr.watch(worker, on_taken=on_taken))
-    assert hr.core.holdings == []
+    assert hr.core.held_leases == []
 
 
 async def test_a_function_that_must_be_awaited_is_refused(hr: Any) -> None:
@@ -541,4 +543,4 @@ async def test_a_watch_that_cannot_begin_says_so(far: Any, way: Way) -> None:
     with pytest.raises(ServerUnavailable):
         await got(far.watch("w"))
 
-    assert far.core.holdings == []
+    assert far.core.held_leases == []

@@ -9,15 +9,15 @@ import pytest
 
 import headrace
 from headrace import Client, Limits, NoResult
-from headrace.client.given import MOST_LINKS
-from headrace.client.talks.ending import LOG_LINES
-from headrace.client.talks.matching import MATCH_AT_MOST, MATCH_BYTES
-from headrace.client.talks.popping import SAFETY_POLL
-from headrace.client.talks.queues import DELETE_AT_MOST
-from headrace.client.talks.sessions import TTL
-from headrace.client.talks.tracking import MOST_TRACKED
 from headrace.engine.profile import default
 from headrace.engine.source import source
+from headrace.operations.finishing import LOG_LINES
+from headrace.operations.matching import MATCH_AT_MOST, MATCH_BYTES
+from headrace.operations.popping import SAFETY_POLL
+from headrace.operations.put_options import MOST_LINKS
+from headrace.operations.queues import DELETE_AT_MOST
+from headrace.operations.sessions import TTL
+from headrace.operations.tracking import MOST_TRACKED
 from tests import servers
 from tests.docs.pages import ROOT
 from tests.proxy import Way, way_to
@@ -92,7 +92,7 @@ def calm(url: str) -> Iterator[Client]:
 def hr(way: Way, calm: Client) -> Iterator[Client]:
     """A client whose replies get lost; the server has the scripts already."""
     texts = [calm.core.library[op].text for op in ("put", "pop", "result", "timeout")]
-    calm.core.wire.send([(0, ("SCRIPT", "LOAD", text)) for text in texts])
+    calm.core.transport.send([(0, ("SCRIPT", "LOAD", text)) for text in texts])
     with headrace.connect(way.url) as client:
         yield client
 

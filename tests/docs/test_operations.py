@@ -12,9 +12,9 @@ import headrace
 from headrace import Client, ServerUnavailable
 from headrace.cli.events import newest
 from headrace.client.connect import wanted
-from headrace.client.talks.queues import DELETE_AT_MOST
 from headrace.engine.record import name_in
 from headrace.engine.script import LIBRARY, operations
+from headrace.operations.queues import DELETE_AT_MOST
 from headrace.telemetry import ServerCollector
 from tests import servers
 from tests.conftest import KINDS

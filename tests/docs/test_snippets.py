@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import headrace.testing
-from headrace.client import embedded
-from headrace.client.scratch import scratch_directory
+from headrace.local_server import embedded
+from headrace.local_server.scratch import scratch_directory
 from tests.docs.pages import ROOT, Block, blocks, commands, missing, pages, same, steps
 
 # Spark takes its time where others work too.

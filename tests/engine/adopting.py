@@ -6,12 +6,12 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from headrace import Client
-from headrace.client.queue import QueueName
-from headrace.client.talk import drive
-from headrace.client.talks.adopting import Adopted, Taken, adopt, adopt_items, adopt_stats
-from headrace.client.talks.scheduling import adopt_schedule
+from headrace.compat.importing.adopting import Adopted, Taken, adopt, adopt_items, adopt_stats
 from headrace.engine.statistics import Series
+from headrace.operations.queues import QueueRef
+from headrace.operations.schedules import adopt_schedule
 from headrace.testing import START, Clock
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine.shortcuts import found, pop_one
 from tests.engine.twin import opened
@@ -57,11 +57,11 @@ COMPLETE = job(
 
 
 def bring(hr: Client, *jobs: Adopted, name: str = "test") -> list[Taken]:
-    return drive(hr.core.wire, adopt(hr.core, name, jobs))
+    return drive(hr.core.transport, adopt(hr.core, name, jobs))
 
 
 def bring_items(hr: Client, feed: str, *items: tuple[str, bytes], name: str = "test") -> list[bool]:
-    return drive(hr.core.wire, adopt_items(hr.core, name, feed, items))
+    return drive(hr.core.transport, adopt_items(hr.core, name, feed, items))
 
 
 def bring_day(
@@ -69,7 +69,7 @@ def bring_day(
 ) -> bool:
     given = {"failures": 0, "retries": 0, **counts}
     series = {"wait": wait, "run": NOTHING}
-    return drive(hr.core.wire, adopt_stats(hr.core, name, "mail", day, series, **given))
+    return drive(hr.core.transport, adopt_stats(hr.core, name, "mail", day, series, **given))
 
 
 def what_comes_from_elsewhere(url: str, swaps: dict[str, str] | None = None) -> None:
@@ -157,12 +157,14 @@ def ties_come(hr: Client) -> None:
 
 
 def schedules_come(hr: Client, clock: Clock) -> None:
-    queue = QueueName(hr.core, "mail")
+    queue = QueueRef(hr.core, "mail")
 
     def bring_one(schedule_id: str, name: str = "test") -> bool:
         badge, due = f"badge of {schedule_id}", at(clock.now) + 5000
-        talk = adopt_schedule(queue, name, badge, schedule_id, b"1", every=60, due=due, backlog=0)
-        return drive(hr.core.wire, talk)
+        operation = adopt_schedule(
+            queue, name, badge, schedule_id, b"1", every=60, due=due, backlog=0
+        )
+        return drive(hr.core.transport, operation)
 
     hr.queue("mail").schedule("mine", 1, every=5)
     mine = hr.schedule("mine")

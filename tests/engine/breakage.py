@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from headrace import Client
-from headrace.client.wire import Words
 from headrace.engine.record import FIELDS, STATE_NUMBERS
 from headrace.testing import Clock
+from headrace.transport.transport import Words
 
 
 def one_in_every_state(hr: Client, clock: Clock) -> None:
@@ -46,7 +46,7 @@ class Breakage:
 
     def inflict(self, hr: Client) -> None:
         """Does it."""
-        for reply in hr.core.wire.send([(0, words) for words in self.commands(hr)]):
+        for reply in hr.core.transport.send([(0, words) for words in self.commands(hr)]):
             assert reply not in (0, None), f"{self.name}: nothing was broken"
             assert not isinstance(reply, Exception), reply
 
@@ -90,7 +90,7 @@ def _member(hr: Client, state: str) -> bytes:
 
 
 def _send(hr: Client, *words: str | bytes | int) -> Any:
-    [reply] = hr.core.wire.send([(0, words)])
+    [reply] = hr.core.transport.send([(0, words)])
     assert not isinstance(reply, Exception), reply
     return reply
 

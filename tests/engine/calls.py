@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace.client.talks.putting import Item
-from headrace.client.talks.putting import put_call as put_call_of
 from headrace.engine.call import Call, build, optional, packed, packed_pair
 from headrace.engine.script import source
+from headrace.operations.putting import Item
+from headrace.operations.putting import put_call as put_call_of
 
 
 def call_of(op: str, each: Sequence[Any], nonce: str, args: dict[str, Any]) -> Call[Any]:

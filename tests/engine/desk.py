@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace import Client
-from headrace.client.staging import packed_chunk
-from headrace.client.talk import ask_one, drive
-from headrace.client.talks.putting import Item
-from headrace.client.talks.queues import text_map
 from headrace.engine.call import Call, build
+from headrace.operations.putting import Item
+from headrace.operations.queues import text_map
+from headrace.operations.requests import ask_one
+from headrace.operations.staging import packed_chunk
+from headrace.transport.drive import drive
 
 BATCH = -1
 
@@ -33,9 +34,9 @@ class Desk:
     def say(self, call: Call[Any], *, again: bool = False) -> Any:
         core = self.hr.core
         if again:
-            [reply] = core.wire.send([(self.shard, core.words(self.shard, call, again=True))])
+            [reply] = core.transport.send([(self.shard, core.words(self.shard, call, again=True))])
             return reply
-        return drive(core.wire, ask_one(core, self.shard, call))
+        return drive(core.transport, ask_one(core, self.shard, call))
 
     def stage(self, parcel: str, *chunks: Sequence[Item], position: int = 0) -> Any:
         rows = [(packed_chunk(chunk),) for chunk in chunks]

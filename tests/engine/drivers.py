@@ -12,18 +12,19 @@ from typing import Any
 from uuid import uuid4
 
 from headrace import connect
-from headrace.client.staging import Parcel, Staging, Write, bundle_of
-from headrace.client.talk import Refresh, Send, Sleep, Talk, drive, load
-from headrace.client.talks import writing
 from headrace.errors import StagedLost, WriteGivenUp
+from headrace.operations import writes
+from headrace.operations.requests import load
+from headrace.operations.staging import Parcel, Staging, Write, bundle_of
 from headrace.testing import Clock
+from headrace.transport.drive import Operation, Refresh, Send, Sleep, drive
 from tests.dump import dump
 from tests.engine.twin import library
 
 OPS = ("stage", "prepare", "decide", "publish", "conclude", "discard")
 WRITES = (
-    writing.batch_write("w", "mail", "move"),
-    *(writing.stream_write("q", batch, "mail", "move") for batch in range(3)),
+    writes.batch_write("w", "mail", "move"),
+    *(writes.stream_write("q", batch, "mail", "move") for batch in range(3)),
 )
 DAY = 86_400
 
@@ -35,7 +36,7 @@ class Driver:
     write: Write
     parcels: list[Parcel]
     ids: set[str]
-    talk: Talk[Any] | None
+    operation: Operation[Any] | None
     wish: Any = None
     committed: bool = False
 
@@ -62,7 +63,7 @@ class World:
         self.hr = connect(self.url, namespace=name, shards=self.shards, library=scripts)
         self.clock = Clock(self.hr)
         self.core = self.hr.core
-        drive(self.core.wire, load(self.core, OPS))
+        drive(self.core.transport, load(self.core, OPS))
         self._ops = {self.core.library[op].sha.encode(): op for op in OPS}
 
     # what happens
@@ -75,48 +76,48 @@ class World:
             staging = Staging(self.core, f"parcel{self.made}")
             items = [(f"{self.made}.{number}", b"1") for number in range(rows)]
             ids |= {name for name, _ in items}
-            for talk in (staging.add(items[:1]), staging.add(items[1:])):
-                self._carry_out(talk)
+            for operation in (staging.add(items[:1]), staging.add(items[1:])):
+                self._carry_out(operation)
             parcels.append(self._carry_out(staging.end(order)))
         write = WRITES[which % len(WRITES)]
         driver = Driver(write, parcels, ids, None)
-        driver.talk = self._commit(driver)
+        driver.operation = self._commit(driver)
         self.drivers.append(driver)
 
-    def _commit(self, driver: Driver) -> Talk[None]:
-        bundle = yield from writing.decide(self.core, driver.write, driver.parcels)
+    def _commit(self, driver: Driver) -> Operation[None]:
+        bundle = yield from writes.decide(self.core, driver.write, driver.parcels)
         if bundle is not None:
-            yield from writing.finish(self.core, driver.write.name, bundle)
+            yield from writes.finish(self.core, driver.write.name, bundle)
         driver.committed = True
 
     def step(self, which: int) -> None:
         """One exchange of a driver with the server; afterwards it may be dead."""
-        going = [driver for driver in self.drivers if driver.talk]
+        going = [driver for driver in self.drivers if driver.operation]
         if going:
             self._go_on(going[which % len(going)])
 
     def _go_on(self, driver: Driver) -> None:
-        assert driver.talk
+        assert driver.operation
         try:
             answer = self._fulfil(driver.wish) if driver.wish else None
-            driver.wish = driver.talk.send(answer)
+            driver.wish = driver.operation.send(answer)
         except (StopIteration, StagedLost, WriteGivenUp):
-            driver.talk = driver.wish = None
+            driver.operation = driver.wish = None
 
     def _fulfil(self, wish: Any) -> Any:
         assert isinstance(wish, Send | Sleep | Refresh), wish
         return self._send(wish.commands) if isinstance(wish, Send) else None
 
-    def _carry_out(self, talk: Talk[Any]) -> Any:
+    def _carry_out(self, operation: Operation[Any]) -> Any:
         try:
-            wish = next(talk)
+            wish = next(operation)
             while True:
-                wish = talk.send(self._fulfil(wish))
+                wish = operation.send(self._fulfil(wish))
         except StopIteration as end:
             return end.value
 
     def _send(self, commands: list[tuple[int, Any]]) -> list[Any]:
-        replies: list[Any] = self.core.wire.send(commands)
+        replies: list[Any] = self.core.transport.send(commands)
         for command, reply in zip(commands, replies, strict=True):
             if self._ops.get(command[1][1]) is not None:
                 self.sent.append(command)
@@ -134,13 +135,13 @@ class World:
         """A driver is told to abort, whatever it has done."""
         if self.drivers:
             driver = self.drivers[which % len(self.drivers)]
-            driver.talk = writing.abandon(self.core, driver.write, driver.parcels)
+            driver.operation = writes.abandon(self.core, driver.write, driver.parcels)
             driver.wish = None
 
     def crash(self, which: int) -> None:
         if self.drivers:
             driver = self.drivers[which % len(self.drivers)]
-            driver.talk = driver.wish = None
+            driver.operation = driver.wish = None
 
     def repeat(self, which: int) -> None:
         """A copy of something that was said before arrives now."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from headrace import Queue
-from headrace.client.talk import ask_one, drive
-from headrace.client.talks.popping import Handout, pop_call
-from headrace.client.talks.putting import put_call
 from headrace.engine.call import build, packed
+from headrace.operations.popping import Handout, pop_call
+from headrace.operations.putting import put_call
+from headrace.operations.requests import ask_one
+from headrace.transport.drive import drive
 from tests.dump import Content, dump
 from tests.engine.twin import opened
 
@@ -20,22 +21,22 @@ def pop(queue: Queue, worker: str = "w", *, count: int = 1, offer: float = OFFER
     """A pop by a worker with a session, which offers to take more."""
     call = pop_call(queue, worker, count, math.inf, offer)(count)
     call.args = (*call.args[:2], SECRET, *call.args[3:])
-    found: Handout = drive(queue.core.wire, ask_one(queue.core, 0, call))
+    found: Handout = drive(queue.core.transport, ask_one(queue.core, 0, call))
     return found
 
 
 def put(queue: Queue, job_id: str, data: bytes = b"1") -> None:
     """A plain put, under an id that is known, as a client does it that knows of the offer."""
     hand = build("hand_one", int, queue=queue.name, id=job_id, data=data)
-    if drive(queue.core.wire, ask_one(queue.core, 0, hand)) != 1:
+    if drive(queue.core.transport, ask_one(queue.core, 0, hand)) != 1:
         call = put_call(queue.name, [(job_id, data)], b"", None, "")
-        drive(queue.core.wire, ask_one(queue.core, 0, call))
+        drive(queue.core.transport, ask_one(queue.core, 0, call))
 
 
 def _put_two(queue: Queue) -> None:
     options = packed({"priority": 1})
     call = put_call(queue.name, [("a", b"1"), ("b", b"2")], options, None, "")
-    drive(queue.core.wire, ask_one(queue.core, 0, call))
+    drive(queue.core.transport, ask_one(queue.core, 0, call))
 
 
 def handing_over(url: str, swaps: dict[str, str]) -> None:

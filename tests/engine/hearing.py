@@ -89,7 +89,7 @@ def until_listened_to(hr: Client, channel: str, listeners: int = 1) -> None:
     name = hr.core.key(0, channel)
 
     def counted() -> bool:
-        [reply] = hr.core.wire.send([(0, ("PUBSUB", "SHARDNUMSUB", name))])
+        [reply] = hr.core.transport.send([(0, ("PUBSUB", "SHARDNUMSUB", name))])
         return bool(reply[1] == listeners)
 
     until(counted, f"{listeners} listen on {channel}")

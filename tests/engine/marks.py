@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from headrace import Client
-from headrace.client.lake_values import Log
-from headrace.client.talk import drive
-from headrace.client.talks import lakes
-from headrace.client.talks.log_reading import logs, seek_entries
+from headrace.operations import lakes
+from headrace.operations.event_log import logs, seek_entries
+from headrace.operations.lake_values import Log
+from headrace.transport.drive import drive
 
 PIECE = 256  # the log is cut in whole pieces,
 SLACK = 1024 + PIECE  # and not at every event
 
 
 def mark(hr: Client, lake: str, entry: str, shard: int = 0) -> None:
-    drive(hr.core.wire, lakes.mark_lake(hr, lake, {shard: entry}))
+    drive(hr.core.transport, lakes.mark_lake(hr, lake, {shard: entry}))
 
 
 def mark_number(hr: Client, lake: str, number: int) -> None:
@@ -22,18 +22,18 @@ def mark_number(hr: Client, lake: str, number: int) -> None:
 
 
 def entry_of(hr: Client, number: int) -> str:
-    found = drive(hr.core.wire, seek_entries(hr.core, {0: [number]}))
+    found = drive(hr.core.transport, seek_entries(hr.core, {0: [number]}))
     [entry] = found[0]
     return entry
 
 
 def log_of(hr: Client) -> Log:
-    [log] = drive(hr.core.wire, logs(hr.core))
+    [log] = drive(hr.core.transport, logs(hr.core))
     return log
 
 
 def length(hr: Client) -> int:
-    [found] = hr.core.wire.send([(0, ("XLEN", hr.core.key(0, "events")))])
+    [found] = hr.core.transport.send([(0, ("XLEN", hr.core.key(0, "events")))])
     assert isinstance(found, int)
     return found
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace import Client, HeadraceError, Put
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import build
+from headrace.operations.requests import ask_one
+from headrace.transport.drive import drive
 from tests.engine.twin import opened
 
 LARGE = "x" * 1500
@@ -71,7 +72,7 @@ def steps(hr: Client, op: str, search: Search, changes: list[tuple[str, int]]) -
             cursor=cursor,
         )
         words: list[Any]
-        cursor, *words = drive(hr.core.wire, ask_one(hr.core, 0, call))
+        cursor, *words = drive(hr.core.transport, ask_one(hr.core, 0, call))
         assert len(words) <= search.size * (2 if op == "matching" else 1)
         found += [word.decode() for word in words]
         if not cursor:

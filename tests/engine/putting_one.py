@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace import Client, Queue
-from headrace.client.talk import ask_one, drive
-from headrace.client.talks.putting import put_call
 from headrace.engine.call import Call, build
+from headrace.operations.putting import put_call
+from headrace.operations.requests import ask_one
 from headrace.testing import Clock
+from headrace.transport.drive import drive
 from tests.dump import Content, dump
 from tests.engine.handing import pop
 from tests.engine.hearing import listening
@@ -24,7 +25,7 @@ def one(queue: str, job_id: str, data: bytes) -> Call[int]:
 
 
 def asked(hr: Client, call: Call[Any]) -> Any:
-    return drive(hr.core.wire, ask_one(hr.core, 0, call))
+    return drive(hr.core.transport, ask_one(hr.core, 0, call))
 
 
 def put_one(hr: Client, job_id: str = "new", data: bytes = b"1") -> int:

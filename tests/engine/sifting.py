@@ -43,7 +43,7 @@ def _expects_what_failed(hr: Client, clock: Clock) -> None:
     retry = build("retry", list, [("e",)], delay=0, nonce="n", expected=pack([(then, 0)]))
     cancel = build("cancel", list, [("e",)], cascade=0, expected=pack([then]))
     for call in (retry, cancel):
-        assert hr.core.wire.send([(0, hr.core.words(0, call))]) == [[b"WRONG_STATE failed"]]
+        assert hr.core.transport.send([(0, hr.core.words(0, call))]) == [[b"WRONG_STATE failed"]]
 
 
 def _expects_a_state(hr: Client) -> None:
@@ -52,7 +52,7 @@ def _expects_a_state(hr: Client) -> None:
         hr.queue("post").put(0, id=name, depends_on=parents)
     rows = [("x",), ("y",), ("e",)]
     cancel = build("cancel", list, rows, cascade=0, expected=pack(["", "blocked", "waiting"]))
-    [answers] = hr.core.wire.send([(0, hr.core.words(0, cancel))])
+    [answers] = hr.core.transport.send([(0, hr.core.words(0, cancel))])
     assert answers == [b"HAS_DEPENDENTS", b"HAS_DEPENDENTS", b"WRONG_STATE failed"]
 
 

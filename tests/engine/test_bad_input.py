@@ -25,9 +25,9 @@ from headrace import (
     SessionEnded,
 )
 from headrace.client.client import Config
-from headrace.client.talk import drive
-from headrace.client.talks.lakes import mark_lake
+from headrace.operations.lakes import mark_lake
 from headrace.testing import open_with_clock
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine import bad_values as bad
 
@@ -389,7 +389,7 @@ NOT_AN_ENTRY: list[Any] = [
 
 
 def mark(world: World, lake: Any, offsets: Any) -> None:
-    drive(world.hr.core.wire, mark_lake(world.hr, lake, offsets))
+    drive(world.hr.core.transport, mark_lake(world.hr, lake, offsets))
 
 
 LAKES: list[Row] = [

@@ -30,7 +30,7 @@ def valkey_hr(valkey_url: str) -> Iterator[Client]:
 
 
 def record_size(hr: Client, job_id: str) -> int:
-    [size] = hr.core.wire.send([(0, ("STRLEN", hr.core.key(0, f"job:{job_id}")))])
+    [size] = hr.core.transport.send([(0, ("STRLEN", hr.core.key(0, f"job:{job_id}")))])
     return int(size)
 
 
@@ -122,7 +122,7 @@ def test_a_job_stays_small_however_often_it_fails(hr: Client, queue: Queue) -> N
     hr.queue("mail").configure(keep_count=0)
     hr.queue("mail").put(2)
     hr.sweep()
-    assert hr.core.wire.send([(0, ("EXISTS", hr.core.key(0, "notes:x")))]) == [0]
+    assert hr.core.transport.send([(0, ("EXISTS", hr.core.key(0, "notes:x")))]) == [0]
 
 
 def test_a_lost_job_that_fails_has_no_traceback(hr: Client, queue: Queue, clock: Clock) -> None:
@@ -167,11 +167,11 @@ def test_records_from_before_are_read_and_go_on(hr: Client, queue: Queue, clock:
     queue.put(1, id="x")
     pop_one(queue).fail("bug", "short")
     name = hr.core.key(0, "job:x")
-    [packed] = hr.core.wire.send([(0, ("GET", name))])
+    [packed] = hr.core.transport.send([(0, ("GET", name))])
     record = msgspec.msgpack.decode(packed)
     record[FIELDS.index("extra")]["failure"][1] = LONG
     record[FIELDS.index("history")][0][7] = LONG
-    hr.core.wire.send([(0, ("SET", name, msgspec.msgpack.encode(record)))])
+    hr.core.transport.send([(0, ("SET", name, msgspec.msgpack.encode(record)))])
 
     job = found(hr, "x")
     assert job.failure is not None

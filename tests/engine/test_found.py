@@ -61,7 +61,7 @@ def test_a_repeated_duplicate_is_not_made_twice_though_its_model_has_expired(
         options=b"",
         others=others,
     )
-    assert core.wire.send([(0, core.words(0, call, again=True))]) == [[2]]
+    assert core.transport.send([(0, core.words(0, call, again=True))]) == [[2]]
     assert [job.id for job in queue.jobs("waiting").jobs] == [second]
 
 

@@ -23,7 +23,7 @@ from tests.proof import proves
 
 def push(hr: Client, queue: str, *elements: str | bytes, shard: int = 0) -> None:
     """As a program does that knows nothing but lists."""
-    [length] = hr.core.wire.send([(shard, ("LPUSH", where(hr, queue, shard), *elements))])
+    [length] = hr.core.transport.send([(shard, ("LPUSH", where(hr, queue, shard), *elements))])
     assert length >= len(elements)
 
 
@@ -32,7 +32,7 @@ def where(hr: Client, queue: str, shard: int = 0) -> str:
 
 
 def left(hr: Client, queue: str) -> int:
-    [length] = hr.core.wire.send([(0, ("LLEN", where(hr, queue)))])
+    [length] = hr.core.transport.send([(0, ("LLEN", where(hr, queue)))])
     return int(length)
 
 
@@ -157,7 +157,7 @@ def test_a_producer_can_wake_who_waits(hr: Client, queue: Queue) -> None:
     with meanwhile(lambda: queue.pop("w", wait=20)) as popping:
         until_listened_to(hr, "queue:mail")
         push(hr, "mail", "1")
-        hr.core.wire.send([(0, ("SPUBLISH", hr.core.key(0, "queue:mail"), "work 1"))])
+        hr.core.transport.send([(0, ("SPUBLISH", hr.core.key(0, "queue:mail"), "work 1"))])
 
         [lease] = popping.result(timeout=4)
     assert lease.data == 1
@@ -318,19 +318,19 @@ def test_new_ids_live_where_the_list_is(shards: int, data: st.DataObject) -> Non
 
 
 def test_a_key_that_is_no_list_is_left_alone(hr: Client, queue: Queue) -> None:
-    hr.core.wire.send([(0, ("SET", where(hr, "mail"), "no list"))])
+    hr.core.transport.send([(0, ("SET", where(hr, "mail"), "no list"))])
     queue.put("x", id="a")
 
     assert ids(queue.peek()) == ["a"]
     assert ids(queue.pop("w")) == ["a"]
     hr.sweep()
-    assert hr.core.wire.send([(0, ("GET", where(hr, "mail")))]) == [b"no list"]
+    assert hr.core.transport.send([(0, ("GET", where(hr, "mail")))]) == [b"no list"]
 
 
 def test_a_shard_that_does_not_know_how_its_ids_begin_waits_until_it_is_told(
     hr: Client, queue: Queue, url: str
 ) -> None:
-    hr.core.wire.send([(0, ("HDEL", hr.core.key(0, "meta"), "ingress"))])
+    hr.core.transport.send([(0, ("HDEL", hr.core.key(0, "meta"), "ingress"))])
     push(hr, "mail", "1")
     assert queue.pop("w") == []
 
@@ -376,7 +376,7 @@ def test_the_list_goes_with_the_queue(hr: Client, queue: Queue) -> None:
 def test_a_full_server_lets_what_was_pushed_be_worked_off() -> None:
     with servers.valkey() as url, headrace.connect(url) as hr:
         push(hr, "mail", *["1"] * 300)
-        hr.core.wire.send([(0, ("CONFIG", "SET", "maxmemory", "1mb"))])
+        hr.core.transport.send([(0, ("CONFIG", "SET", "maxmemory", "1mb"))])
 
         leases = hr.queue("mail").pop("w", count=300)
 

@@ -9,7 +9,7 @@ from headrace.testing import Clock
 
 
 def erase(hr: Client, job_id: str) -> None:
-    assert hr.core.wire.send([(0, ("DEL", hr.core.key(0, f"job:{job_id}")))]) == [1]
+    assert hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"job:{job_id}")))]) == [1]
 
 
 def test_a_waiting_job_without_a_record_is_passed_over(hr: Client, queue: Queue) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from headrace import Client, Put
-from headrace.client.talk import drive
-from headrace.client.talks.lakes import mark_lake
 from headrace.engine.script import operations
 from headrace.engine.states import STATES
+from headrace.operations.lakes import mark_lake
 from headrace.testing import Clock
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine.adopting import bring, job
 from tests.engine.breakage import one_in_every_state
@@ -142,14 +142,14 @@ def live(hr: Client, clock: Clock) -> None:
     [noted, *_] = mail.pop("bob")
     noted.log("line")
     noted.progress(0.5, "half")
-    hr.core.wire.send([(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "pushed"))])
+    hr.core.transport.send([(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "pushed"))])
     hr.feed("news").publish("x")
     hr.set_throttle("api", concurrency=1)
     slow = hr.queue("slow")
     slow.configure(key_concurrency=1, key_rate="1/s")
     slow.put_many([Put(1, key="a", throttles=["api"]), Put(2, key="b", throttles=["api"]), 3, 4])
     slow.pop("bob", count=2)
-    drive(hr.core.wire, mark_lake(hr, "lake", {0: "0-0"}))
+    drive(hr.core.transport, mark_lake(hr, "lake", {0: "0-0"}))
     bring(hr, job("from elsewhere"))
     hands.put_many([0] * 300, depends_on=["running"])
     hr.finish("running")

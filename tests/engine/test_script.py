@@ -221,5 +221,5 @@ def test_a_job_is_the_same_whichever_way_it_was_put(url: str) -> None:
             client.queue("mail").configure()
             job_id = client.queue("mail").put({"to": "ada"})
             words = ("GET", client.core.key(0, f"job:{job_id}"))
-            records.append(decode_record(client.core.wire.send([(0, words)])[0]))
+            records.append(decode_record(client.core.transport.send([(0, words)])[0]))
     assert records[0] == records[1]

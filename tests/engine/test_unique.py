@@ -140,7 +140,7 @@ def test_what_comes_back_to_its_queue_keeps_its_value(
 @proves("C-08")
 def test_a_claim_whose_job_was_lost_keeps_nobody_out(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x", unique="u")
-    hr.core.wire.send([(0, ("DEL", hr.core.key(0, "job:x")))])
+    hr.core.transport.send([(0, ("DEL", hr.core.key(0, "job:x")))])
 
     second = queue.put(2, unique="u")
 
@@ -151,7 +151,7 @@ def test_a_claim_whose_job_was_lost_keeps_nobody_out(hr: Client, queue: Queue) -
 
 def test_a_claim_left_behind_goes_with_its_queue(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x", unique="u")
-    hr.core.wire.send([(0, ("DEL", hr.core.key(0, "job:x")))])
+    hr.core.transport.send([(0, ("DEL", hr.core.key(0, "job:x")))])
 
     queue.delete()
 

@@ -11,9 +11,9 @@ import redis
 
 import headrace
 from headrace import Client, Queue
-from headrace.client.talk import Hear, Listen, Send
-from headrace.client.talks import popping
+from headrace.operations import popping
 from headrace.testing import Clock, open_with_clock, settable_clock
+from headrace.transport.drive import Receive, Send, Subscribe
 from tests.engine.hearing import commands, meanwhile, until_listened_to
 from tests.engine.sessions import serving
 from tests.engine.shortcuts import ids, pop_one
@@ -88,20 +88,20 @@ def test_of_two_that_wait_one_gets_the_job_and_the_other_waits_on(hr: Client, qu
 
 @proves("WD-12")
 def test_who_subscribes_looks_again_before_listening(hr: Client, queue: Queue) -> None:
-    wire = hr.core.wire
-    talk = popping.pop(queue, "w", wait=LONG)
-    wish = next(talk)
+    transport = hr.core.transport
+    operation = popping.pop(queue, "w", wait=LONG)
+    wish = next(operation)
     assert isinstance(wish, Send)
     while isinstance(wish, Send):
-        wish = talk.send(wire.send(wish.commands))
-    assert isinstance(wish, Listen)
+        wish = operation.send(transport.send(wish.commands))
+    assert isinstance(wish, Subscribe)
 
     job_id = queue.put("between the look and the subscription")
-    wish = talk.send(wire.listen(wish.channels))
+    wish = operation.send(transport.listen(wish.channels))
 
     assert isinstance(wish, Send)
     with pytest.raises(StopIteration) as end:
-        talk.send(wire.send(wish.commands))
+        operation.send(transport.send(wish.commands))
     assert [popped.id for popped in end.value.value] == [job_id]
 
 
@@ -204,15 +204,17 @@ async def test_an_awaiting_pop_returns_as_soon_as_another_puts(
 
 
 def test_a_waiting_pop_listens_no_longer_than_needed(hr: Client, queue: Queue) -> None:
-    talk = popping.pop(queue, "w", wait=LONG)
-    wish = next(talk)
+    operation = popping.pop(queue, "w", wait=LONG)
+    wish = next(operation)
     asked: list[type] = []
-    while not isinstance(wish, Hear):
+    while not isinstance(wish, Receive):
         asked.append(type(wish))
         is_send = isinstance(wish, Send)
-        wish = talk.send(
-            hr.core.wire.send(wish.commands) if is_send else hr.core.wire.listen(wish.channels)
+        wish = operation.send(
+            hr.core.transport.send(wish.commands)
+            if is_send
+            else hr.core.transport.listen(wish.channels)
         )
 
-    assert [kind for kind in asked if kind is Listen] == [Listen]
+    assert [kind for kind in asked if kind is Subscribe] == [Subscribe]
     assert wish.seconds <= popping.SAFETY_POLL

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace import Client, HeadraceError
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call
+from headrace.operations.requests import ask_one
+from headrace.transport.drive import drive
 from tests.effort import sampled
 from tests.engine.faults import Fault
 from tests.engine.twin import opened
@@ -83,7 +84,7 @@ def teller(valkey_url: str) -> Iterator[Client]:
 def seen_in(hr: Client, story: Story) -> list[tuple[str, float]]:
     """The members that are seen in the course of a story."""
     where = hr.core.key(0, "waiting:story")
-    hr.core.wire.send([(0, ("DEL", where))])
+    hr.core.transport.send([(0, ("DEL", where))])
     change(hr, where, dict(story.start))
     changes = iter(story.changes)
     seen: list[tuple[str, float]] = []
@@ -101,13 +102,13 @@ def seen_in(hr: Client, story: Story) -> list[tuple[str, float]]:
 
 def page(hr: Client, size: int, cursor: bytes) -> list[Any]:
     call: Call[list[Any]] = Call("paged", ("story", size, cursor), list)
-    return drive(hr.core.wire, ask_one(hr.core, 0, call))
+    return drive(hr.core.transport, ask_one(hr.core, 0, call))
 
 
 def change(hr: Client, where: str, changes: dict[str, Any]) -> None:
     for member, score in changes.items():
         words = ("ZREM", where, member) if score is None else ("ZADD", where, score, member)
-        hr.core.wire.send([(0, words)])
+        hr.core.transport.send([(0, words)])
 
 
 def check(hr: Client, story: Story) -> None:
@@ -146,9 +147,9 @@ def check_all(hr: Client) -> None:
 
 def test_a_page_of_a_large_set_takes_few_commands(teller: Client) -> None:
     where = teller.core.key(0, "waiting:story")
-    teller.core.wire.send([(0, ("DEL", where))])
+    teller.core.transport.send([(0, ("DEL", where))])
     words = [word for number in range(20_000) for word in (0, f"{number:06}")]
-    teller.core.wire.send([(0, ("ZADD", where, *words))])
+    teller.core.transport.send([(0, ("ZADD", where, *words))])
     before = commands_done(teller)
 
     found = page(teller, 2, b"\x92\xa10\xa6010000")
@@ -158,6 +159,6 @@ def test_a_page_of_a_large_set_takes_few_commands(teller: Client) -> None:
 
 
 def commands_done(hr: Client) -> int:
-    [about] = hr.core.wire.send([(0, ("INFO", "commandstats"))])
+    [about] = hr.core.transport.send([(0, ("INFO", "commandstats"))])
     calls = [line.partition(b"calls=")[2] for line in about.splitlines() if b"calls=" in line]
     return sum(int(call.partition(b",")[0]) for call in calls)

@@ -102,7 +102,7 @@ def test_a_driver_may_die_between_any_two_calls(valkey_url: str, which: int, sha
             world.begin(which, 5)
             for _ in range(calls):
                 world.step(0)
-            died = world.drivers[0].talk is not None
+            died = world.drivers[0].operation is not None
             world.crash(0)
             world.begin(which, 5)
             for _ in range(40):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.client.talk import Send, Talk
+from headrace.transport.drive import Operation, Send
 
 
-def together(talks: Sequence[Talk[Any]]) -> Talk[list[Any]]:
+def together(talks: Sequence[Operation[Any]]) -> Operation[list[Any]]:
     """What each came to."""
     ends: list[Any] = [None] * len(talks)
     wishes: dict[int, Any] = {}

@@ -13,11 +13,12 @@ from uuid import uuid4
 import msgspec
 
 import headrace
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call, build
 from headrace.engine.moments import moment
 from headrace.engine.script import Library
+from headrace.operations.requests import ask_one
 from headrace.testing import START, Clock, settable_clock
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine.calls import call_of
 from tests.engine.model import Model
@@ -54,10 +55,10 @@ def snapshot(hr: headrace.Client) -> dict[bytes, Any]:
 
     Jobs are read: the same job can be packed in several ways, as a table of Lua has no order.
     """
-    [names] = hr.core.wire.send([(0, ("KEYS", hr.core.key(0, "*")))])
+    [names] = hr.core.transport.send([(0, ("KEYS", hr.core.key(0, "*")))])
     jobs = [name for name in names if b"}:job:" in name]
     others = [name for name in names if b"}:job:" not in name]
-    contents = hr.core.wire.send(
+    contents = hr.core.transport.send(
         [(0, ("GET", name)) for name in jobs] + [(0, ("DUMP", name)) for name in others]
     )
     found = dict(zip(jobs + others, contents, strict=True))
@@ -102,7 +103,7 @@ class Twin:
         return [readable(op, (due, expected[1])) for due in (expected[0], self.model.foreseen)]
 
     def _ask(self, call: Call[Any]) -> Any:
-        return drive(self.hr.core.wire, ask_one(self.hr.core, 0, call))
+        return drive(self.hr.core.transport, ask_one(self.hr.core, 0, call))
 
     def _ask_as_clients_do(self, call: Call[Any], each: list[Any]) -> Any:
         """A plain job goes by put_one, unless that says that it has done nothing."""
@@ -123,7 +124,7 @@ class Twin:
 
     def _ask_again(self, call: Call[Any]) -> None:
         before = snapshot(self.hr)
-        [reply] = self.hr.core.wire.send([(0, self.hr.core.words(0, call, again=True))])
+        [reply] = self.hr.core.transport.send([(0, self.hr.core.words(0, call, again=True))])
         assert not isinstance(reply, Exception), reply
         assert snapshot(self.hr) == before, f"{call.op} was repeated, and happened twice"
 
@@ -153,7 +154,7 @@ class Twin:
         """As a program does that knows nothing but lists."""
         self.model.pushed.setdefault(queue, []).extend(pushed)
         words = ("LPUSH", self.hr.core.key(0, f"ingress:{queue}"), *pushed)
-        assert self.hr.core.wire.send([(0, words)]) == [len(self.model.pushed[queue])]
+        assert self.hr.core.transport.send([(0, words)]) == [len(self.model.pushed[queue])]
 
     def configure(self, queue: str, profile: str | None = None, **settings: Any) -> None:
         self.model.configure(queue, profile, **settings)

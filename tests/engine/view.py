@@ -11,16 +11,17 @@ import pytest
 
 from headrace import Client
 from headrace import Job as SeenJob
-from headrace.client.talk import Send, Talk, drive
-from headrace.client.talks import queues as queue_talks
-from headrace.client.talks import upkeep
-from headrace.client.talks.jobs import failures, jobs
-from headrace.client.talks.sessions import workers
 from headrace.engine.check import EPOCH as FIRST_DAY
 from headrace.engine.events import read_told
 from headrace.engine.moments import EPOCH
 from headrace.engine.record import decode_record
 from headrace.engine.statistics import Series
+from headrace.operations import audit as auditing
+from headrace.operations import event_log
+from headrace.operations import queues as queue_talks
+from headrace.operations.jobs import failures, jobs
+from headrace.operations.sessions import workers
+from headrace.transport.drive import Operation, Send, drive
 from tests.engine.model import Model
 from tests.engine.model_parts import DAY, Day, Event, Job, finite
 from tests.engine.together import together
@@ -42,7 +43,7 @@ class View:
         channels = [hr.core.channel(0, "queue", name) for name in queues]
         channels += [hr.core.channel(0, "worker", name) for name in workers]
         channels += [hr.core.channel(0, role, "") for role in ("ended", "tracked")]
-        self.ear = hr.core.wire.listen(channels)
+        self.subscription = hr.core.transport.listen(channels)
 
     def expect_notices(self) -> None:
         """The last call of the model said these; they are read with the next check."""
@@ -51,19 +52,19 @@ class View:
     def check(self) -> None:
         checks = [self.check_jobs, self.check_queues, self.check_ties, self.check_workers]
         checks += [self.check_events, self.check_books]
-        drive(self.hr.core.wire, together([check() for check in checks]))
+        drive(self.hr.core.transport, together([check() for check in checks]))
         self.check_notices()
 
-    def check_jobs(self) -> Talk[None]:
+    def check_jobs(self) -> Operation[None]:
         self.ever |= dict.fromkeys(self.model.jobs)
         seen = {job.id: seen_job(job) for job in (yield from jobs(self.hr, [*self.ever]))}
         assert seen == {job.id: modelled_job(job) for job in self.model.jobs.values()}
 
-    def check_books(self) -> Talk[None]:
-        audit = yield from upkeep.audit(self.hr)
+    def check_books(self) -> Operation[None]:
+        audit = yield from auditing.audit(self.hr)
         assert audit.balanced, audit.problems
 
-    def check_queues(self) -> Talk[None]:
+    def check_queues(self) -> Operation[None]:
         today = self.model.now // DAY
         measured = [name for name in self.model.queues if self.model.rules(name).stats]
         queues, found, *_ = yield from together(
@@ -83,7 +84,7 @@ class View:
         kinds = [job.failure[0] for job in self.model.jobs.values() if job.failure]
         assert found == {kind: kinds.count(kind) for kind in kinds}
 
-    def check_ties(self) -> Talk[None]:
+    def check_ties(self) -> Operation[None]:
         """The claims of every queue, the index of tags and who is tracked are the model's."""
         model, core = self.model, self.hr.core
         self.tags |= dict.fromkeys(tag for tag, _ in model.tagged)
@@ -102,7 +103,7 @@ class View:
         }
         assert found == model.tagged
 
-    def check_stats(self, queue: str, number: int) -> Talk[None]:
+    def check_stats(self, queue: str, number: int) -> Operation[None]:
         date = str(FIRST_DAY.fromordinal(FIRST_DAY.toordinal() + number))
         seen = yield from queue_talks.stats(self.hr.queue(queue), date)
         day = self.model.days.get((number, queue), Day())
@@ -114,9 +115,9 @@ class View:
     def check_days(self) -> None:
         """The statistics of every day, not only of today."""
         talks = [self.check_stats(queue, number) for number, queue in self.model.days]
-        drive(self.hr.core.wire, together(talks))
+        drive(self.hr.core.transport, together(talks))
 
-    def check_workers(self) -> Talk[None]:
+    def check_workers(self) -> Operation[None]:
         seen = [
             (worker.name, worker.expires_in, set(worker.queues), worker.jobs)
             for worker in (yield from workers(self.hr))
@@ -130,8 +131,8 @@ class View:
         known = finite(ends)
         return None if known is None else max(0, known - self.model.now) / 1000
 
-    def check_events(self) -> Talk[None]:
-        found = yield from upkeep.events(self.hr, after=self.seen)
+    def check_events(self) -> Operation[None]:
+        found = yield from event_log.events(self.hr, after=self.seen)
         numbers = [event.number for event in found]
         assert numbers == list(range(self.numbered + 1, self.numbered + 1 + len(found)))
         told = [
@@ -156,7 +157,7 @@ class View:
 
     def check_notices(self) -> None:
         # The server has answered since, so what it had to say has been said.
-        heard = [told for notice in self.ear.hear(0) for told in read_notice(*notice)]
+        heard = [told for notice in self.subscription.hear(0) for told in read_notice(*notice)]
         assert sorted(heard) == sorted(self.expected)
         self.expected = []
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from headrace import Client, Put
-from headrace.client.talk import drive
-from headrace.client.talks import job_reading
-from headrace.client.talks.job_reading import JobSet
+from headrace.operations import job_sets
+from headrace.operations.job_sets import JobSet
+from headrace.transport.drive import drive
 from tests.engine.twin import opened
 
 
@@ -18,8 +18,8 @@ def ids_in(
     found: list[str] = []
     cursor: bytes | None = None
     while cursor != b"":
-        page = job_reading.read_jobs(hr.core, JobSet(0, role, name, 0), lowest, highest, cursor)
-        cursor, jobs = drive(hr.core.wire, page)
+        page = job_sets.read_jobs(hr.core, JobSet(0, role, name, 0), lowest, highest, cursor)
+        cursor, jobs = drive(hr.core.transport, page)
         found += [job.id for job in jobs]
     return found
 
@@ -28,7 +28,7 @@ def jobs_are_walked_through(url: str, swaps: dict[str, str]) -> None:
     """Raises if a walk leaves out, repeats or adds a job."""
     hr, clock = opened(url, swaps)
     with hr:
-        ids = [f"job {number:03}" for number in range(job_reading.PAGE + 5)]
+        ids = [f"job {number:03}" for number in range(job_sets.JOBS_PER_PAGE + 5)]
         mail = hr.queue("mail")
         mail.put_many([Put(0, id=job_id) for job_id in ids])
         assert ids_in(hr, "waiting", "mail") == ids

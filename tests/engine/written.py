@@ -83,7 +83,7 @@ def _goes_on(hr: Client, clock: Clock) -> None:
     assert names_in(hr) == ["a", "b"]
     desk.prepared("elsewhere", "c", write="batch:far")
     desk.decide("elsewhere", "batch:far")
-    hr.core.wire.send([(0, ("HSET", hr.core.key(0, "meta"), "shards", "2"))])
+    hr.core.transport.send([(0, ("HSET", hr.core.key(0, "meta"), "shards", "2"))])
     desk.publish_all("elsewhere")
     clock.tick(7 * DAY)
     hr.queue("other").put("another")

@@ -123,6 +123,6 @@ def crowded(hr: Client, start: int, count: int) -> Feed:
     line.publish_many({f"item {place}": 0 for place in places})
     order = hr.core.key(0, "order:line")
     words = [word for place in places for word in (place, f"item {place}")]
-    [reply] = hr.core.wire.send([(0, ("ZADD", order, *words))])
+    [reply] = hr.core.transport.send([(0, ("ZADD", order, *words))])
     assert reply == 0
     return line

@@ -12,11 +12,11 @@ from uuid import uuid4
 import pytest
 
 import headrace
-from headrace import AsyncListening, Client, FeedEvent, Unreadable
-from headrace.client.listening import Station
-from headrace.client.talk import drive
-from headrace.client.talks.feed_listening import AllFeeds, OneFeed
+from headrace import AsyncListener, Client, FeedEvent, Unreadable
+from headrace.feeds.listening import AllFeeds, OneFeed
+from headrace.operations.listening import ListeningState
 from headrace.testing import open_with_clock
+from headrace.transport.drive import drive
 from tests.client.repeats.seen import sha
 from tests.colours import COLOURS, got, opened
 from tests.engine.hearing import until_listened_to
@@ -47,7 +47,7 @@ def server() -> Iterator[Restartable]:
 
 async def heard(listening: Any, count: int) -> list[FeedEvent]:
     """So many events."""
-    if isinstance(listening, AsyncListening):
+    if isinstance(listening, AsyncListener):
         return [await anext(listening) for _ in range(count)]
     return await asyncio.to_thread(lambda: [next(listening) for _ in range(count)])
 
@@ -312,9 +312,9 @@ def test_a_server_that_has_lost_data_is_noticed(calm: Client) -> None:
     with news.listen(wait=20) as listening, calm.listen_feeds(wait=20) as to_all:
         for key, field in (("feed:news", "number"), ("log", "changes")):
             words: Any = ("HSET", calm.core.key(0, key), field, 2)
-            calm.core.wire.send([(0, words)])
+            calm.core.transport.send([(0, words)])
         for one in (listening, to_all):
-            one._station.ear.disconnect()
+            one._state.subscription.disconnect()
 
             assert said([next(one)]) == [("missed", None)]
 
@@ -369,9 +369,9 @@ def test_a_new_life_after_an_end_that_was_heard_is_not_missed(one_feed: OneFeed)
 
 def test_numbers_of_a_shard_tell_the_same(calm: Client) -> None:
     known = AllFeeds(calm.core)
-    station: Station[FeedEvent]
-    station = Station(calm.core, known.channels, known.read, lambda: known.check(station))
-    drive(calm.core.wire, known.check(station))
+    station: ListeningState[FeedEvent]
+    station = ListeningState(calm.core, known.channels, known.read, lambda: known.check(station))
+    drive(calm.core.transport, known.check(station))
     [(_, channel)] = known.channels
 
     def kinds(of_shard: int) -> list[Any]:

@@ -48,7 +48,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def answers_get_lost_or_not(self) -> None:
-        self.twin.wire.loses = not self.twin.wire.loses
+        self.twin.transport.loses = not self.twin.transport.loses
 
     @rule(found=items, touch=st.booleans())
     def publish(self, found: dict[str, Any], *, touch: bool) -> None:

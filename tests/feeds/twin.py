@@ -30,7 +30,7 @@ class LosesAnswers:
     """A wire on which the answer of every script gets lost once: it is asked for again."""
 
     def __init__(self, hr: Client) -> None:
-        self._wire = hr.core.wire
+        self._wire = hr.core.transport
         self._hr = hr
         self._counting = {hr.core.library[op].sha.encode() for op in CHANGES_NO_FEED}
         self.loses = False
@@ -61,8 +61,8 @@ class FeedTwin:
 
     def __init__(self, hr: Client, listener: Listener) -> None:
         self.hr = hr
-        self.wire = LosesAnswers(hr)
-        hr.core.wire = self.wire
+        self.transport = LosesAnswers(hr)
+        hr.core.transport = self.transport
         self.models: dict[str, FeedModel] = {}
         self.feeds: dict[str, Feed] = {}
         self.made: list[str] = []
@@ -157,7 +157,7 @@ class FeedTwin:
             return
         there = self.models[name].retract(ids)
         # What is gone when a call is repeated counts as taken away by it.
-        answer = list(dict.fromkeys(ids)) if self.wire.loses else there
+        answer = list(dict.fromkeys(ids)) if self.transport.loses else there
         assert self.feeds[name].retract(*ids) == answer
         self.check()
 
@@ -186,23 +186,23 @@ class FeedTwin:
     def refused(self, kind: type[HeadraceError], call: Callable[[], Any]) -> None:
         """A refusal changes nothing and tells nobody; deleting again is as good as deleting."""
         before = dump(self.hr)
-        loses, self.wire.loses = self.wire.loses, False
+        loses, self.transport.loses = self.transport.loses, False
         with pytest.raises(kind):
             call()
-        self.wire.loses = loses
+        self.transport.loses = loses
         assert dump(self.hr) == before
         self.check()
 
     def check(self, gone: Mapping[str, FeedModel] | None = None) -> None:
         """Compares everything that can be read, heard and looked up."""
-        loses, self.wire.loses = self.wire.loses, False
+        loses, self.transport.loses = self.transport.loses, False
         self._check_told({**self.models, **(gone or {})})
         assert self.hr.feeds() == self.made
         for name in NAMES:
             assert self.hr.feed_exists(name) == (name in self.models)
         for name, model in self.models.items():
             self._check_feed(self.feeds[name], model)
-        self.wire.loses = loses
+        self.transport.loses = loses
 
     def _check_told(self, models: Mapping[str, FeedModel]) -> None:
         expected = []
@@ -251,7 +251,7 @@ class FeedTwin:
         assert (set_of.max_length, set_of.about) == (model.max_length, model.about)
         assert feed.sorted == set_of.sorted == model.is_sorted
         places = feed.core.key(feed.core.shard_of(feed.name), f"items:{feed.name}")
-        assert feed.core.wire.send([(0, ("HLEN", places))]) == [len(model.items)]
+        assert feed.core.transport.send([(0, ("HLEN", places))]) == [len(model.items)]
         newest = feed.ids(count=1)
         assert feed.item() == (model.items[newest[0]] if newest else None)
 

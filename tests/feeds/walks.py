@@ -81,7 +81,7 @@ def between_two(twin: FeedTwin) -> None:
 
 
 def although_answers_get_lost(twin: FeedTwin) -> None:
-    twin.wire.loses = True
+    twin.transport.loses = True
     twin.create("news", max_length=3)
     twin.publish("news", {"a": 1, "b": 2, "c": 3, "d": 4})
     twin.publish("news", {"b": "edited"})
@@ -103,20 +103,20 @@ def although_answers_get_lost(twin: FeedTwin) -> None:
 
 
 def although_others_come_in_between(twin: FeedTwin) -> None:
-    twin.wire.loses = True
+    twin.transport.loses = True
     twin.create("news")
     twin.publish("news", {"a": 1, "b": 2})
-    twin.wire.between = lambda: twin.publish("news", {"c": 3})
+    twin.transport.between = lambda: twin.publish("news", {"c": 3})
     twin.publish("news", {"a": "edited", "d": 4})
     twin.create("line", is_sorted=True)
     twin.insert("line", {"a": 1, "b": 2, "c": 3})
-    twin.wire.between = lambda: twin.retract("line", ["b"])
+    twin.transport.between = lambda: twin.retract("line", ["b"])
     twin.insert("line", {"d": 4}, "after", "b")
-    twin.wire.between = lambda: twin.insert("line", {"f": 5}, "first")
+    twin.transport.between = lambda: twin.insert("line", {"f": 5}, "first")
     twin.insert("line", {"e": 5}, "before", "c")
-    twin.wire.between = lambda: twin.insert("line", {"g": 5}, "first")
+    twin.transport.between = lambda: twin.insert("line", {"g": 5}, "first")
     twin.insert("line", {"e": 6, "h": 7})
-    twin.wire.between = lambda: twin.retract("line", ["c"])
+    twin.transport.between = lambda: twin.retract("line", ["c"])
     twin.move("line", ["a", "h"], "first")
 
 

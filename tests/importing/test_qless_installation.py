@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, ImportRefused
-from headrace.importing.verifying import verify
+from headrace.compat.importing.verifying import verify
 from tests.engine.shortcuts import found as job_of
 from tests.engine.shortcuts import pop_one
 from tests.importing.old import Old, imported, nothing

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from headrace import Client
-from headrace.importing.bringing import bring, planned
-from headrace.importing.verifying import delete_verified, verify
+from headrace.compat.importing.bringing import bring, planned
+from headrace.compat.importing.verifying import delete_verified, verify
 from headrace.testing import START, Clock
 from tests.engine.shortcuts import pop_one
 from tests.importing.old import Old, imported, nothing
@@ -49,7 +49,7 @@ def test_statistics_are_read_back(hr: Client, old: Old, key: str, field: str, va
     imported(hr, old, "qless")
     place = old.place("qless")
     stored = hr.core.key(0, f"{key}:{day}:q")
-    hr.core.wire.send([(0, ("HSET", stored, field, value))])
+    hr.core.transport.send([(0, ("HSET", stored, field, value))])
 
     found = verify(hr, place, planned(place, nothing), nothing)
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from headrace import Client, ImportRefused
-from headrace.importing.bringing import bring, planned
-from headrace.importing.verifying import verify
+from headrace.compat.importing.bringing import bring, planned
+from headrace.compat.importing.verifying import verify
 from headrace.testing import START, open_with_clock
 from tests.engine.shortcuts import pop_one
 from tests.importing.old import Old, imported, line_of, nothing

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from headrace import Client, ImportRefused
-from headrace.client.codec import codec_of
+from headrace.codecs.codec import codec_of
 from tests.importing.old import Old, imported, line_of
 from tests.proof import proves
 

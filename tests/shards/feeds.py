@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from headrace import AsyncListening, Client
+from headrace import AsyncListener, Client
 from tests.colours import got
 from tests.proof import proves
 
@@ -13,7 +13,7 @@ NAMES = [f"feed {number}" for number in range(12)]
 
 
 async def next_events(listening: Any, count: int) -> list[Any]:
-    if isinstance(listening, AsyncListening):
+    if isinstance(listening, AsyncListener):
         return [await anext(listening) for _ in range(count)]
     return await asyncio.to_thread(lambda: [next(listening) for _ in range(count)])
 

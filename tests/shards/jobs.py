@@ -62,7 +62,7 @@ class Jobs:
         core = calm.core
         for shard in range(core.shards):
             words = ("LPUSH", core.key(shard, "ingress:mail"), f"{shard}", f"{shard}")
-            assert core.wire.send([(shard, words)]) == [2]
+            assert core.transport.send([(shard, words)]) == [2]
 
         leases = await got(hr.queue("mail").pop("w", count=2 * core.shards))
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from headrace import Client
-from headrace.client.talk import ask, drive
 from headrace.engine.call import Call, build
+from headrace.operations.requests import ask
+from headrace.transport.drive import drive
 
 
 def ids_by_shard(hr: Client, ids: Iterable[str]) -> dict[int, list[str]]:
@@ -31,7 +32,9 @@ def one_for_each_shard(hr: Client) -> list[str]:
 def on_each_shard(hr: Client, op: str, **arguments: Any) -> list[Any]:
     """What each shard by itself answers to an operation."""
     call: Call[Any] = build(op, lambda reply: reply, **arguments)
-    return drive(hr.core.wire, ask(hr.core, [(shard, call) for shard in range(hr.core.shards)]))
+    return drive(
+        hr.core.transport, ask(hr.core, [(shard, call) for shard in range(hr.core.shards)])
+    )
 
 
 def numbered_without_holes(hr: Client) -> bool:

@@ -15,7 +15,7 @@ from redis.cluster import ClusterNode
 
 import headrace
 from headrace import ServerUnavailable
-from headrace.client.topology import slot_of
+from headrace.transport.topology import slot_of
 from tests import servers
 from tests.colours import COLOURS, got, listed, opened
 from tests.restartable import meanwhile
@@ -190,7 +190,7 @@ async def test_a_client_with_a_wrong_map_finds_the_shards(
 ) -> None:
     name = f"wrong-{colour}-{os.urandom(4).hex()}"
     async with opened(colour, cluster_url, namespace=name, shards=SHARDS) as hr:
-        topology = hr.core.wire._topology
+        topology = hr.core.transport._topology
         right = list(topology._ranges)
         addresses = [address for _, _, address in right]
         topology._ranges = [
@@ -212,11 +212,11 @@ async def test_a_node_that_does_not_know_better_misleads_nobody(
     name = f"misled-{colour}-{os.urandom(4).hex()}"
     async with opened(colour, cluster_url, namespace=name, shards=1, retry_for=0.3) as hr:
         misled, wrong = (port for port in nodes.by_port if port != nodes.of(slot(hr, 0)))
-        topology = hr.core.wire._topology
+        topology = hr.core.transport._topology
         topology._seeds = [("127.0.0.1", misled)]
         topology._ranges = [(0, 16383, ("127.0.0.1", misled))]
         nodes.mislead(misled, slot(hr, 0), wrong)
-        await got(hr.core.wire.refresh())
+        await got(hr.core.transport.refresh())
         nodes.mislead(misled, slot(hr, 0), wrong)
 
         await got(hr.queue("mail").put("x"))

@@ -180,7 +180,7 @@ class Views:
 
         shard = calm.core.shards - 1
         lost = ids_by_shard(calm, ids)[shard][0]
-        calm.core.wire.send([(shard, ("DEL", calm.core.key(shard, f"job:{lost}")))])
+        calm.core.transport.send([(shard, ("DEL", calm.core.key(shard, f"job:{lost}")))])
 
         problems = (await got(hr.audit())).problems
         assert any(lost in problem for problem in problems)

@@ -22,7 +22,7 @@ def waits(calm: Client, role: str, name: str) -> bool:
     core = calm.core
     channels = [core.channel(shard, role, name) for shard in range(core.shards)]
     commands: list[Any] = [(shard, ("PUBSUB", "SHARDNUMSUB", name)) for shard, name in channels]
-    return all(reply[1] > 0 for reply in core.wire.send(commands))
+    return all(reply[1] > 0 for reply in core.transport.send(commands))
 
 
 class Workers:
@@ -134,7 +134,7 @@ def wait_for_a_listener(calm: Client, shard: int) -> None:
     _, name = calm.core.channel(shard, "ended", "")
 
     def is_heard() -> bool:
-        [reply] = calm.core.wire.send([(shard, ("PUBSUB", "SHARDNUMSUB", name))])
+        [reply] = calm.core.transport.send([(shard, ("PUBSUB", "SHARDNUMSUB", name))])
         return bool(reply[1] > 0)
 
     until(is_heard, "somebody waits for the end of a job")

@@ -118,7 +118,7 @@ def trimmed(client: Client, gone: int) -> None:
     """Drops the oldest events of the only shard, as a limit would."""
     oldest = list(client.events())[gone].entry_id
     command = ("XTRIM", client.core.key(0, "events"), "MINID", "=", oldest)
-    [dropped] = client.core.wire.send([(0, command)])
+    [dropped] = client.core.transport.send([(0, command)])
     assert dropped == gone
 
 

@@ -61,9 +61,9 @@ def work(hr: Client, count: int) -> None:
 def write_entry(hr: Client, *words: str) -> None:
     """Writes an entry to the log of shard 0, as a later version may."""
     log, events = hr.core.key(0, "log"), hr.core.key(0, "events")
-    [about] = hr.core.wire.send([(0, ("HMGET", log, "number", "stamp"))])
+    [about] = hr.core.transport.send([(0, ("HMGET", log, "number", "stamp"))])
     number, stamp = int(about[0]) + 1, int(about[1])
-    replies = hr.core.wire.send(
+    replies = hr.core.transport.send(
         [
             (0, ("XADD", events, f"{stamp}-{number}", *words)),
             (0, ("HSET", log, "number", number, "stamp", stamp)),
@@ -176,13 +176,13 @@ def test_a_lake_is_of_one_log(
             list(sync(spark, elsewhere, files))
 
     meta = hr.core.key(1, "meta")
-    [begun] = hr.core.wire.send([(1, ("HGET", meta, "created"))])
-    hr.core.wire.send([(1, ("HSET", meta, "created", int(begun) + 1))])
+    [begun] = hr.core.transport.send([(1, ("HGET", meta, "created"))])
+    hr.core.transport.send([(1, ("HSET", meta, "created", int(begun) + 1))])
     with pytest.raises(LakeRefused, match="before it was made anew: give it a new lake"):
         list(sync(spark, server, files))
-    hr.core.wire.send([(1, ("HSET", meta, "created", begun))])
+    hr.core.transport.send([(1, ("HSET", meta, "created", begun))])
 
-    hr.core.wire.send([(0, ("HINCRBY", hr.core.key(0, "log"), "number", -1))])
+    hr.core.transport.send([(0, ("HINCRBY", hr.core.key(0, "log"), "number", -1))])
     with pytest.raises(LakeRefused, match=r"the newest of the server is number .* has lost events"):
         list(sync(spark, server, files))
 

@@ -22,8 +22,7 @@ from headrace import (
     WriteLost,
     connect,
 )
-from headrace.client.talk import drive
-from headrace.client.talks import writing
+from headrace.operations import writes
 from headrace.spark.sink import (
     BatchWriter,
     Staged,
@@ -31,6 +30,7 @@ from headrace.spark.sink import (
     batch_writer,
     stream_writer,
 )
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.proxy import way_to
 
@@ -160,7 +160,7 @@ def test_what_was_staged_too_long_ago_is_not_published_in_part(
     writer = batch_writer(options, SCHEMA, False)
     messages = staged(writer, [1, 2], [3])
     [lost] = [key for key in dump(hr) if "}:staged" in key and key.endswith(name_of(messages[1]))]
-    hr.core.wire.send([(0, ("DEL", lost))])
+    hr.core.transport.send([(0, ("DEL", lost))])
 
     with pytest.raises(StagedLost, match="nothing was published"):
         writer.commit(messages)
@@ -262,9 +262,9 @@ def test_a_server_that_lost_rows_fails_the_write_also_when_it_is_run_again(
     writer = batch_writer({**options, "writeId": "w"}, SCHEMA, False)
     messages = staged(writer, [1, 2], [3])
     target, parcels = writer.target, [one.parcel for one in messages if isinstance(one, Staged)]
-    bundle = drive(hr.core.wire, writing.decide(hr.core, writer.write_of_all, parcels))
+    bundle = drive(hr.core.transport, writes.decide(hr.core, writer.write_of_all, parcels))
     assert bundle is not None
-    hr.core.wire.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
+    hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
 
     for run in (messages, staged(writer, [1, 2], [3])):
         with pytest.raises(WriteLost, match="shard 0 lacks 2 of its 3 rows"):
@@ -280,9 +280,9 @@ def test_a_stream_goes_on_after_a_batch_that_lost_rows(hr: Client, options: dict
     writer = stream_writer(options, SCHEMA, False)
     messages = staged(writer, [1, 2], [3])
     parcels = [one.parcel for one in messages if isinstance(one, Staged)]
-    write = writing.stream_write("q", 0, "mail", "move")
-    assert drive(hr.core.wire, writing.decide(hr.core, write, parcels))
-    hr.core.wire.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
+    write = writes.stream_write("q", 0, "mail", "move")
+    assert drive(hr.core.transport, writes.decide(hr.core, write, parcels))
+    hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
 
     with pytest.raises(WriteLost):
         writer.commit(messages, 0)

@@ -15,9 +15,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 import headrace
-from headrace.client.talk import drive
-from headrace.client.talks.lakes import mark_lake
+from headrace.operations.lakes import mark_lake
 from headrace.telemetry import ServerCollector, server_metrics
+from headrace.transport.drive import drive
 
 MAIN = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
 
@@ -54,7 +54,7 @@ def test_a_namespace_without_queues(hr: headrace.Client) -> None:
 
 def test_what_lakes_have_yet_to_take_is_told(hr: headrace.Client) -> None:
     assert not any(name.startswith("headrace_lake_behind") for name in told(hr))
-    drive(hr.core.wire, mark_lake(hr, "history", dict.fromkeys(range(hr.core.shards), "0-0")))
+    drive(hr.core.transport, mark_lake(hr, "history", dict.fromkeys(range(hr.core.shards), "0-0")))
     hr.queue("mail").put_many(range(10))
 
     found = told(hr)
@@ -134,13 +134,13 @@ def test_a_scrape_takes_few_round_trips_however_many_queues_there_are(hr: headra
         hr.queue(f"queue {number}").put({})
     told(hr)  # from now on the scripts are on the server
     trips = []
-    send = hr.core.wire.send
+    send = hr.core.transport.send
 
     def counting(commands: Any) -> Any:
         trips.append(len(commands))
         return send(commands)
 
-    hr.core.wire.send = counting
+    hr.core.transport.send = counting
     told(hr)
 
     assert len(trips) <= 8
@@ -160,7 +160,7 @@ def test_to_look_changes_nothing(hr: headrace.Client) -> None:
 def test_a_server_that_does_not_answer_is_told_as_such(url: str) -> None:
     with headrace.connect(url, namespace="gone", retry_for=0) as client:
         client.close()
-        client.core.wire.send = _unreachable
+        client.core.transport.send = _unreachable
         assert told(client) == {"headrace_up": 0}
 
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from headrace import App, Discard, Retry, Snooze
-from headrace.client.talk import drive_async
-from headrace.client.talks.holding import missed
+from headrace.operations.lease_watch import missed
+from headrace.transport.drive import drive_async
 from headrace.worker import worker as working
 from headrace.worker.run import Failed, failed
 from headrace.worker.settings import WorkerSettings
@@ -38,7 +38,7 @@ async def test_what_pop_removed_runs_to_its_end_also_when_the_worker_is_told_to_
             return ran == [0]
 
         await until(has_begun)
-        assert await drive_async(client.core.wire, missed(client.core, worker._hands)) == []
+        assert await drive_async(client.core.transport, missed(client.core, worker._hands)) == []
         worker.stop()
         gate.set()
     assert ran == [0, 1, 2]

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Backoff, InvalidArgument
-from headrace.client.talks.popping import SAFETY_POLL, Popped
 from headrace.engine.record import Record
+from headrace.operations.popping import SAFETY_POLL, Popped
 from headrace.worker.notices import Hands
 from headrace.worker.prefetch import HORIZON, MOST, Prefetch
 from headrace.worker.settings import Served, read_queues

@@ -6,8 +6,8 @@ import asyncio
 import math
 
 from headrace import Context
-from headrace.client.talks.popping import Popped
 from headrace.engine.record import decode_record
+from headrace.operations.popping import Popped
 from tests.worker.here import at_work, new_app, until
 
 
@@ -27,7 +27,7 @@ async def test_jobs_are_handed_over_and_what_came_without_a_notice_is_given_back
         settings = client.core.key(0, "settings:mail")
 
         async def offers() -> object:
-            return (await client.core.wire.send([(0, ("HGET", settings, "idle"))]))[0]
+            return (await client.core.transport.send([(0, ("HGET", settings, "idle"))]))[0]
 
         async def state_of(job_id: str) -> str:
             job = await client.job(job_id)
@@ -74,15 +74,15 @@ async def test_a_handed_job_that_is_told_twice_runs_once_and_who_cannot_hear_off
             return runs == [job_id]
 
         await until(has_begun)
-        packed = (await client.core.wire.send([(0, ("GET", client.core.key(0, f"job:{job_id}")))]))[
-            0
-        ]
+        packed = (
+            await client.core.transport.send([(0, ("GET", client.core.key(0, f"job:{job_id}")))])
+        )[0]
         told = Popped(job_id, decode_record(packed), packed, b"")
         worker._take_handed(told)
         assert worker._station is not None
         assert list(worker._station.read("worker", b"\x93\xa6handed\xa1x\xa1\xff")) == []
         assert worker._hears_notices()
-        worker._station.ear.lose(ConnectionError("cut"))
+        worker._station.subscription.lose(ConnectionError("cut"))
         assert not worker._hears_notices()
         gate.set()
     assert runs == [job_id]

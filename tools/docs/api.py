@@ -26,8 +26,8 @@ CLASSES: list[tuple[type, type, str]] = [
         "Returned by `client.feed(name)` and `client.create_feed(name)`.",
     ),
     (
-        headrace.Listening,
-        headrace.AsyncListening,
+        headrace.Listener,
+        headrace.AsyncListener,
         "Returned by `feed.listen()` and `client.listen_feeds()`. An iterator and context manager.",
     ),
     (

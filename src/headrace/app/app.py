@@ -16,11 +16,11 @@ from headrace.app.task import AsyncTask, Register, Task
 from headrace.app.tracing import Tracing
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
-from headrace.client.codec import Codec
-from headrace.client.schedules import rule_of
+from headrace.codecs.codec import Codec
 from headrace.engine.check import Limits, text
 from headrace.engine.script import Library
 from headrace.errors import InvalidArgument
+from headrace.operations.schedule_values import rule_of
 
 if TYPE_CHECKING:
     from datetime import timedelta

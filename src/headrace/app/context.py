@@ -7,10 +7,10 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from headrace.client.lease import AsyncLease, Lease, job_of
-from headrace.client.talks.popping import Popped
-from headrace.client.values import Job
 from headrace.engine.check import Span
 from headrace.errors import LeaseLost
+from headrace.operations.popping import Popped
+from headrace.operations.values import Job
 
 if TYPE_CHECKING:
     from headrace.app.app import App

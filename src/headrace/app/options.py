@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from headrace.app.backoff import Backoff
-from headrace.client.given import Unset
 from headrace.engine.check import Span, milliseconds
 from headrace.errors import InvalidArgument
+from headrace.operations.put_options import Unset
 
 
 class JobOptions(TypedDict, total=False):

@@ -25,10 +25,8 @@ import msgspec
 from headrace.app.options import CARRIED, COMPUTED, JobOptions, checked
 from headrace.app.signature import Signature
 from headrace.app.tracing import UNTRACED, Told
-from headrace.client.codec import digest_of
-from headrace.client.queue import Queue, QueueName
-from headrace.client.talks.scheduling import schedule_queue
-from headrace.client.values import Job, Put
+from headrace.client.queue import Queue
+from headrace.codecs.codec import digest_of
 from headrace.engine.check import Span, listed
 from headrace.errors import (
     InvalidArgument,
@@ -38,13 +36,16 @@ from headrace.errors import (
     TaskFailed,
     WrongState,
 )
+from headrace.operations.queues import QueueRef
+from headrace.operations.schedules import schedule_queue
+from headrace.operations.values import Job, Put
 
 if TYPE_CHECKING:
     from headrace.app.app import App
     from headrace.app.context import Context
-    from headrace.client.core import Core
-    from headrace.client.schedules import Schedule
-    from headrace.client.talk import Talk
+    from headrace.operations.core import Core
+    from headrace.operations.schedule_values import Schedule
+    from headrace.transport.drive import Operation
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -147,7 +148,7 @@ class Task(Generic[P, R]):
             raise _failure_of(job_id, await client.job(job_id)) from None
         return cast(R, self.signature.read_result(found))
 
-    def schedule(self, core: Core, cron: str, zone: str) -> Talk[Schedule]:
+    def schedule(self, core: Core, cron: str, zone: str) -> Operation[Schedule]:
         """Lets the server put this task again and again; said again, it goes on as it was."""
         return (yield from self._plain.schedule(core, cron, zone))
 
@@ -250,12 +251,12 @@ class Call(Generic[P, R]):
             self._kept = client.queue(self._queue)
         return self._kept
 
-    def schedule(self, core: Core, cron: str, zone: str) -> Talk[Schedule]:
+    def schedule(self, core: Core, cron: str, zone: str) -> Operation[Schedule]:
         """Lets the server put this call again and again."""
         data, options = self._prepared((), {})
         given = {name: value for name, value in options.items() if name in SCHEDULED}
         name = f"cron:{self.task.name}"
-        queue = QueueName(core, self._queue)
+        queue = QueueRef(core, self._queue)
         return (yield from schedule_queue(queue, name, data, cron=cron, zone=zone, **given))
 
     def data(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:

@@ -7,127 +7,138 @@ from types import TracebackType
 from typing import Self
 from weakref import WeakSet
 
-from headrace.client.bind import awaiting, blocking, named
-from headrace.client.core import Core
-from headrace.client.feed import AsyncFeed, Feed
-from headrace.client.feed_values import FeedEvent
 from headrace.client.group import AsyncGroup, Group
 from headrace.client.lease import AsyncLease, Lease
-from headrace.client.listening import AsyncListening, Listening
 from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
-from headrace.client.talk import drive, drive_async
-from headrace.client.talks import (
-    bulk,
-    depending,
-    ending,
-    matching,
-    scheduling,
-    sessions,
-    tagging,
-    tracking,
-    upkeep,
-    why,
-    writing,
-)
-from headrace.client.talks import feeds as feed_talks
-from headrace.client.talks import jobs as job_talks
-from headrace.client.talks import lakes as lake_talks
-from headrace.client.talks import queues as queue_talks
-from headrace.client.talks import throttles as throttle_talks
-from headrace.client.talks.feed_listening import listen_feeds
 from headrace.client.watch import AsyncWatch, Watch
 from headrace.engine.check import Span
 from headrace.engine.events import Event
+from headrace.feeds import operations as feed_talks
+from headrace.feeds.feed import AsyncFeed, Feed
+from headrace.feeds.listening import listen_feeds
+from headrace.feeds.values import FeedEvent
+from headrace.operations import audit as auditing
+from headrace.operations import (
+    dependencies,
+    event_log,
+    finishing,
+    housekeeping,
+    matching,
+    sessions,
+    tags,
+    tracking,
+)
+from headrace.operations import (
+    failures as bulk,
+)
+from headrace.operations import jobs as job_talks
+from headrace.operations import lakes as lake_talks
+from headrace.operations import queues as queue_talks
+from headrace.operations import (
+    schedules as scheduling,
+)
+from headrace.operations import throttles as throttle_talks
+from headrace.operations import (
+    why_waiting as why,
+)
+from headrace.operations import (
+    writes as writing,
+)
+from headrace.operations.core import Core
+from headrace.operations.listening import AsyncListener, Listener
+from headrace.operations.method import AsyncMethods, SyncMethods, method
+from headrace.transport.drive import drive, drive_async
 
 FOLLOW_MS = 1000
 
 
-@named
-class Config:
+class ConfigMethods:
+    """TODO."""
+
+    get = method(queue_talks.config_get)
+    set = method(queue_talks.config_set)
+    unset = method(queue_talks.config_unset)
+
+
+class Config(ConfigMethods, SyncMethods):
     """The settings of a namespace: defaults for every queue that does not say otherwise."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
 
-    get = blocking(queue_talks.config_get)
-    set = blocking(queue_talks.config_set)
-    unset = blocking(queue_talks.config_unset)
 
-
-@named
-class AsyncConfig:
+class AsyncConfig(ConfigMethods, AsyncMethods):
     """The settings of a namespace, for code that awaits."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
 
-    get = awaiting(queue_talks.config_get)
-    set = awaiting(queue_talks.config_set)
-    unset = awaiting(queue_talks.config_unset)
+
+class ClientMethods:
+    """TODO."""
+
+    audit = method(auditing.audit)
+    cancel = method(job_talks.cancel)
+    cancel_failed = method(bulk.cancel_failed)
+    cancel_matching = method(matching.cancel_matching)
+    chain = method(dependencies.chain)
+    complete_many = method(finishing.complete_many)
+    delete_throttle = method(throttle_talks.delete_throttle)
+    depend = method(dependencies.depend)
+    end_worker = method(sessions.end_by_name)
+    fail = method(finishing.fail_by_id)
+    fail_many = method(finishing.fail_many)
+    failed = method(job_talks.failed)
+    failure_groups = method(bulk.failure_groups)
+    failures = method(job_talks.failures)
+    feed_exists = method(feed_talks.feed_exists)
+    feeds = method(feed_talks.feeds)
+    finish = method(finishing.finish)
+    forget_lake = method(lake_talks.forget_lake)
+    heartbeat_many = method(finishing.heartbeat_many)
+    job = method(job_talks.job)
+    jobs = method(job_talks.jobs)
+    lakes = method(lake_talks.lakes)
+    matching = method(matching.matching)
+    prioritise = method(job_talks.prioritise)
+    queues = method(queue_talks.queues)
+    release = method(finishing.release_by_id)
+    release_many = method(finishing.release_many)
+    requeue = method(job_talks.requeue)
+    reschedule = method(scheduling.reschedule)
+    result = method(job_talks.result)
+    retry = method(job_talks.retry)
+    retry_failed = method(bulk.retry_failed)
+    schedule = method(scheduling.schedule)
+    schedules = method(scheduling.schedules)
+    set_throttle = method(throttle_talks.set_throttle)
+    sweep = method(housekeeping.sweep)
+    tag = method(tags.tag)
+    tagged = method(tags.tagged)
+    throttle = method(throttle_talks.throttle)
+    throttles = method(throttle_talks.throttles)
+    timeout = method(job_talks.timeout)
+    top_tags = method(tags.top_tags)
+    track = method(tracking.track)
+    tracked = method(tracking.tracked)
+    undepend = method(dependencies.undepend)
+    unschedule = method(scheduling.unschedule)
+    untag = method(tags.untag)
+    untrack = method(tracking.untrack)
+    why_waiting = method(why.why_waiting)
+    workers = method(sessions.workers)
+    writes = method(writing.writes)
+    written = method(writing.written)
 
 
-@named
-class Client:
+class Client(ClientMethods, SyncMethods):
     """A namespace on a server, for code that blocks. Threads may share it."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
         self.config = Config(core)
         self._watches: WeakSet[Watch] = WeakSet()
-
-    audit = blocking(upkeep.audit)
-    cancel = blocking(job_talks.cancel)
-    cancel_failed = blocking(bulk.cancel_failed)
-    cancel_matching = blocking(matching.cancel_matching)
-    chain = blocking(depending.chain)
-    complete_many = blocking(ending.complete_many)
-    delete_throttle = blocking(throttle_talks.delete_throttle)
-    depend = blocking(depending.depend)
-    end_worker = blocking(sessions.end_by_name)
-    fail = blocking(ending.fail_by_id)
-    fail_many = blocking(ending.fail_many)
-    failed = blocking(job_talks.failed)
-    failure_groups = blocking(bulk.failure_groups)
-    failures = blocking(job_talks.failures)
-    feed_exists = blocking(feed_talks.feed_exists)
-    feeds = blocking(feed_talks.feeds)
-    finish = blocking(ending.finish)
-    forget_lake = blocking(lake_talks.forget_lake)
-    heartbeat_many = blocking(ending.heartbeat_many)
-    job = blocking(job_talks.job)
-    jobs = blocking(job_talks.jobs)
-    lakes = blocking(lake_talks.lakes)
-    matching = blocking(matching.matching)
-    prioritise = blocking(job_talks.prioritise)
-    queues = blocking(queue_talks.queues)
-    release = blocking(ending.release_by_id)
-    release_many = blocking(ending.release_many)
-    requeue = blocking(job_talks.requeue)
-    reschedule = blocking(scheduling.reschedule)
-    result = blocking(job_talks.result)
-    retry = blocking(job_talks.retry)
-    retry_failed = blocking(bulk.retry_failed)
-    schedule = blocking(scheduling.schedule)
-    schedules = blocking(scheduling.schedules)
-    set_throttle = blocking(throttle_talks.set_throttle)
-    sweep = blocking(upkeep.sweep)
-    tag = blocking(tagging.tag)
-    tagged = blocking(tagging.tagged)
-    throttle = blocking(throttle_talks.throttle)
-    throttles = blocking(throttle_talks.throttles)
-    timeout = blocking(job_talks.timeout)
-    top_tags = blocking(tagging.top_tags)
-    track = blocking(tracking.track)
-    tracked = blocking(tracking.tracked)
-    undepend = blocking(depending.undepend)
-    unschedule = blocking(scheduling.unschedule)
-    untag = blocking(tagging.untag)
-    untrack = blocking(tracking.untrack)
-    why_waiting = blocking(why.why_waiting)
-    workers = blocking(sessions.workers)
-    writes = blocking(writing.writes)
-    written = blocking(writing.written)
 
     def create_feed(
         self,
@@ -139,17 +150,17 @@ class Client:
     ) -> Feed:
         """Makes a feed; raises FeedExists if there is one of this name."""
         kind = "sorted" if sorted else "plain"
-        talk = feed_talks.make(self.core, name, kind=kind, max_length=max_length, about=about)
-        return Feed(self.core, name, is_sorted=drive(self.core.wire, talk))
+        operation = feed_talks.make(self.core, name, kind=kind, max_length=max_length, about=about)
+        return Feed(self.core, name, is_sorted=drive(self.core.transport, operation))
 
     def feed(self, name: str) -> Feed:
         """The feed of this name; if there is none, a plain one is made."""
-        talk = feed_talks.make(self.core, name, open_existing=True)
-        return Feed(self.core, name, is_sorted=drive(self.core.wire, talk))
+        operation = feed_talks.make(self.core, name, open_existing=True)
+        return Feed(self.core, name, is_sorted=drive(self.core.transport, operation))
 
-    def listen_feeds(self, *, wait: Span | None = None) -> Listening[FeedEvent]:
+    def listen_feeds(self, *, wait: Span | None = None) -> Listener[FeedEvent]:
         """Hears every change of every feed, also of new ones, from now on; as Feed.listen."""
-        return Listening(drive(self.core.wire, listen_feeds(self, wait)))
+        return Listener(drive(self.core.transport, listen_feeds(self, wait)))
 
     @property
     def instance(self) -> str:
@@ -166,7 +177,7 @@ class Client:
 
     def session(self, worker: str, *, ttl: Span | None = sessions.TTL) -> Session:
         """Begins a session of a worker, to be renewed within ttl seconds, again and again."""
-        token = drive(self.core.wire, sessions.start(self, worker, ttl=ttl))
+        token = drive(self.core.transport, sessions.start(self, worker, ttl=ttl))
         return Session(self.core, worker, token)
 
     def watch(
@@ -185,24 +196,24 @@ class Client:
         until the client is closed.
         """
         seen: dict[int, str] = {}
-        closings = self.core.wire.closings
+        closings = self.core.transport.closings
         while True:
-            found = drive(self.core.wire, upkeep.events(self, after=seen, count=count))
+            found = drive(self.core.transport, event_log.events(self, after=seen, count=count))
             for event in found:
                 seen[event.shard] = event.entry_id
                 yield event
-            if not found and (not follow or self.core.wire.closings > closings):
+            if not found and (not follow or self.core.transport.closings > closings):
                 return
             if not found:
-                drive(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
+                drive(self.core.transport, event_log.wait_for_event(self, seen, FOLLOW_MS))
 
-    def listen_tracked(self, *, wait: Span | None = None) -> Listening[Event]:
+    def listen_tracked(self, *, wait: Span | None = None) -> Listener[Event]:
         """What happens to tracked jobs from now on, as it happens; iterate over it.
 
         After a broken connection an event of kind "missed" says that something may have been
         missed on its shard. It ends when nothing came for wait seconds, or when it is closed.
         """
-        return Listening(drive(self.core.wire, tracking.listen_tracked(self, wait=wait)))
+        return Listener(drive(self.core.transport, tracking.listen_tracked(self, wait=wait)))
 
     def close(self) -> None:
         """Closes the connections, and ends the watches and what is listened to.
@@ -211,7 +222,7 @@ class Client:
         """
         for watch in list(self._watches):
             watch.close()
-        self.core.wire.close()
+        self.core.transport.close()
 
     def __enter__(self) -> Self:
         return self
@@ -225,67 +236,13 @@ class Client:
         self.close()
 
 
-@named
-class AsyncClient:
+class AsyncClient(ClientMethods, AsyncMethods):
     """A namespace on a server, for code that awaits. Tasks of one loop may share it."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
         self.config = AsyncConfig(core)
         self._watches: WeakSet[AsyncWatch] = WeakSet()
-
-    audit = awaiting(upkeep.audit)
-    cancel = awaiting(job_talks.cancel)
-    cancel_failed = awaiting(bulk.cancel_failed)
-    cancel_matching = awaiting(matching.cancel_matching)
-    chain = awaiting(depending.chain)
-    complete_many = awaiting(ending.complete_many)
-    delete_throttle = awaiting(throttle_talks.delete_throttle)
-    depend = awaiting(depending.depend)
-    end_worker = awaiting(sessions.end_by_name)
-    fail = awaiting(ending.fail_by_id)
-    fail_many = awaiting(ending.fail_many)
-    failed = awaiting(job_talks.failed)
-    failure_groups = awaiting(bulk.failure_groups)
-    failures = awaiting(job_talks.failures)
-    feed_exists = awaiting(feed_talks.feed_exists)
-    feeds = awaiting(feed_talks.feeds)
-    finish = awaiting(ending.finish)
-    forget_lake = awaiting(lake_talks.forget_lake)
-    heartbeat_many = awaiting(ending.heartbeat_many)
-    job = awaiting(job_talks.job)
-    jobs = awaiting(job_talks.jobs)
-    lakes = awaiting(lake_talks.lakes)
-    matching = awaiting(matching.matching)
-    prioritise = awaiting(job_talks.prioritise)
-    queues = awaiting(queue_talks.queues)
-    release = awaiting(ending.release_by_id)
-    release_many = awaiting(ending.release_many)
-    requeue = awaiting(job_talks.requeue)
-    reschedule = awaiting(scheduling.reschedule)
-    result = awaiting(job_talks.result)
-    retry = awaiting(job_talks.retry)
-    retry_failed = awaiting(bulk.retry_failed)
-    schedule = awaiting(scheduling.schedule)
-    schedules = awaiting(scheduling.schedules)
-    set_throttle = awaiting(throttle_talks.set_throttle)
-    sweep = awaiting(upkeep.sweep)
-    tag = awaiting(tagging.tag)
-    tagged = awaiting(tagging.tagged)
-    throttle = awaiting(throttle_talks.throttle)
-    throttles = awaiting(throttle_talks.throttles)
-    timeout = awaiting(job_talks.timeout)
-    top_tags = awaiting(tagging.top_tags)
-    track = awaiting(tracking.track)
-    tracked = awaiting(tracking.tracked)
-    undepend = awaiting(depending.undepend)
-    unschedule = awaiting(scheduling.unschedule)
-    untag = awaiting(tagging.untag)
-    untrack = awaiting(tracking.untrack)
-    why_waiting = awaiting(why.why_waiting)
-    workers = awaiting(sessions.workers)
-    writes = awaiting(writing.writes)
-    written = awaiting(writing.written)
 
     async def create_feed(
         self,
@@ -297,17 +254,21 @@ class AsyncClient:
     ) -> AsyncFeed:
         """Makes a feed; raises FeedExists if there is one of this name."""
         kind = "sorted" if sorted else "plain"
-        talk = feed_talks.make(self.core, name, kind=kind, max_length=max_length, about=about)
-        return AsyncFeed(self.core, name, is_sorted=await drive_async(self.core.wire, talk))
+        operation = feed_talks.make(self.core, name, kind=kind, max_length=max_length, about=about)
+        return AsyncFeed(
+            self.core, name, is_sorted=await drive_async(self.core.transport, operation)
+        )
 
     async def feed(self, name: str) -> AsyncFeed:
         """The feed of this name; if there is none, a plain one is made."""
-        talk = feed_talks.make(self.core, name, open_existing=True)
-        return AsyncFeed(self.core, name, is_sorted=await drive_async(self.core.wire, talk))
+        operation = feed_talks.make(self.core, name, open_existing=True)
+        return AsyncFeed(
+            self.core, name, is_sorted=await drive_async(self.core.transport, operation)
+        )
 
-    async def listen_feeds(self, *, wait: Span | None = None) -> AsyncListening[FeedEvent]:
+    async def listen_feeds(self, *, wait: Span | None = None) -> AsyncListener[FeedEvent]:
         """Hears every change of every feed, also of new ones, from now on; as Feed.listen."""
-        return AsyncListening(await drive_async(self.core.wire, listen_feeds(self, wait)))
+        return AsyncListener(await drive_async(self.core.transport, listen_feeds(self, wait)))
 
     @property
     def instance(self) -> str:
@@ -324,7 +285,7 @@ class AsyncClient:
 
     async def session(self, worker: str, *, ttl: Span | None = sessions.TTL) -> AsyncSession:
         """Begins a session of a worker, to be renewed within ttl seconds, again and again."""
-        token = await drive_async(self.core.wire, sessions.start(self, worker, ttl=ttl))
+        token = await drive_async(self.core.transport, sessions.start(self, worker, ttl=ttl))
         return AsyncSession(self.core, worker, token)
 
     async def watch(
@@ -343,25 +304,29 @@ class AsyncClient:
         until the client is closed.
         """
         seen: dict[int, str] = {}
-        closings = self.core.wire.closings
+        closings = self.core.transport.closings
         while True:
-            found = await drive_async(self.core.wire, upkeep.events(self, after=seen, count=count))
+            found = await drive_async(
+                self.core.transport, event_log.events(self, after=seen, count=count)
+            )
             for event in found:
                 seen[event.shard] = event.entry_id
                 yield event
-            if not found and (not follow or self.core.wire.closings > closings):
+            if not found and (not follow or self.core.transport.closings > closings):
                 return
             if not found:
-                await drive_async(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
+                await drive_async(
+                    self.core.transport, event_log.wait_for_event(self, seen, FOLLOW_MS)
+                )
 
-    async def listen_tracked(self, *, wait: Span | None = None) -> AsyncListening[Event]:
+    async def listen_tracked(self, *, wait: Span | None = None) -> AsyncListener[Event]:
         """What happens to tracked jobs from now on, as it happens; iterate over it.
 
         After a broken connection an event of kind "missed" says that something may have been
         missed on its shard. It ends when nothing came for wait seconds, or when it is closed.
         """
-        station = await drive_async(self.core.wire, tracking.listen_tracked(self, wait=wait))
-        return AsyncListening(station)
+        state = await drive_async(self.core.transport, tracking.listen_tracked(self, wait=wait))
+        return AsyncListener(state)
 
     async def close(self) -> None:
         """Closes the connections, and ends the watches and what is listened to.
@@ -370,7 +335,7 @@ class AsyncClient:
         """
         for watch in list(self._watches):
             await watch.close()
-        await self.core.wire.close()
+        await self.core.transport.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import types
 
-from headrace.client.core import Core
-from headrace.client.given import new_ids, options_of, settled_id, spare_id
-from headrace.client.talks.putting import Item, encoded
 from headrace.engine.check import shown, text
 from headrace.errors import InvalidArgument
+from headrace.operations.core import Core
+from headrace.operations.put_options import new_ids, options_of, settled_id, spare_id
+from headrace.operations.putting import Item, encoded
 
 DATA = "data"
 FIELD = "data."

@@ -10,15 +10,15 @@ from typing import Any
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from headrace.client.client import Client
-from headrace.client.core import Core
-from headrace.client.talk import Talk, ask, drive, raw
-from headrace.client.talks.queues import text_map
-from headrace.client.talks.upkeep import all_queues
 from headrace.engine.call import build
 from headrace.engine.events import entry_number
 from headrace.engine.record import decode_record, name_in
 from headrace.engine.states import STATES
 from headrace.errors import HeadraceError
+from headrace.operations.core import Core
+from headrace.operations.queues import all_queues, text_map
+from headrace.operations.requests import ask, raw
+from headrace.transport.drive import Operation, drive
 
 # So many queues at most, those that were used first; so many in one script.
 QUEUES = 1000
@@ -65,7 +65,7 @@ class ServerCollector:
         """Asks the server, and tells; a server that does not answer is told as such."""
         core = self._client.core
         try:
-            facts = drive(core.wire, look(core))
+            facts = drive(core.transport, look(core))
         except HeadraceError:
             yield self._gauge("headrace_up", "Whether the server answered.", 0)
             return
@@ -149,7 +149,7 @@ class ServerCollector:
         return family
 
 
-def look(core: Core) -> Talk[Facts]:
+def look(core: Core) -> Operation[Facts]:
     """Reads the state of a namespace, in a bounded number of round trips."""
     shards = range(core.shards)
     names = yield from all_queues(core)
@@ -183,7 +183,7 @@ def _memory(about: bytes) -> dict[str, int]:
     return {name: int(value) for name, _, value in pairs if name in ("used_memory", "maxmemory")}
 
 
-def _count(core: Core, queues: dict[str, QueueFacts]) -> Talk[None]:
+def _count(core: Core, queues: dict[str, QueueFacts]) -> Operation[None]:
     names = list(queues)
     columns = ("exists", "paused", "late", "due", *STATES)
     for first in range(0, len(names), QUEUES_A_SCRIPT):
@@ -195,12 +195,12 @@ def _count(core: Core, queues: dict[str, QueueFacts]) -> Talk[None]:
                 queues[name].counts.update(dict(zip(columns, row, strict=True)))
 
 
-def _read_books(core: Core, queues: dict[str, QueueFacts]) -> Talk[None]:
+def _read_books(core: Core, queues: dict[str, QueueFacts]) -> Operation[None]:
     for name, reply in (yield from _of_each(core, queues, "HGETALL", "books:{}")):
         queues[name].books.update({one: int(n) for one, n in text_map(reply).items()})
 
 
-def _read_stats(core: Core, queues: dict[str, QueueFacts], day: int) -> Talk[None]:
+def _read_stats(core: Core, queues: dict[str, QueueFacts], day: int) -> Operation[None]:
     for name, reply in (yield from _of_each(core, queues, "HMGET", f"stats:{day}:{{}}", *STATS)):
         failures, retries, waits, wait_mean, runs, run_mean = (float(value or 0) for value in reply)
         queues[name].stats.update(
@@ -216,7 +216,7 @@ def _read_stats(core: Core, queues: dict[str, QueueFacts], day: int) -> Talk[Non
         stats["run"] += runs * run_mean / 1000
 
 
-def _look_at_next(core: Core, queues: dict[str, QueueFacts], now: float) -> Talk[None]:
+def _look_at_next(core: Core, queues: dict[str, QueueFacts], now: float) -> Operation[None]:
     """How long the job has waited that would be handed out next."""
     first = yield from _of_each(core, queues, "ZRANGE", "waiting:{}", "0", "0")
     next_jobs = [(name, name_in(member[0])) for name, member in first if member]
@@ -235,7 +235,7 @@ def _look_at_next(core: Core, queues: dict[str, QueueFacts], now: float) -> Talk
 
 def _of_each(
     core: Core, queues: dict[str, QueueFacts], command: str, role: str, *rest: str
-) -> Talk[list[tuple[str, Any]]]:
+) -> Operation[list[tuple[str, Any]]]:
     """What a command says of a key of every queue on every shard, in one round trip."""
     about = [(name, shard) for name in queues for shard in range(core.shards)]
     if not about:

@@ -13,7 +13,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvid
 
 import headrace
 from headrace.app.tracing import Told
-from headrace.client.talks.popping import Popped
+from headrace.operations.popping import Popped
 from headrace.worker.metering import word
 from headrace.worker.run import Done, Failed, Sent, Snoozed
 

@@ -10,7 +10,7 @@ Installed as a pytest plugin, so the fixtures are there without an import:
         assert queue.pop("second")[0].attempt == 2
 """
 
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 from headrace.testing.clock import START, Clock, open_with_clock, settable_clock
 
 __all__ = ["START", "Clock", "open_with_clock", "private_server", "settable_clock"]

@@ -55,7 +55,7 @@ class Clock:
         core = client.core
         ms = str(round(self.now.timestamp() * 1000))
         commands = [(shard, ("SET", core.key(shard, "clock"), ms)) for shard in range(core.shards)]
-        for reply in core.wire.send(commands):
+        for reply in core.transport.send(commands):
             if isinstance(reply, Exception):
                 raise reply
 

@@ -13,11 +13,11 @@ import msgspec
 from headrace.app.app import App
 from headrace.app.context import Context
 from headrace.app.task import Task
-from headrace.client.talks.popping import Popped
-from headrace.client.talks.putting import payload_for
 from headrace.engine.check import Span
 from headrace.engine.record import STATE_NUMBERS, Record
 from headrace.errors import JobNotFound, NoResult, TaskFailed
+from headrace.operations.popping import Popped
+from headrace.operations.putting import payload_for
 from headrace.testing.calling import Came, acall, call_async, call_plain, is_async
 from headrace.testing.report import Ran, ran
 from headrace.worker.metering import word

@@ -12,17 +12,17 @@ from uuid import uuid4
 
 from headrace.app.app import App
 from headrace.app.context import Context
-from headrace.client.core import Core
-from headrace.client.queue import QueueName
-from headrace.client.talk import Talk, ask, drive, drive_async
-from headrace.client.talks import popping, sessions
-from headrace.client.talks.faces import SessionFace
-from headrace.client.talks.popping import Popped
-from headrace.client.talks.upkeep import all_queues
 from headrace.engine.check import listed
 from headrace.errors import HeadraceError
+from headrace.operations import popping, sessions
+from headrace.operations.core import Core
+from headrace.operations.popping import Popped
+from headrace.operations.protocols import SessionLike
+from headrace.operations.queues import QueueRef, all_queues
+from headrace.operations.requests import ask
 from headrace.testing.calling import Came, acall, call_async, call_plain, is_async
 from headrace.testing.report import Ran, ran
+from headrace.transport.drive import Operation, drive, drive_async
 from headrace.worker.metering import word
 from headrace.worker.outbox import Outbox
 from headrace.worker.reading import read_call
@@ -37,7 +37,7 @@ class Calling:
     envelope: Envelope
 
 
-Steps = Generator[Talk[Any] | Calling, Any, list[Ran]]
+Steps = Generator[Operation[Any] | Calling, Any, list[Ran]]
 
 
 def run_pending(app: App, *, queues: Iterable[str] | None, reraise: bool, most: int) -> list[Ran]:
@@ -57,7 +57,7 @@ def run_pending(app: App, *, queues: Iterable[str] | None, reraise: bool, most: 
                     used_loop = used_loop or is_async(step.envelope)
                     answer = _call(loop, step)
                 else:
-                    answer = drive(session.core.wire, step)
+                    answer = drive(session.core.transport, step)
         except StopIteration as end:
             return list(end.value)
         finally:
@@ -79,13 +79,13 @@ async def arun_pending(
                 if isinstance(step, Calling):
                     answer = await acall(step.run, step.envelope)
                 else:
-                    answer = await drive_async(session.core.wire, step)
+                    answer = await drive_async(session.core.transport, step)
         except StopIteration as end:
             return list(end.value)
 
 
 def work_off(
-    app: App, session: SessionFace, queues: Iterable[str] | None, *, reraise: bool, most: int
+    app: App, session: SessionLike, queues: Iterable[str] | None, *, reraise: bool, most: int
 ) -> Steps:
     """Pops, runs and answers for one job after the other, until there is none."""
     core = session.core
@@ -132,26 +132,26 @@ def _call(loop: asyncio.Runner, step: Calling) -> Came:
     return loop.run(call_async(step.run, step.envelope), context=copy_context())
 
 
-def _crons(app: App, core: Core) -> Talk[None]:
+def _crons(app: App, core: Core) -> Operation[None]:
     for name, rule in app.crons.items():
         yield from app.tasks[name].schedule(core, **rule)
 
 
-def _queues(app: App, core: Core) -> Talk[list[str]]:
+def _queues(app: App, core: Core) -> Operation[list[str]]:
     """The queues of the app's tasks, then those that jobs were put into by other means."""
     own = [str(task.settings["queue"]) for task in app.tasks.values()]
     return list(dict.fromkeys([*own, *(yield from all_queues(core))]))
 
 
-def _next(core: Core, worker: str, names: list[str]) -> Talk[Popped | None]:
+def _next(core: Core, worker: str, names: list[str]) -> Operation[Popped | None]:
     for name in names:
-        queue = QueueName(core, name)
+        queue = QueueRef(core, name)
         for popped in (yield from popping.pop(queue, worker, lease=math.inf)):
             return popped
     return None
 
 
-def _say(core: Core, run: Run, outcome: Done | Failed | Snoozed) -> Talk[HeadraceError | None]:
+def _say(core: Core, run: Run, outcome: Done | Failed | Snoozed) -> Operation[HeadraceError | None]:
     """Tells the server what became of a job; what it has against that, if anything."""
     if run.popped.record.state != "running":
         # A queue from which a pop takes the job away for good.

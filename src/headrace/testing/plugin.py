@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def headrace_url() -> Iterator[str]:
     """The URL of a private server that is gone after the test run."""
-    from headrace.client.scratch import private_server
+    from headrace.local_server.scratch import private_server
 
     with private_server() as url:
         yield url

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from headrace.app.tracing import RunSpan
-from headrace.client.talks.popping import Popped
+from headrace.operations.popping import Popped
 from headrace.worker.run import Crashed, Done, Failed, Snoozed
 
 pack = msgspec.msgpack.encode

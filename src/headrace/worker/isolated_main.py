@@ -13,8 +13,8 @@ from typing import Any
 
 from headrace.app.app import App
 from headrace.app.context import Context, enter
-from headrace.client.talks.popping import Popped
 from headrace.engine.record import decode_record
+from headrace.operations.popping import Popped
 from headrace.worker.isolated import LENGTH_BYTES, READY, pack, unpack
 from headrace.worker.load import load_app
 from headrace.worker.reading import read_call

@@ -8,8 +8,8 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from headrace.client.talks.popping import Popped
 from headrace.errors import HeadraceError
+from headrace.operations.popping import Popped
 from headrace.worker.run import Done, Failed, Run, Snoozed
 
 log = logging.getLogger("headrace.worker")

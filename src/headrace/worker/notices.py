@@ -7,14 +7,15 @@ from typing import Any
 
 import msgspec
 
-from headrace.client.core import Core
-from headrace.client.holdings import Proof
-from headrace.client.listening import Station
-from headrace.client.talk import Talk, raw
-from headrace.client.talks.holding import LOOK_EVERY, Taken, missed, read_taken
-from headrace.client.talks.popping import Popped
-from headrace.client.values import payload_of
 from headrace.engine.record import decode_record, text_bytes
+from headrace.operations.core import Core
+from headrace.operations.held_leases import Proof
+from headrace.operations.lease_watch import LOOK_EVERY, Taken, missed, read_taken
+from headrace.operations.listening import ListeningState
+from headrace.operations.popping import Popped
+from headrace.operations.requests import raw
+from headrace.operations.values import payload_of
+from headrace.transport.drive import Operation
 from headrace.worker.sources import Sources
 
 EARLY = 1000
@@ -71,7 +72,7 @@ def station_of(
     hands: Hands,
     handed: Callable[[Popped], None],
     doubt: Callable[[], None],
-) -> Station[Taken]:
+) -> ListeningState[Taken]:
     """What is listened to: the channels of the queues and of the worker, on every shard.
 
     When notices may have been missed, there is doubt whether we know all that we hold.
@@ -94,12 +95,12 @@ def station_of(
         sources.wake(*source)
         return [WORK]
 
-    def check() -> Talk[list[Taken]]:
+    def check() -> Operation[list[Taken]]:
         sources.wake_all()
         doubt()
         return [WORK, *(yield from missed(core, hands))]
 
-    return Station(core, [*work, *mine], read, check, wait=LOOK_EVERY)
+    return ListeningState(core, [*work, *mine], read, check, wait=LOOK_EVERY)
 
 
 def read_handed(message: bytes) -> Popped | None:
@@ -115,7 +116,7 @@ def read_handed(message: bytes) -> Popped | None:
     return Popped(job_id, record, text_bytes(packed), payload_of(record, b""))
 
 
-def held_jobs(core: Core, worker: str, known: set[str]) -> Talk[list[Popped]]:
+def held_jobs(core: Core, worker: str, known: set[str]) -> Operation[list[Popped]]:
     """What the server says that a worker holds, but for those that are known; without payloads."""
     shards = range(core.shards)
     lists = yield from raw(

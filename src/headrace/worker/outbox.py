@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.client.core import Core
-from headrace.client.talks.ending import complete_call, fail_call, release_call
-from headrace.client.talks.popping import Popped
 from headrace.engine.call import Answer, Call
+from headrace.operations.core import Core
+from headrace.operations.finishing import complete_call, fail_call, release_call
+from headrace.operations.popping import Popped
 from headrace.worker.run import Done, Failed, Snoozed
 
 Row = tuple[Any, ...]

@@ -16,10 +16,11 @@ import msgspec
 
 from headrace.app.app import App
 from headrace.client.client import AsyncClient
-from headrace.client.talk import drive_async, load
-from headrace.client.talks.writing import finish_open
 from headrace.engine.check import text
 from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
+from headrace.operations.requests import load
+from headrace.operations.writes import finish_open
+from headrace.transport.drive import drive_async
 from headrace.worker.begun import Begun
 from headrace.worker.load import load_app
 from headrace.worker.logs import say
@@ -138,7 +139,7 @@ async def _live(
     begun: Begun,
 ) -> int:
     client = await _connected(app, name)
-    await drive_async(client.core.wire, load(client.core, SCRIPTS))
+    await drive_async(client.core.transport, load(client.core, SCRIPTS))
     await put_crons(app, client)
     loop = asyncio.get_running_loop()
     worker = Worker(app, client, name, queues, settings, meter, begun)
@@ -175,7 +176,7 @@ async def _cancel_the_rest() -> None:
 async def put_crons(app: App, client: AsyncClient) -> None:
     """Tells the server of the tasks that come again and again."""
     for name, rule in app.crons.items():
-        await drive_async(client.core.wire, app.tasks[name].schedule(client.core, **rule))
+        await drive_async(client.core.transport, app.tasks[name].schedule(client.core, **rule))
 
 
 async def finish_writes(client: AsyncClient) -> None:
@@ -183,7 +184,7 @@ async def finish_writes(client: AsyncClient) -> None:
     if client.core.shards == 1:
         return
     try:
-        finished = await drive_async(client.core.wire, finish_open(client.core))
+        finished = await drive_async(client.core.transport, finish_open(client.core))
     except HeadraceError as error:
         say(logging.WARNING, "a write from Spark cannot be brought to its end", why=error)
         return

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from headrace.client.batches import Row, in_batches
 from headrace.client.client import AsyncClient
-from headrace.client.core import Core
-from headrace.client.talk import Talk
-from headrace.client.talks.ending import heartbeat_call
-from headrace.client.talks.popping import Popped
+from headrace.operations.batches import Row, in_batches
+from headrace.operations.core import Core
+from headrace.operations.finishing import heartbeat_call
+from headrace.operations.popping import Popped
+from headrace.transport.drive import Operation
 
 RENEWALS = 3
 
@@ -23,7 +23,7 @@ async def leases_of(client: AsyncClient, queues: list[str]) -> dict[str, float]:
     return found
 
 
-def renew(core: Core, held: list[Popped]) -> Talk[None]:
+def renew(core: Core, held: list[Popped]) -> Operation[None]:
     """Renews the leases of these; those that are lost are told of elsewhere."""
     rows: list[Row] = [(popped.id, popped.record.token, b"") for popped in held]
     if rows:

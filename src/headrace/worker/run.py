@@ -15,11 +15,11 @@ from headrace.app.context import Context
 from headrace.app.options import LONGEST_TIMEOUT
 from headrace.app.task import Task
 from headrace.app.verdicts import Discard, Retry, Snooze
-from headrace.client.codec import Codec
-from headrace.client.talks.popping import Popped
-from headrace.client.talks.putting import payload_for
+from headrace.codecs.codec import Codec
 from headrace.engine.call import packed_pair
 from headrace.errors import InvalidArgument, Unreadable
+from headrace.operations.popping import Popped
+from headrace.operations.putting import payload_for
 
 if TYPE_CHECKING:
     from headrace.app.app import App

@@ -10,8 +10,8 @@ from typing import Any
 
 from headrace.app.app import App
 from headrace.app.context import Context, enter, tell_taken
-from headrace.client.core import Core
-from headrace.client.talks.popping import Popped
+from headrace.operations.core import Core
+from headrace.operations.popping import Popped
 from headrace.worker.isolated import Isolated
 from headrace.worker.reading import read_call
 from headrace.worker.run import (

@@ -21,8 +21,9 @@ from headrace.client import connect as connecting
 from headrace.client.client import Client
 from headrace.client.lease import Lease
 from headrace.client.session import Session
-from headrace.client.talk import drive, raw
 from headrace.errors import HeadraceError, SessionEnded
+from headrace.operations.requests import raw
+from headrace.transport.drive import drive
 from headrace.worker.child import is_stopped
 from headrace.worker.notices import held_jobs
 
@@ -124,7 +125,7 @@ class Sidecar:
             return
         core = self._client.core
         key = core.key(0, f"session:{self._order.watched}")
-        [there] = drive(core.wire, raw(core, [(0, ("EXISTS", key))]))
+        [there] = drive(core.transport, raw(core, [(0, ("EXISTS", key))]))
         if not there and time.monotonic() >= self._believe_from:
             self._said_over = True
             _say(OVER)
@@ -145,7 +146,7 @@ class Sidecar:
         worker = self._order.worker
         with suppress(HeadraceError):
             if self._begun is not None:
-                held = drive(client.core.wire, held_jobs(client.core, worker, self._begun))
+                held = drive(client.core.transport, held_jobs(client.core, worker, self._begun))
                 leases = [Lease(client.core, popped) for popped in held]
                 client.release_many(leases, position="front")
             client.end_worker(worker)

@@ -6,7 +6,7 @@ import random
 import time
 from dataclasses import dataclass
 
-from headrace.client.talks.popping import SAFETY_POLL
+from headrace.operations.popping import SAFETY_POLL
 from headrace.worker.settings import Served
 
 

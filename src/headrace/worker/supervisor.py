@@ -21,9 +21,9 @@ from contextlib import suppress
 from headrace.client import connect as connecting
 from headrace.client.client import Client
 from headrace.client.lease import Lease
-from headrace.client.talk import drive
 from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
+from headrace.transport.drive import drive
 from headrace.worker import process
 from headrace.worker.begun import Begun
 from headrace.worker.child import Child, is_stopped
@@ -191,7 +191,7 @@ class Supervisor:
         """What kills its workers must run out of retries: so this costs one, if it had begun."""
         client = self._client(child)
         begun = child.begun.ids()
-        held = drive(client.core.wire, held_jobs(client.core, child.name, set()))
+        held = drive(client.core.transport, held_jobs(client.core, child.name, set()))
         innocent = [Lease(client.core, popped) for popped in held if popped.id not in begun]
         client.release_many(innocent, position="front")
         client.end_worker(child.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from headrace.client.talks.popping import Popped
+from headrace.operations.popping import Popped
 
 LOST_IN_A_ROW = 2
 OUTCOME = 5

@@ -19,13 +19,14 @@ from typing import Any
 
 from headrace.app.app import App
 from headrace.client.client import AsyncClient
-from headrace.client.holdings import Proof
-from headrace.client.listening import Station, hear, tune_in
-from headrace.client.talk import Talk, ask, drive_async
-from headrace.client.talks.holding import LOOK_EVERY, Taken, missed
-from headrace.client.talks.popping import SAFETY_POLL, Handout, Popped, pop_call
 from headrace.engine.call import Call, is_refusal
 from headrace.errors import HeadraceError
+from headrace.operations.held_leases import Proof
+from headrace.operations.lease_watch import LOOK_EVERY, Taken, missed
+from headrace.operations.listening import ListeningState, receive, subscribe
+from headrace.operations.popping import SAFETY_POLL, Handout, Popped, pop_call
+from headrace.operations.requests import ask
+from headrace.transport.drive import Operation, drive_async
 from headrace.worker.alarm import Alarm
 from headrace.worker.begun import Begun
 from headrace.worker.logs import JobLog, say
@@ -92,7 +93,7 @@ class Worker:
         self._context = copy_context()
         self._look_for_unknown = False
         self._ended_meanwhile: set[str] | None = None
-        self._station: Station[Taken] | None = None
+        self._station: ListeningState[Taken] | None = None
         self._pops = {
             (queue.name, offer): pop_call(client.queue(queue.name), name, 1, math.inf, offer)
             for queue in queues
@@ -185,7 +186,7 @@ class Worker:
         offer = SAFETY_POLL if offers else 0
         calls += [(source.shard, self._pop(source.queue, count, offer)) for source, count in asked]
         self._exchanging = True
-        answers = await drive_async(self._core.wire, ask(self._core, calls))
+        answers = await drive_async(self._core.transport, ask(self._core, calls))
         self._exchanging = False
         for one, answer in zip(said, answers[: len(said)], strict=True):
             self._heard(one, answer)
@@ -229,8 +230,8 @@ class Worker:
         self._look_for_unknown = False
         known = self._ended_meanwhile = {job_id for job_id, _ in self._hands.proofs()}
         known |= self._outbox.ids()
-        talk = held_jobs(self._core, self.name, set(known))
-        for popped in await drive_async(self._core.wire, talk):
+        operation = held_jobs(self._core, self.name, set(known))
+        for popped in await drive_async(self._core.transport, operation):
             # What was handed over and ended while we asked is known by now.
             if popped.id not in known and not self._hands.expects(_proof(popped)):
                 self._hands.refuse(_proof(popped), "returned")
@@ -349,16 +350,16 @@ class Worker:
             self._core, self._sources, self._served, self._hands, self._take_handed, self._doubt
         )
         try:
-            await drive_async(self._core.wire, self._hearing(station))
+            await drive_async(self._core.transport, self._hearing(station))
         finally:
-            if station.ear is not None:
-                await station.ear.end()
+            if station.subscription is not None:
+                await station.subscription.end()
 
     def _hears_notices(self) -> bool:
         station = self._station
-        return station is not None and station.checked and not station.ear.broken
+        return station is not None and station.checked and not station.subscription.broken
 
-    def _hears_of_work(self, station: Station[Taken], channel: str, message: bytes) -> bool:
+    def _hears_of_work(self, station: ListeningState[Taken], channel: str, message: bytes) -> bool:
         is_work = station.read(channel, message) == [WORK]
         if is_work:
             self._alarm.ring()
@@ -375,13 +376,13 @@ class Worker:
         self._take_in([popped])
         self._start_ready()
 
-    def _hearing(self, station: Station[Taken]) -> Talk[None]:
-        yield from tune_in(station)
+    def _hearing(self, station: ListeningState[Taken]) -> Operation[None]:
+        yield from subscribe(station)
         looked = time.monotonic()
         while not station.ended:
             # What says that there is work goes the shortest way; the rest is heard below.
-            station.ear.on_notice = partial(self._hears_of_work, station)
-            for why, proof in (yield from hear(station)):
+            station.subscription.on_notice = partial(self._hears_of_work, station)
+            for why, proof in (yield from receive(station)):
                 if why:
                     self._hands.take(why, proof)
             if time.monotonic() >= looked + LOOK_EVERY:
@@ -400,7 +401,7 @@ class Worker:
             found = await leases_of(self._client, some)
             leases = {name: span for name, span in leases.items() if name not in some} | found
             held = [popped for popped in self._hands.every() if popped.record.queue in leases]
-            await drive_async(self._core.wire, renew(self._core, held))
+            await drive_async(self._core.transport, renew(self._core, held))
             await asyncio.sleep(min([LOOK_AT_SETTINGS, *leases.values()]) / RENEWALS)
 
 

@@ -23,7 +23,7 @@ def server_url() -> Iterator[str]:
         client, _ = open_with_clock(url)
         with client:
             texts = [client.core.library[op].text for op in operations()]
-            client.core.wire.send([(0, ("SCRIPT", "LOAD", text)) for text in texts])
+            client.core.transport.send([(0, ("SCRIPT", "LOAD", text)) for text in texts])
         yield url
 
 

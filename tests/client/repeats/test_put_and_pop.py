@@ -157,7 +157,7 @@ async def test_a_repeated_pop_gets_the_jobs_that_were_handed_out(
 async def test_what_was_pushed_from_outside_is_taken_in_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
-    calm.core.wire.send([(0, ("LPUSH", calm.core.key(0, "ingress:mail"), "1", "2", "3"))])
+    calm.core.transport.send([(0, ("LPUSH", calm.core.key(0, "ingress:mail"), "1", "2", "3"))])
     way.lose(sha(calm, "pop"), moment)
 
     leases = await got(hr.queue("mail").pop("w", count=2))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.dialects.qless import AsyncQless, Qless
+from headrace.compat.qless import AsyncQless, Qless
 from tests.colours import COLOURS, opened
 
 Open = Callable[..., Any]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.dialects.qless import Qless
+from headrace.compat.qless import Qless
 from headrace.testing import START, Clock
 from tests.colours import got
 from tests.dump import dump

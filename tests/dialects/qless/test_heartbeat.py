@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.dialects.qless import LostLockException, QlessException, dialect
+from headrace.compat.qless import LostLockException, QlessException, dialect
 from headrace.testing import START, Clock
 from tests.colours import got
 from tests.dump import dump

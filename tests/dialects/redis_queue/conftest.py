@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.dialects.plain import Plain
-from headrace.dialects.redis_queue import AsyncRedisQueue, RedisQueue
+from headrace.compat.plain import Plain
+from headrace.compat.redis_queue import AsyncRedisQueue, RedisQueue
 from tests.colours import COLOURS, opened
 
 KINDS: dict[str, Any] = {"blocking": RedisQueue, "awaiting": AsyncRedisQueue}

@@ -10,8 +10,8 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument
-from headrace.dialects.plain import Plain
-from headrace.dialects.redis_queue import AsyncRedisQueue, RedisQueue
+from headrace.compat.plain import Plain
+from headrace.compat.redis_queue import AsyncRedisQueue, RedisQueue
 from headrace.testing import Clock, open_with_clock
 from tests.colours import COLOURS, got, opened
 from tests.dialects.redis_queue.conftest import KINDS

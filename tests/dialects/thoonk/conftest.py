@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.dialects.thoonk import AsyncThoonk, Thoonk
+from headrace.compat.thoonk import AsyncThoonk, Thoonk
 from tests.colours import COLOURS, got, opened
 
 KINDS: dict[str, type[Any]] = {"blocking": Thoonk, "awaiting": AsyncThoonk}

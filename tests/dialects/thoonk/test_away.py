@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.dialects.thoonk import (
-    Thoonk,
-)
-from headrace.dialects.thoonk import notices as notices_module
+from headrace.compat.thoonk import Thoonk
+from headrace.compat.thoonk import notices as notices_module
 from tests.colours import COLOURS, got, opened
 from tests.dialects.thoonk.conftest import KINDS
 from tests.dialects.thoonk.hearing import all_of

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from headrace import Client
-from headrace.dialects.thoonk import (
+from headrace.compat.thoonk import (
     Empty,
     FeedDoesNotExist,
     FeedExists,

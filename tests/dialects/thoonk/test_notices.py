@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.dialects.thoonk import (
+from headrace.compat.thoonk import (
     AsyncThoonk,
     Empty,
     FeedDoesNotExist,
@@ -169,7 +169,7 @@ async def test_a_handler_that_fails_keeps_nobody_else_from_hearing(
 
     listening.register_handler("create", fails)
     notices = await all_of(listening)
-    with caplog.at_level(logging.ERROR, "headrace.dialects.thoonk"):
+    with caplog.at_level(logging.ERROR, "headrace.compat.thoonk"):
         plain.leaf("a")
         plain.leaf("b")
 
@@ -222,7 +222,7 @@ async def test_a_handler_that_gives_up_keeps_nobody_else_from_hearing(
 
     listening.register_handler("create", gives_up)
     notices = await all_of(listening)
-    with caplog.at_level(logging.ERROR, "headrace.dialects.thoonk"):
+    with caplog.at_level(logging.ERROR, "headrace.compat.thoonk"):
         plain.leaf("a")
         plain.leaf("b")
 

@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.dialects.thoonk import (
-    AsyncThoonk,
-    NotAllowed,
-    Thoonk,
-    registry,
-)
+from headrace.compat.thoonk import AsyncThoonk, NotAllowed, Thoonk, registry
 from tests.colours import got
 from tests.dialects.thoonk.steps import keys, tried
 from tests.dump import dump
@@ -28,7 +23,7 @@ async def test_a_queue_whose_maker_died_at_once_is_what_it_was_to_be(
     making = registry.create(Thoonk(hr), "it", {"type": kind})
     wish = next(making)
     while "it" not in hr.feeds():
-        wish = making.send(hr.core.wire.send(wish.commands))
+        wish = making.send(hr.core.transport.send(wish.commands))
 
     feed = await got(thoonk["it"])
     await got(feed.put("item"))

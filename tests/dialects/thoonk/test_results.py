@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.dialects.thoonk import (
-    NO_RESULT,
-    Empty,
-    Thoonk,
-)
+from headrace.compat.thoonk import NO_RESULT, Empty, Thoonk
 from headrace.testing import Clock
 from tests.colours import got
 from tests.dialects.thoonk.steps import begun, keys, steps_of, tried

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.dialects.thoonk import ItemDoesNotExist
+from headrace.compat.thoonk import ItemDoesNotExist
 from tests.colours import got
 from tests.dialects.thoonk.steps import tried
 from tests.dump import dump

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.dialects.plain import Plain
-from headrace.dialects.worqr import AsyncWorqr, Worqr
+from headrace.compat.plain import Plain
+from headrace.compat.worqr import AsyncWorqr, Worqr
 from tests.colours import COLOURS, got, opened
 
 KINDS: dict[str, Any] = {"blocking": Worqr, "awaiting": AsyncWorqr}

@@ -10,7 +10,7 @@ import pytest
 
 import headrace
 from headrace import Client, JobNotFound, QueueNotFound
-from headrace.dialects.worqr import AsyncWorqr, Worqr, notices
+from headrace.compat.worqr import AsyncWorqr, Worqr, notices
 from headrace.testing import Clock, open_with_clock
 from tests.colours import got
 from tests.dialects.worqr.working import at_work, drained, eventually, hearing, hears, started
@@ -41,12 +41,12 @@ async def test_a_queue_has_one_channel_and_a_worker_another(
     hr: Client, worqr: Any, url: str
 ) -> None:
     await at_work(worqr, "Q1")
-    with listening(hr, url, "queue:Q1", "worker:W1") as ear:
+    with listening(hr, url, "queue:Q1", "worker:W1") as subscription:
         await got(worqr.enqueue(["T0", "T1"], "Q1"))
         process = await started(worqr)
         await got(worqr.cancelTasks("Q1", "T0"))
         await got(worqr.deleteQueue("Q1"))
-        heard = ear.heard()
+        heard = subscription.heard()
 
     of_queue = [message for channel, message in heard if channel == "queue:Q1"]
     assert of_queue == [b"work 2", b"cancelled T0", b"deleted"]
@@ -145,7 +145,7 @@ async def test_who_was_cut_off_looks_when_it_is_back(hr: Client, worqr: Any) -> 
     await got(worqr.enqueue("T0", "Q1"))
     await hears(heard, ("work", 1))
 
-    hr.core.wire.send([(0, ("CLIENT", "KILL", "TYPE", "pubsub"))])
+    hr.core.transport.send([(0, ("CLIENT", "KILL", "TYPE", "pubsub"))])
 
     await hears(heard, ("work", 1))
 
@@ -202,7 +202,7 @@ async def test_who_works_on_a_queue_hears_what_others_have_done(
         ("done", {"workerId": "W1", "task": "T0", "result": "some result"}),
         ("done", {"workerId": "W1", "task": "\udcff", "result": None}),
     )
-    [kept] = hr.core.wire.send([(0, ("GET", hr.core.key(0, f"result:{process.id[2:]}")))])
+    [kept] = hr.core.transport.send([(0, ("GET", hr.core.key(0, f"result:{process.id[2:]}")))])
     assert kept == b"some result"
     assert hr.audit().balanced
 
@@ -275,7 +275,7 @@ async def test_a_notice_that_makes_no_sense_is_left_out(
     heard = hearing(worqr)
     await at_work(worqr, "Q1")
 
-    hr.core.wire.send([(0, ("SPUBLISH", hr.core.key(0, f"{channel}:Q1"), message))])
+    hr.core.transport.send([(0, ("SPUBLISH", hr.core.key(0, f"{channel}:Q1"), message))])
     await got(worqr.enqueue("T0", "Q1"))
 
     await hears(heard, ("work", 1))

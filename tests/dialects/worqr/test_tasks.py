@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument, JobExists, JobNotFound, LeaseLost, SessionRequired
-from headrace.dialects.worqr import Process, Worqr
+from headrace.compat.worqr import Process, Worqr
 from headrace.testing import Clock, open_with_clock
 from tests.colours import got
 from tests.dialects.worqr.conftest import NEVER

@@ -11,8 +11,8 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument, LeaseLost, SessionEnded, SessionRequired
-from headrace.dialects.plain import Plain
-from headrace.dialects.worqr import AsyncWorqr, Worqr
+from headrace.compat.plain import Plain
+from headrace.compat.worqr import AsyncWorqr, Worqr
 from headrace.testing import Clock
 from tests.client.test_both_colours import methods, parameters
 from tests.colours import COLOURS, got, opened
@@ -361,7 +361,9 @@ async def test_workers_that_start_work_at_once_hear_everything_once(url: str, hr
         await hears(heard, ("work", 1), ("done", done))
         for name in ("W1", "W2", "W3"):
             await worqr.stopWork(name, "Q1")
-        assert not [ear for ear in client.core.wire._held if not ear.broken]
+        assert not [
+            subscription for subscription in client.core.transport._held if not subscription.broken
+        ]
 
 
 async def test_a_worker_that_is_started_again_has_lost_what_it_had(hr: Client, worqr: Any) -> None:

@@ -189,7 +189,7 @@ class Machine(RuleBasedStateMachine):
             assert left == []
 
     def keys(self) -> list[str]:
-        [names] = self.hr.core.wire.send([(0, ("KEYS", self.hr.core.key(0, "*")))])
+        [names] = self.hr.core.transport.send([(0, ("KEYS", self.hr.core.key(0, "*")))])
         return [name.decode().partition("}:")[2] for name in names]
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument, Put, Queue
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call, build
+from headrace.operations.requests import ask_one
 from headrace.testing import Clock
+from headrace.transport.drive import drive
 from tests.proof import proves
 
 
@@ -183,11 +184,11 @@ def test_a_waiting_worker_is_woken_by_the_slot_that_becomes_free(hr: Client, que
     queue.put_many([Put(n, key="a") for n in range(2)])
     [lease] = queue.pop("ada")
     assert queue.pop("bob") == []
-    ear = hr.core.wire.listen([hr.core.channel(0, "queue", queue.name)])
+    subscription = hr.core.transport.listen([hr.core.channel(0, "queue", queue.name)])
 
     lease.complete()
-    assert [message for _, message in ear.hear(5)] == [b"work 1"]
-    ear.disconnect()
+    assert [message for _, message in subscription.hear(5)] == [b"work 1"]
+    subscription.disconnect()
 
 
 def test_peek_shows_what_pop_would_hand_out(queue: Queue) -> None:
@@ -212,11 +213,11 @@ def pop_once(hr: Client, queue: Queue, count: int) -> list[Any]:
         lease=-1,
         offer=0,
     )
-    return drive(hr.core.wire, ask_one(hr.core, 0, call))
+    return drive(hr.core.transport, ask_one(hr.core, 0, call))
 
 
 def parked(hr: Client, queue: Queue) -> int:
-    [found] = hr.core.wire.send([(0, ("ZCARD", hr.core.key(0, f"gated:{queue.name}")))])
+    [found] = hr.core.transport.send([(0, ("ZCARD", hr.core.key(0, f"gated:{queue.name}")))])
     return int(found)
 
 
@@ -249,7 +250,7 @@ def test_a_sweep_forgets_rates_that_are_no_longer_used(
     clock.tick(2)
 
     hr.sweep()
-    [left] = hr.core.wire.send([(0, ("EXISTS", hr.core.key(0, "rates:mail")))])
+    [left] = hr.core.transport.send([(0, ("EXISTS", hr.core.key(0, "rates:mail")))])
     assert left == 0
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call
 from headrace.engine.moments import moment
+from headrace.operations.requests import ask_one
 from headrace.testing import START
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine.calls import call_of
 from tests.engine.links.model import MARK, Model
@@ -34,7 +35,7 @@ class Pair:
         """The answer of the server, which must not change anything when it is asked again."""
         self.made += 1
         call = call_of(op, each or [], f"nonce{self.made}", args)
-        answer = drive(self.hr.core.wire, ask_one(self.hr.core, 0, call))
+        answer = drive(self.hr.core.transport, ask_one(self.hr.core, 0, call))
         self._ask_again(call, read(answer))
         return read(answer)
 
@@ -43,7 +44,7 @@ class Pair:
         if gone or call.op in ("pop", "sweep"):
             return
         before = snapshot(self.hr)
-        [reply] = self.hr.core.wire.send([(0, self.hr.core.words(0, call, again=True))])
+        [reply] = self.hr.core.transport.send([(0, self.hr.core.words(0, call, again=True))])
         assert not isinstance(reply, Exception), reply
         assert snapshot(self.hr) == before, f"{call.op} was repeated, and happened twice"
         if call.op == "undepend" and answer[0].islower():

@@ -236,15 +236,15 @@ def not_those_of_another(url: str, swaps: dict[str, str]) -> None:
                 [Put(0, id=f"{number}{name}", depends_on=["a"]) for name in "xyz"],
                 if_dependency_fails="run",
             )
-            client.core.wire.send([(0, ("DEL", client.core.key(0, "agenda")))])
+            client.core.transport.send([(0, ("DEL", client.core.key(0, "agenda")))])
             client.fail("a", "io")
-            client.core.wire.send([(0, ("DEL", client.core.key(0, "agenda")))])
+            client.core.transport.send([(0, ("DEL", client.core.key(0, "agenda")))])
         assert client.audit().problems == []
         client.cancel("1z", cascade=True)
         mail.put(0, id="1z", depends_on=["a"], if_dependency_fails="wait")
         client.fail("a", "bug")
         name = "unlock:failed:run:a"
-        client.core.wire.send([(0, ("ZADD", client.core.key(0, "agenda"), 1, name))])
+        client.core.transport.send([(0, ("ZADD", client.core.key(0, "agenda"), 1, name))])
         client.sweep()
         states = {
             job.id: job.state for job in client.jobs([f"{n}{x}" for n in "01" for x in "xyz"])

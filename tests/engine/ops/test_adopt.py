@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, FeedNotFound, Queue
-from headrace.client.talks.adopting import Taken
+from headrace.compat.importing.adopting import Taken
 from headrace.testing import Clock, open_with_clock
 from tests.dump import dump
 from tests.engine.adopting import (

@@ -130,7 +130,7 @@ def test_an_entry_does_not_go_before_its_jobs_are_there(hr: Client, clock: Clock
     desk = Desk(hr, shard=0)
     desk.decided("b", "a")
     # As if another shard had not published yet: here nobody knows that there is only this one.
-    hr.core.wire.send([(0, ("HSET", hr.core.key(0, "meta"), "shards", "2"))])
+    hr.core.transport.send([(0, ("HSET", hr.core.key(0, "meta"), "shards", "2"))])
     desk.publish_all("b")
     clock.tick(30 * 86_400)
     hr.queue("other").put(1)

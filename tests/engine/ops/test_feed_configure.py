@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call, build
+from headrace.operations.requests import ask_one
+from headrace.transport.drive import drive
 from tests.engine.hearing import listening
 from tests.proof import proves
 
@@ -62,7 +63,7 @@ def configure(hr: Client, nonce: str, max_length: int) -> Any:
         nonce=nonce,
         instance="i",
     )
-    return drive(hr.core.wire, ask_one(hr.core, 0, call))
+    return drive(hr.core.transport, ask_one(hr.core, 0, call))
 
 
 def test_many_are_evicted_in_steps(hr: Client) -> None:

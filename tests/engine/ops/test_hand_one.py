@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import headrace
 from headrace import Client, Job, LeaseLost, Queue
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call, build
 from headrace.engine.record import decode_record, text_bytes
+from headrace.operations.requests import ask_one
 from headrace.testing import Clock, open_with_clock
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine.handing import OFFER, handing_over, pop, put
 from tests.engine.hearing import commands, listening
@@ -34,7 +35,7 @@ def hand_call() -> Call[int]:
 
 
 def hand(hr: Client) -> int:
-    return int(drive(hr.core.wire, ask_one(hr.core, 0, hand_call())))
+    return int(drive(hr.core.transport, ask_one(hr.core, 0, hand_call())))
 
 
 @pytest.fixture
@@ -112,7 +113,7 @@ WAITS: dict[str, Callable[[Client, Queue, Clock], object]] = {
     "something waits": lambda _hr, queue, _clock: queue.put_many([1, 2]),
     "something is due": due,
     "a lease has ended": late,
-    "somebody has pushed": lambda hr, *_: hr.core.wire.send(
+    "somebody has pushed": lambda hr, *_: hr.core.transport.send(
         [(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "x"))]
     ),
 }
@@ -182,7 +183,7 @@ def test_repeated_it_hands_nothing_a_second_time(hr: Client) -> None:
     assert hand(hr) == 1
     before = dump(hr)
 
-    assert hr.core.wire.send([(0, hr.core.words(0, hand_call(), again=True))]) == [1]
+    assert hr.core.transport.send([(0, hr.core.words(0, hand_call(), again=True))]) == [1]
 
     assert dump(hr) == before
 
@@ -306,7 +307,7 @@ def test_handed_over_is_put_and_then_popped(
     for offer in (OFFER, 0.0):
         hr, clock = open_with_clock(valkey_url, namespace="test-hand-over")
         with hr:
-            hr.core.wire.send([(0, ("FLUSHALL",))])
+            hr.core.transport.send([(0, ("FLUSHALL",))])
             clock.set(clock.now)
             queue = hr.queue("mail")
             token = hr.session("w", ttl=100)
@@ -327,7 +328,7 @@ def test_handed_over_is_put_and_then_popped(
                 pop(queue, offer=0)
             assert hr.audit().balanced
             # An offer that nobody took up is still there.
-            hr.core.wire.send([(0, ("HDEL", hr.core.key(0, "settings:mail"), "idle"))])
+            hr.core.transport.send([(0, ("HDEL", hr.core.key(0, "settings:mail"), "idle"))])
             seen = dump(hr)
         dumps.append({name: value for name, value in seen.items() if "session" not in name})
     assert dumps[0] == dumps[1]

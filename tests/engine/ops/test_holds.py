@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from headrace import Client, Lease, Queue
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call, build
+from headrace.operations.requests import ask_one
 from headrace.testing import Clock
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine.shortcuts import pop_one
 from tests.proof import proves
@@ -17,7 +18,7 @@ from tests.proof import proves
 
 def asked(hr: Client, *proofs: tuple[str, str]) -> list[str]:
     call: Call[list[bytes]] = build("holds", list, proofs)
-    return [answer.decode() for answer in drive(hr.core.wire, ask_one(hr.core, 0, call))]
+    return [answer.decode() for answer in drive(hr.core.transport, ask_one(hr.core, 0, call))]
 
 
 def late(hr: Client, _lease: Lease) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace import InvalidArgument
-from headrace.client.talks.pages import FARTHEST
+from headrace.operations.paging import FARTHEST
 from headrace.testing import open_with_clock
 
 

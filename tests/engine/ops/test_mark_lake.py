@@ -79,7 +79,7 @@ def test_of_a_log_that_is_trimmed_older_entries_are_taken(
 def test_of_a_log_that_is_empty_the_newest_entry_is_taken(hr: Client, queue: Queue) -> None:
     queue.put_many(range(5))
     newest = log_of(hr).newest
-    hr.core.wire.send([(0, ("XTRIM", hr.core.key(0, "events"), "MAXLEN", 0))])
+    hr.core.transport.send([(0, ("XTRIM", hr.core.key(0, "events"), "MAXLEN", 0))])
     assert (length(hr), log_of(hr).oldest, log_of(hr).newest) == (0, None, newest)
     stamp = int(newest.partition("-")[0])
     for wrong in (f"{stamp - 1}-5", f"{stamp + 1}-4"):

@@ -83,7 +83,7 @@ def test_a_long_queue_is_gone_through_to_its_end(hr: Client, queue: Queue) -> No
 
 def test_a_job_that_has_lost_its_record_stops_nothing(hr: Client, queue: Queue) -> None:
     lost, there = queue.put_many([1, 1])
-    hr.core.wire.send([(0, ("DEL", hr.core.key(0, f"job:{lost}")))])
+    hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"job:{lost}")))])
 
     assert hr.matching("mail", 1) == {there: "waiting"}
 

@@ -33,6 +33,6 @@ def test_nobody_opens_it_with_another_number_of_shards(url: str, namespace: str)
 def test_a_namespace_of_an_unknown_layout_is_left_alone(url: str, namespace: str) -> None:
     with headrace.connect(url, namespace=namespace) as client:
         words = ("HSET", client.core.key(0, "meta"), "layout", 99)
-        assert client.core.wire.send([(0, words)]) == [0]
+        assert client.core.transport.send([(0, words)]) == [0]
     with pytest.raises(NamespaceMismatch, match="layout 99"):
         headrace.connect(url, namespace=namespace)

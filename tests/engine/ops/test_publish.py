@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import astuple
 
 from headrace import Client, Queue
-from headrace.client.talks.putting import Item
 from headrace.engine.record import decode_record
+from headrace.operations.putting import Item
 from headrace.testing import Clock, open_with_clock
 from tests.dump import dump
 from tests.engine.desk import Desk, names_in

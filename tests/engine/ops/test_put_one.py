@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import Client, Queue
-from headrace.client.talks.putting import DETOUR, INLINE, put_call
 from headrace.engine.script import source
+from headrace.operations.putting import DETOUR, INLINE, put_call
 from headrace.testing import Clock, open_with_clock
 from tests.dump import dump
 from tests.engine.hearing import commands, listening
@@ -28,7 +28,7 @@ from tests.engine.shortcuts import drain, found
 
 def repeated(hr: Client, job_id: str) -> Any:
     call = one("mail", job_id, b"1")
-    return hr.core.wire.send([(0, hr.core.words(0, call, again=True))])
+    return hr.core.transport.send([(0, hr.core.words(0, call, again=True))])
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_it_does_what_put_does(
     for call in (one("mail", "new", data), put_call("mail", [("new", data)], b"", None, "")):
         hr, clock = open_with_clock(valkey_url, namespace="test-put-one")
         with hr:
-            hr.core.wire.send([(0, ("FLUSHALL",))])
+            hr.core.transport.send([(0, ("FLUSHALL",))])
             clock.set(clock.now)
             hr.queue("mail").configure(profile, **own)
             earlier = [(f"before {n}", b"1") for n in range(before)]
@@ -134,7 +134,7 @@ def test_a_job_that_came_late_is_not_taken_from_who_has_it(
 ) -> None:
     """Its put_one was given up, and something else was due; it arrives before put does."""
     due(hr, made, clock)
-    send, late = hr.core.wire.send, hr.core.library["put"].sha.encode()
+    send, late = hr.core.transport.send, hr.core.library["put"].sha.encode()
 
     def arrives_first(wanted: Any) -> Any:
         [(_, words)] = wanted
@@ -145,7 +145,7 @@ def test_a_job_that_came_late_is_not_taken_from_who_has_it(
             assert len(made.pop("w", count=9)) == 2
         return send(wanted)
 
-    monkeypatch.setattr(hr.core.wire, "send", arrives_first)
+    monkeypatch.setattr(hr.core.transport, "send", arrives_first)
     job_id = made.put("late")
 
     assert found(hr, job_id).state == "running"
@@ -155,7 +155,7 @@ def test_what_goes_another_way_goes_it_for_a_while(
     hr: Client, made: Queue, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr("headrace.client.talks.putting.time.monotonic", lambda: now)
+    monkeypatch.setattr("headrace.operations.putting.time.monotonic", lambda: now)
     made.configure(fair=True)
     calls = []
     for _ in range(3):

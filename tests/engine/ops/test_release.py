@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, LeaseLost, Put, Queue, WrongState
-from headrace.client.talks.ending import complete_call, completions
+from headrace.operations.finishing import complete_call, completions
 from headrace.testing import Clock
 from tests.dump import dump
 from tests.engine.hearing import listening
@@ -124,7 +124,7 @@ def test_a_repeated_call_of_one_who_lost_the_job_is_not_taken_for_done(
     call = complete_call(hr.core, completions(hr.core, [lease], None), None, 0)
 
     hr.complete_many([lease])
-    [reply] = hr.core.wire.send([(0, hr.core.words(0, call, again=True))])
+    [reply] = hr.core.transport.send([(0, hr.core.words(0, call, again=True))])
 
     assert [type(answer) for answer in call.decode(reply)] == [LeaseLost]
 

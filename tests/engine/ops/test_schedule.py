@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument, Queue, Schedule, ScheduleNotFound
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import build
+from headrace.operations.requests import ask_one
 from headrace.testing import START, Clock, open_with_clock
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine.hearing import listening
 from tests.engine.shortcuts import ids, serve
@@ -261,7 +262,7 @@ def test_a_change_of_what_others_have_changed_is_refused_and_changes_nothing(
             import_name="",
             badge="",
         )
-        assert drive(hr.core.wire, ask_one(hr.core, 0, call)) == b"NOT_AS_SEEN"
+        assert drive(hr.core.transport, ask_one(hr.core, 0, call)) == b"NOT_AS_SEEN"
 
     assert dump(hr) == before
 
@@ -271,9 +272,9 @@ def test_two_changes_at_once_are_both_made(
 ) -> None:
     """Between reading and writing another one is faster; then it is read again."""
     queue.schedule("tick", "x", every=60)
-    from headrace.client.talks import scheduling  # noqa: PLC0415 - to be patched
+    from headrace.operations import schedules  # noqa: PLC0415 - to be patched
 
-    write = scheduling._write
+    write = schedules._write
     others = [lambda: hr.reschedule("tick", priority=7)]
 
     def slowly(*args: Any) -> Any:
@@ -281,7 +282,7 @@ def test_two_changes_at_once_are_both_made(
             others.pop()()
         return (yield from write(*args))
 
-    monkeypatch.setattr(scheduling, "_write", slowly)
+    monkeypatch.setattr(schedules, "_write", slowly)
 
     assert hr.reschedule("tick", tags=["a"]).options == {"priority": 7, "tags": ["a"]}
 

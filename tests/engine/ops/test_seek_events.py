@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from headrace import Client, Queue
-from headrace.client.talk import ask_one, drive
-from headrace.client.talks.log_reading import seek_entries
 from headrace.engine.call import build
+from headrace.operations.event_log import seek_entries
+from headrace.operations.requests import ask_one
 from headrace.testing import Clock
+from headrace.transport.drive import drive
 from tests.engine.marks import present
 
 
 def seek(hr: Client, *numbers: int) -> list[str]:
-    return drive(hr.core.wire, seek_entries(hr.core, {0: numbers}))[0]
+    return drive(hr.core.transport, seek_entries(hr.core, {0: numbers}))[0]
 
 
 def test_of_an_empty_log_nothing_is_found(hr: Client) -> None:
@@ -45,7 +46,7 @@ def test_the_ends_are_told_too(hr: Client, queue: Queue, clock: Clock) -> None:
     clock.tick(3)
     queue.put(2)
     ends = [event.entry_id.encode() for event in hr.events()]
-    assert drive(hr.core.wire, ask_one(hr.core, 0, build("seek_events", list))) == ends
+    assert drive(hr.core.transport, ask_one(hr.core, 0, build("seek_events", list))) == ends
 
 
 def test_a_clock_that_was_set_back_does_not_confuse_it(

@@ -10,11 +10,11 @@ from uuid import uuid4
 import pytest
 
 from headrace import Bulk, Client, InvalidArgument, Put
-from headrace.client.batches import in_batches
-from headrace.client.talk import drive
-from headrace.client.talks.bulk import STEP
-from headrace.client.talks.ending import fail_call
+from headrace.operations.batches import in_batches
+from headrace.operations.failures import STEP
+from headrace.operations.finishing import fail_call
 from headrace.testing import Clock, open_with_clock
+from headrace.transport.drive import drive
 from tests.colours import COLOURS, got, opened
 from tests.dump import dump
 from tests.engine.shortcuts import pop_one
@@ -46,7 +46,7 @@ def set_aside(hr: Client, ids: list[str], failure: str = "io") -> None:
     """Fails jobs, as an operator."""
     rows = [(job_id, "", failure, "why", None, -1, b"") for job_id in ids]
     asking = in_batches(hr.core, rows, lambda part: fail_call(hr.core, part))
-    assert set(drive(hr.core.wire, asking)) == {"failed"}
+    assert set(drive(hr.core.transport, asking)) == {"failed"}
 
 
 def failed_one_by_one(hr: Client, clock: Clock, count: int, **options: Any) -> list[str]:

@@ -137,7 +137,7 @@ def test_many_jobs_of_many_tags_are_audited_in_pages(hr: Client, queue: Queue) -
     assert hr.audit().problems == []
 
     key = hr.core.key(0, "tag:all")
-    hr.core.wire.send([(0, ("ZADD", key, 9e15, "ghost"))])
+    hr.core.transport.send([(0, ("ZADD", key, 9e15, "ghost"))])
 
     assert hr.audit().problems == [
         "job 'ghost' is listed under tag all but has no record",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from headrace import Client, Queue
-from headrace.client.talk import drive
-from headrace.client.talks.tallying import QUEUES_A_CALL, Tally, tally
+from headrace.operations.daily_totals import QUEUES_A_CALL, DailyTotals, tally
 from headrace.testing import START, Clock
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine.shortcuts import pop_one
 from tests.proof import proves
@@ -13,8 +13,8 @@ from tests.proof import proves
 TODAY = int(START.timestamp()) // 86_400
 
 
-def tallied(hr: Client, *queues: str, day: int = -1) -> dict[str, Tally]:
-    return drive(hr.core.wire, tally(hr.core, 0, queues, day))
+def tallied(hr: Client, *queues: str, day: int = -1) -> dict[str, DailyTotals]:
+    return drive(hr.core.transport, tally(hr.core, 0, queues, day))
 
 
 @proves("Q-91")

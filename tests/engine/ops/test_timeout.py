@@ -40,14 +40,14 @@ def test_several_come_back_in_their_old_order(hr: Client, queue: Queue) -> None:
 def test_the_holder_is_told(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue, worker="w1")
-    ear = hr.core.wire.listen([hr.core.channel(0, "worker", "w1")])
+    subscription = hr.core.transport.listen([hr.core.channel(0, "worker", "w1")])
 
     hr.timeout("x")
 
-    [(_, message)] = ear.hear(5)
+    [(_, message)] = subscription.hear(5)
     assert b"lost" in message
     assert lease.token.encode() in message
-    ear.disconnect()
+    subscription.disconnect()
 
 
 @proves("QL-22")

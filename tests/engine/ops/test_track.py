@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from headrace import Client, JobNotFound, Put, Queue, TooMany
-from headrace.client.talk import ask_one, drive
-from headrace.client.talks import tracking
-from headrace.client.talks.upkeep import events
 from headrace.engine.call import build
 from headrace.engine.events import Event, read_told
+from headrace.operations import tracking
+from headrace.operations.event_log import events
+from headrace.operations.requests import ask_one
 from headrace.testing import Clock, open_with_clock
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine.hearing import Listener, listening
 from tests.engine.shortcuts import found, ids, pop_one, wait
@@ -20,13 +21,13 @@ from tests.proof import proves
 
 
 @pytest.fixture
-def ear(hr: Client, url: str) -> Iterator[Listener]:
+def subscription(hr: Client, url: str) -> Iterator[Listener]:
     with listening(hr, url, "tracked:") as listener:
         yield listener
 
 
-def told(ear: Listener) -> list[Event]:
-    return [read_told(0, message) for _, message in ear.heard()]
+def told(subscription: Listener) -> list[Event]:
+    return [read_told(0, message) for _, message in subscription.heard()]
 
 
 @proves("QL-13")
@@ -75,14 +76,16 @@ def test_a_tracked_id_outlives_its_job(hr: Client, queue: Queue, clock: Clock, e
 
 
 @proves("QL-13")
-def test_another_job_of_the_same_id_is_not_tracked(hr: Client, queue: Queue, ear: Listener) -> None:
+def test_another_job_of_the_same_id_is_not_tracked(
+    hr: Client, queue: Queue, subscription: Listener
+) -> None:
     queue.put(1, id="x")
     hr.track("x")
     hr.cancel("x")
     queue.put(2, id="x")
     queue.put(3, id="x", on_exists="replace")
 
-    assert [event.kind for event in told(ear)] == ["cancelled"]
+    assert [event.kind for event in told(subscription)] == ["cancelled"]
     assert (hr.tracked().jobs, hr.tracked().gone) == ([], ["x"])
 
     hr.track("x")
@@ -91,7 +94,7 @@ def test_another_job_of_the_same_id_is_not_tracked(hr: Client, queue: Queue, ear
 
 @proves("QL-13")
 def test_everything_that_happens_to_a_tracked_job_is_told_as_it_is_logged(
-    hr: Client, queue: Queue, clock: Clock, ear: Listener
+    hr: Client, queue: Queue, clock: Clock, subscription: Listener
 ) -> None:
     queue.put("x", id="other")
     queue.put("x", id="x", delay=1)
@@ -112,7 +115,7 @@ def test_everything_that_happens_to_a_tracked_job_is_told_as_it_is_logged(
     hr.timeout("x")
     pop_one(hr.queue("archive")).complete("done")
 
-    heard = told(ear)
+    heard = told(subscription)
 
     logged = [event for event in hr.events() if event.job_id == "x"]
     assert heard == logged[1:]
@@ -124,7 +127,7 @@ def test_everything_that_happens_to_a_tracked_job_is_told_as_it_is_logged(
 
 
 @proves("QL-13")
-def test_payloads_of_any_bytes_are_told(url: str, hr: Client, ear: Listener) -> None:
+def test_payloads_of_any_bytes_are_told(url: str, hr: Client, subscription: Listener) -> None:
     raw, _ = open_with_clock(url, namespace=hr.core.namespace, codec="raw")
     with raw:
         raw.queue("mail").put(b"", id="x")
@@ -132,7 +135,7 @@ def test_payloads_of_any_bytes_are_told(url: str, hr: Client, ear: Listener) -> 
         for payload in (b"\xff\x00\xc2", b"a" * 40, b"b" * 300, b"c" * 70_000, b""):
             raw.queue("mail").put(payload, id="x", on_exists="replace")
 
-    assert [(event.data, event.left_out) for event in told(ear)] == [
+    assert [(event.data, event.left_out) for event in told(subscription)] == [
         (b"\xff\x00\xc2", None),
         (b"a" * 40, None),
         (b"b" * 300, None),
@@ -143,7 +146,7 @@ def test_payloads_of_any_bytes_are_told(url: str, hr: Client, ear: Listener) -> 
 
 @proves("QL-13")
 def test_who_is_not_tracked_any_more_is_not_told_of(
-    hr: Client, queue: Queue, ear: Listener
+    hr: Client, queue: Queue, subscription: Listener
 ) -> None:
     queue.put(1, id="x")
     hr.track("x")
@@ -151,7 +154,7 @@ def test_who_is_not_tracked_any_more_is_not_told_of(
 
     pop_one(queue).complete()
 
-    assert told(ear) == []
+    assert told(subscription) == []
 
 
 @proves("QL-13")
@@ -200,7 +203,7 @@ def test_more_than_a_page_of_tracked_jobs_is_listed(hr: Client, queue: Queue) ->
     names = queue.put_many(range(1201))
     for first in range(0, 1201, 250):
         rows = [(name,) for name in names[first : first + 250]]
-        drive(hr.core.wire, ask_one(hr.core, 0, build("track", list, rows, most=10_000)))
+        drive(hr.core.transport, ask_one(hr.core, 0, build("track", list, rows, most=10_000)))
     hr.cancel(*names[:5])
 
     assert sorted(ids(hr.tracked().jobs)) == sorted(names[5:])
@@ -211,9 +214,9 @@ def test_the_newest_event_is_known_by_number_and_time(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     def newest() -> list[int]:
-        return drive(hr.core.wire, ask_one(hr.core, 0, build("newest_event", list)))
+        return drive(hr.core.transport, ask_one(hr.core, 0, build("newest_event", list)))
 
     assert newest() == [0, 0]
     queue.put_many([1, 2])
-    last = drive(hr.core.wire, events(hr))[-1]
+    last = drive(hr.core.transport, events(hr))[-1]
     assert newest() == [last.number, round(clock.now.timestamp() * 1000)]

@@ -194,7 +194,7 @@ def test_pop_and_finish_are_all_a_consumer_needs(hr: Client, ring: Queue, clock:
 async def test_both_kinds_of_client_share_one_format(hr: Client, ring: Queue, url: str) -> None:
     job_id = ring.put({"by": "one that blocks"})
     namespace = hr.core.namespace
-    [packed] = hr.core.wire.send([(0, ("GET", hr.core.key(0, f"job:{job_id}")))])
+    [packed] = hr.core.transport.send([(0, ("GET", hr.core.key(0, f"job:{job_id}")))])
     record = decode_record(packed)
     assert (record.state, record.queue) == ("waiting", "round")
 

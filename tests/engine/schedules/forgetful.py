@@ -16,10 +16,10 @@ class Forgetful:
     """In the place of a client's wire. While it is on, answers are those of the repeated calls."""
 
     def __init__(self, hr: Client) -> None:
-        self._wire = hr.core.wire
+        self._wire = hr.core.transport
         self.on = False
         self.sent = 0
-        hr.core.wire = self
+        hr.core.transport = self
 
     def send(self, commands: list[Any]) -> list[Any]:
         self.sent += 1

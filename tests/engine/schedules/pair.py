@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from headrace import Schedule, ScheduleNotFound
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import build
 from headrace.engine.moments import moment
+from headrace.operations.requests import ask_one
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine.schedules.forgetful import Forgetful
 from tests.engine.schedules.model import Plan, Plans, Rule
@@ -29,7 +30,7 @@ class Pair:
         self.url = url
         self.hr, self.clock = opened(url, swaps)
         self.clock.set(datetime.fromisoformat(f"{start}+00:00"))
-        self.wire = Forgetful(self.hr)
+        self.transport = Forgetful(self.hr)
         # What is over is kept, so that all of it can be compared.
         self.hr.config.set("keep_age", YEARS)
         self.hr.config.set("events_age", YEARS)
@@ -47,7 +48,7 @@ class Pair:
         delay: int | None = None,
         lost: bool = False,
     ) -> None:
-        self.wire.on = lost
+        self.transport.on = lost
         self.number += 1
         self.hr.queue(queue).schedule(
             plan_id,
@@ -62,7 +63,7 @@ class Pair:
     def reschedule(
         self, plan_id: str, rule: Rule | None, *, backlog: int | None = 0, lost: bool = False
     ) -> None:
-        self.wire.on = lost
+        self.transport.on = lost
         self.number += 1
         given: dict[str, Any] = rule.given() if rule else {}
         if plan_id not in self.model.plans:
@@ -75,14 +76,14 @@ class Pair:
         self.check()
 
     def unschedule(self, plan_id: str, *, lost: bool = False) -> None:
-        self.wire.on = lost
+        self.transport.on = lost
         there = plan_id in self.model.plans
         assert self.hr.unschedule(plan_id) == ([plan_id] if there or lost else [])
         self.model.plans.pop(plan_id, None)
         self.check()
 
     def take_an_id(self, plan_id: str, beyond: int) -> None:
-        self.wire.on = False
+        self.transport.on = False
         plan = self.model.plans.get(plan_id)
         job_id = f"{plan_id}-{(plan.counter if plan else 0) + beyond}"
         if job_id not in self.model.taken:
@@ -90,7 +91,7 @@ class Pair:
             self.model.taken.add(job_id)
 
     def pop(self, queue: str = "mail", *, lost: bool = False) -> None:
-        self.wire.on = lost
+        self.transport.on = lost
         self.model.spawn(queue)
         while leases := self.hr.queue(queue).pop("w", count=500):
             self.hr.complete_many(leases)
@@ -103,7 +104,7 @@ class Pair:
         self.check()
 
     def sweep(self, *, lost: bool = False) -> None:
-        self.wire.on = lost
+        self.transport.on = lost
         for queue in QUEUES:
             self.model.spawn(queue)
         self.hr.sweep()
@@ -126,8 +127,8 @@ class Pair:
         self.clock.set(moment(self.model.now))
 
     def check(self) -> None:
-        self.wire.on = False
-        self.wire.sent = 0
+        self.transport.on = False
+        self.transport.sent = 0
         for plan_id in PLANS:
             _compare(self.model.plans.get(plan_id), self.hr.schedule(plan_id))
         by_next = sorted(self.model.plans.values(), key=lambda plan: (plan.next, plan.id))
@@ -162,7 +163,7 @@ class Pair:
             lease=-1,
             offer=0,
         )
-        found = drive(self.hr.core.wire, ask_one(self.hr.core, 0, call))
+        found = drive(self.hr.core.transport, ask_one(self.hr.core, 0, call))
         due = [plan.next for plan in self.model.plans.values() if plan.queue == queue]
         assert found == [min(due) - self.model.now if due else -1, []]
 

@@ -9,11 +9,12 @@ import pytest
 
 import headrace
 from headrace import Client, Queue
-from headrace.client.talk import ask_one, drive
-from headrace.client.talks import popping
 from headrace.engine.call import build
 from headrace.engine.profile import PROFILES
+from headrace.operations import popping
+from headrace.operations.requests import ask_one
 from headrace.testing import Clock
+from headrace.transport.drive import drive
 from tests.dump import dump
 from tests.engine.hearing import listening, meanwhile, until_listened_to
 from tests.engine.shortcuts import drain, found, ids, serve
@@ -75,7 +76,7 @@ def test_a_call_makes_a_bounded_number_of_jobs(hr: Client, queue: Queue, clock: 
     clock.tick(249)
     call = build("peek", list, queue="mail", count=1)
 
-    answers = [drive(hr.core.wire, ask_one(hr.core, 0, call))[0] for _ in range(3)]
+    answers = [drive(hr.core.transport, ask_one(hr.core, 0, call))[0] for _ in range(3)]
 
     assert answers == [0, 0, 1]
     assert queue.counts().waiting == 250
@@ -99,7 +100,7 @@ def test_very_many_schedules_are_due_at_once(hr: Client, queue: Queue, url: str)
 def test_a_schedule_whose_record_is_lost_stops_nothing(hr: Client, queue: Queue) -> None:
     for name in ("a", "b"):
         queue.schedule(name, "x", every=60)
-    hr.core.wire.send([(0, ("DEL", hr.core.key(0, "schedule:a")))])
+    hr.core.transport.send([(0, ("DEL", hr.core.key(0, "schedule:a")))])
 
     assert ids(hr.schedules()) == ["b"]
     assert serve(queue) == ["b-1"]

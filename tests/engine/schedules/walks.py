@@ -97,14 +97,14 @@ def although_answers_get_lost(pair: Pair) -> None:
     pair.tick(HOUR)
     pair.sweep(lost=True)
     before = pair.hr.schedule("a")
-    pair.wire.on = True
+    pair.transport.on = True
     with listening(pair.hr, pair.url, "queue:mail") as workers:
         made = pair.hr.queue("mail").schedule("a", "x", every=5, delay=5)
         assert workers.messages() == ["scheduled"]
     assert before is not None
     assert before.next != made.next
     assert pair.hr.unschedule("a") == ["a"]
-    pair.wire.on = False
+    pair.transport.on = False
     pair.model.plans.clear()
     pair.check()
     assert pair.left() == set()

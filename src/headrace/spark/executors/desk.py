@@ -8,16 +8,17 @@ from typing import Any
 
 from headrace.app.app import App
 from headrace.client.client import Client
-from headrace.client.given import UNSET
-from headrace.client.talk import ask, drive
-from headrace.client.talks.popping import MOST, Handout, Popped, pop, pop_call
-from headrace.client.talks.putting import payload_for
-from headrace.client.talks.sessions import workers
 from headrace.engine.call import Call, is_refusal, packed_pair
 from headrace.engine.check import PAGE, milliseconds, text
 from headrace.errors import HeadraceError, InvalidArgument, SessionRequired
+from headrace.operations.popping import MOST, Handout, Popped, pop, pop_call
+from headrace.operations.put_options import UNSET
+from headrace.operations.putting import payload_for
+from headrace.operations.requests import ask
+from headrace.operations.sessions import workers
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.verdicts import Next
+from headrace.transport.drive import drive
 from headrace.worker.outbox import Outbox, Said
 from headrace.worker.run import Done, Unwritable, failed, packed_value
 
@@ -65,7 +66,7 @@ class Desk:
         said = self._outbox.take()
         if said:
             answers = drive(
-                self._core.wire, ask(self._core, [(one.shard, one.call) for one in said])
+                self._core.transport, ask(self._core, [(one.shard, one.call) for one in said])
             )
             self._count(said, answers)
 
@@ -76,16 +77,16 @@ class Desk:
         self._turn += 1
         calls: list[tuple[int, Call[Any]]] = [(one.shard, one.call) for one in said]
         calls += [(shard, self._pop(count)) for shard, count in asked]
-        answers = drive(self._core.wire, ask(self._core, calls))
+        answers = drive(self._core.transport, ask(self._core, calls))
         self._count(said, answers[: len(said)])
         return [popped for handout in answers[len(said) :] if handout for popped in handout.jobs]
 
     def wait(self, seconds: float) -> list[Popped]:
         """Some jobs, as soon as there are any; none if none came in that time."""
         count = min(self._batch, MOST)
-        talk = pop(self._queue, self._worker, count=count, lease=math.inf, wait=seconds)
+        operation = pop(self._queue, self._worker, count=count, lease=math.inf, wait=seconds)
         try:
-            return drive(self._core.wire, talk)
+            return drive(self._core.transport, operation)
         except SessionRequired:
             # It lapsed; who keeps it begins a new one.
             return []
@@ -99,7 +100,7 @@ class Desk:
 
     def _workers(self) -> Iterable[Any]:
         offset = 0
-        while page := drive(self._core.wire, workers(self._client, offset=offset, count=PAGE)):
+        while page := drive(self._core.transport, workers(self._client, offset=offset, count=PAGE)):
             yield from page
             offset += PAGE
 

@@ -11,14 +11,14 @@ from functools import partial
 from pyspark import InheritableThread, SparkContext
 
 from headrace.client.client import Client
-from headrace.client.talk import drive
-from headrace.client.values import Counts
 from headrace.errors import HeadraceError
+from headrace.operations.values import Counts
 from headrace.spark.executors.assignment import Assignment
 from headrace.spark.executors.logged import ends_of, newest
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.task import run_task
 from headrace.spark.gist import gist, whole_message
+from headrace.transport.drive import drive
 from headrace.worker.kept import KeptSession
 
 log = logging.getLogger("headrace.spark")
@@ -47,7 +47,7 @@ class Running:
         self._assignment = assignment
         self._tasks = tasks
         self._tally = Tally()
-        self._begun_at = drive(client.core.wire, newest(client.core))
+        self._begun_at = drive(client.core.transport, newest(client.core))
         self._error: BaseException | None = None
         self._stopping = threading.Event()
         self._over = threading.Event()
@@ -109,7 +109,7 @@ class Running:
         if not tally.deaths:
             return tally
         core = self._client.core
-        ends = drive(core.wire, ends_of(core, f"{self._assignment.session}-", self._begun_at))
+        ends = drive(core.transport, ends_of(core, f"{self._assignment.session}-", self._begun_at))
         return replace(
             tally, completed=ends["completed"], failed=ends["failed"], retried=ends["retried"]
         )

@@ -12,17 +12,18 @@ from pyspark import TaskContext, cloudpickle
 from headrace.app.app import App
 from headrace.client import connect as connecting
 from headrace.client.client import Client
-from headrace.client.codec import Codec
-from headrace.client.talk import drive, load
-from headrace.client.talks.popping import Popped
-from headrace.client.talks.sessions import TTL
+from headrace.codecs.codec import Codec
 from headrace.errors import Unreadable
+from headrace.operations.popping import Popped
+from headrace.operations.requests import load
+from headrace.operations.sessions import TTL
 from headrace.spark.executors.assignment import Assignment
 from headrace.spark.executors.calls import by_row, by_table
 from headrace.spark.executors.desk import Desk
 from headrace.spark.executors.frames import Row
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.verdicts import moved_on
+from headrace.transport.drive import drive
 from headrace.worker.kept import KeptSession
 from headrace.worker.process import SCRIPTS
 from headrace.worker.run import UnreadableData
@@ -137,7 +138,7 @@ def run_task(assignment: Assignment, _rows: Iterator[Any]) -> Iterator[Tally]:
         TIMEOUT,
     )
     with connecting.connect(asked) as client:
-        drive(client.core.wire, load(client.core, SCRIPTS))
+        drive(client.core.transport, load(client.core, SCRIPTS))
         # What is asked is asked until it is answered: a pop whose answer was lost has taken jobs.
         client.core.retry_for = math.inf
         tally = Task(assignment, client, worker).work()
