@@ -6,7 +6,7 @@ ABOUT_STATES = """\
 A job is in one of these states. `queue.counts()` returns how many jobs of a queue are in each."""
 
 GONE = """\
-Then the job is gone: it was cancelled, it expired, or its retention ended."""
+A job that was cancelled or expired, or whose retention ended, is gone."""
 
 REFUSED = """\
 An operation that is not allowed in the job's state changes nothing. A call for one job raises an
@@ -93,7 +93,7 @@ KINDS = {
 FIELDS = {
     "shard": "the shard of this log",
     "number": "the sequence number of the event in its shard: starts at 1, has no gaps",
-    "at": "the time by the server's clock, in milliseconds",
+    "at": "the time by the server's clock, with millisecond precision",
     "version": "the version of these fields",
     "kind": "the kind of change, see below",
     "job_id": "the id of the job, or of the feed item",
