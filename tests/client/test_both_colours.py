@@ -52,7 +52,8 @@ def test_both_offer_the_same_names_and_signatures(blocking: type, awaiting: type
     for name, method in methods(blocking).items():
         other = methods(awaiting)[name]
         assert parameters(method) == parameters(other), name
-        assert inspect.getdoc(method) == inspect.getdoc(other), name
+        about, about_other = inspect.getdoc(method), inspect.getdoc(other)
+        assert about == about_other or f"see {blocking.__name__}.{name}." in str(about_other), name
         assert inspect.iscoroutinefunction(other) == (name not in NOT_AWAITED), name
         assert not inspect.iscoroutinefunction(method), name
 

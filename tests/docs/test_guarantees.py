@@ -12,9 +12,9 @@ from headrace import Client, Limits, NoResult
 from headrace.engine.profile import default
 from headrace.engine.source import source
 from headrace.operations.finishing import LOG_LINES
+from headrace.operations.ids import MOST_LINKS
 from headrace.operations.matching import MATCH_AT_MOST, MATCH_BYTES
 from headrace.operations.popping import SAFETY_POLL
-from headrace.operations.put_options import MOST_LINKS
 from headrace.operations.queues import DELETE_AT_MOST
 from headrace.operations.sessions import TTL
 from headrace.operations.tracking import MOST_TRACKED

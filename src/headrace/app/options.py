@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from headrace.app.backoff import Backoff
 from headrace.engine.check import Span, milliseconds
 from headrace.errors import InvalidArgument
-from headrace.operations.put_options import Unset
+from headrace.options import Unset
 
 
 class JobOptions(TypedDict, total=False):

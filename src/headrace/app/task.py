@@ -38,7 +38,8 @@ from headrace.errors import (
 )
 from headrace.operations.queues import QueueRef
 from headrace.operations.schedules import schedule_queue
-from headrace.operations.values import Job, Put
+from headrace.operations.values import Job
+from headrace.options import Put
 
 if TYPE_CHECKING:
     from headrace.app.app import App

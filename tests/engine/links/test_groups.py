@@ -195,7 +195,7 @@ def test_a_callback_can_be_told_not_to_wait_for_its_group(hr: Client) -> None:
 def test_a_callback_has_the_options_of_a_put_and_no_others(hr: Client) -> None:
     group = hr.group("g")
     with pytest.raises(InvalidArgument, match="no option 'colour'"):
-        group.then("mail", 0, colour="red")
+        group.then("mail", 0, colour="red")  # type: ignore[call-arg]
     with pytest.raises(InvalidArgument, match="queue must not be empty"):
         group.put("", 0)
     assert group.then("mail", 0, id="x", on_exists="reject", tags=["t"], delay=5) == "x"

@@ -31,9 +31,9 @@ from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
 from headrace.feeds import operations
 from headrace.operations import queues, schedules
-from headrace.operations.put_options import UNSET
 from headrace.operations.queues import QueueRef
 from headrace.operations.requests import ask_one
+from headrace.options import UNSET
 from headrace.transport.drive import Operation, drive
 
 READERS: dict[str, Callable[[Place], Reader]] = {

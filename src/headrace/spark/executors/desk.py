@@ -12,10 +12,10 @@ from headrace.engine.call import Call, is_refusal, packed_pair
 from headrace.engine.check import PAGE, milliseconds, text
 from headrace.errors import HeadraceError, InvalidArgument, SessionRequired
 from headrace.operations.popping import MOST, Handout, Popped, pop, pop_call
-from headrace.operations.put_options import UNSET
 from headrace.operations.putting import payload_for
 from headrace.operations.requests import ask
 from headrace.operations.sessions import workers
+from headrace.options import UNSET
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.verdicts import Next
 from headrace.transport.drive import drive

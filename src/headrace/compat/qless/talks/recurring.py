@@ -10,8 +10,9 @@ from headrace.compat.qless.talks.refusing import unless_refused
 from headrace.engine.check import Span
 from headrace.operations import schedules
 from headrace.operations.core import Core
-from headrace.operations.put_options import UNSET, Unset, new_ids
+from headrace.operations.ids import new_ids
 from headrace.operations.schedule_values import Schedule
+from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 
 # How qless says that every interval is made up for.
@@ -66,6 +67,7 @@ def recur(
     Every interval that nobody was there for is made up for; with a backlog, so many and one.
     """
     [new_id] = new_ids(1)
+    given: dict[str, Any] = {} if isinstance(retries, Unset) else {"retries": retries}
     made = yield from schedules.schedule_queue(
         queue,
         new_id if id is None else id,
@@ -75,7 +77,7 @@ def recur(
         backlog=_backlog(backlog),
         priority=queue.dialect.turned(priority),
         tags=tags,
-        retries=retries,
+        **given,
     )
     return made.id
 
@@ -101,15 +103,15 @@ def update(
     backlog: int | Unset = UNSET,
 ) -> Operation[bool]:
     """Changes what is given, for the jobs to come; False if it recurs no more."""
+    turned = priority if isinstance(priority, Unset) else job.dialect.turned(priority)
+    given: dict[str, Any] = {"priority": turned, "tags": tags, "retries": retries}
     changing = schedules.reschedule(
         job,
         job.id,
         data=data,
         every=interval,
-        priority=priority if isinstance(priority, Unset) else job.dialect.turned(priority),
-        tags=tags,
-        retries=retries,
         backlog=backlog if isinstance(backlog, Unset) else _backlog(backlog),
+        **{name: value for name, value in given.items() if value is not UNSET},
     )
     return (yield from unless_refused(job.dialect, changing)) is not False
 

@@ -12,7 +12,7 @@ from headrace.engine.check import Span
 from headrace.operations import jobs as job_talks
 from headrace.operations import popping, putting
 from headrace.operations.protocols import QueueLike as KnownQueue
-from headrace.operations.put_options import UNSET, Unset
+from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 
 J = TypeVar("J", bound=JobFacts)
@@ -50,7 +50,8 @@ def put_into(
 ) -> Operation[str]:
     """Makes or moves a job."""
     given = {**asked, "priority": dialect.turned(asked["priority"])}
-    return (yield from putting.put_given(queue, data, job_id, "move", given))
+    options: Any = {**given, "id": job_id, "on_exists": "move"}
+    return (yield from putting.put_with_options(queue, data, options))
 
 
 def popped(

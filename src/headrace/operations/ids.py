@@ -1,54 +1,27 @@
-"""What a job is given when it is put: its id and its options, checked, as scripts read them."""
+"""Ids of jobs: make new ones, and make sure that related jobs share a shard."""
 
 from __future__ import annotations
 
 import os
 from binascii import b2a_base64
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from headrace.codecs.codec import digest_of
-from headrace.engine.check import (
-    Limits,
-    choice,
-    listed,
-    milliseconds,
-    moment_ms,
-    number,
-    tags,
-    text,
-    whole,
-)
+from headrace.engine.check import text
 from headrace.engine.shard import beside
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
+from headrace.options import check_option
 
 # Three bytes become four letters.
 ID_BYTES, ID_WIDTH = 12, 16
 IDS_AT_ONCE = 64
 # Base 64 in letters that can be told apart when spoken, and taken up by a double click.
 _PLAIN = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ+/", b"abcdefghijklmnopqrstuvwxyz01")
-MOST_RETRIES = 1_000_000
-MOST_DEPENDENCIES = 1000
-# How many links are made in one step.
+# The most links that one script creates.
 MOST_LINKS = 10_000
-MOST_THROTTLES = 8
-# How scripts tell a group that is waited for from a job: no id contains it.
+# Marks a group among the dependencies of a job: no id contains it.
 GROUP_MARK = "\0"
-IF_FAILS = ("wait", "run", "cancel", "fail")
-
-Check = Callable[[Any, Limits], Any]
-
-
-class Unset:
-    """Tells "not given" from None."""
-
-    def __repr__(self) -> str:
-        return "unset"
-
-
-UNSET = Unset()
-
 
 # Chance is asked for many ids at a time. Two processes must not make the same ones.
 _to_come: list[str] = []
@@ -77,66 +50,6 @@ def _letters(count: int) -> str:
 def new_nonce() -> str:
     """What tells a call that is repeated from another one like it."""
     return os.urandom(6).hex()
-
-
-def options_of(limits: Limits, /, **given: Any) -> dict[str, Any]:
-    """The options of a put as the script reads them; those that were not given are left out."""
-    options: dict[str, Any] = {}
-    for name, value in given.items():
-        if value is not NOT_GIVEN.get(name):
-            options[WIRE_NAMES.get(name, name)] = CHECKS[name](value, limits)
-    if "at" in options and "delay" in options:
-        raise InvalidArgument("give either delay= or at=, one of them")
-    return options
-
-
-def _span(name: str) -> Check:
-    return lambda value, _limits: milliseconds(name, value)
-
-
-def _name(name: str) -> Check:
-    return lambda value, limits: text(name, value, limits.name)
-
-
-def _names(name: str, one: str, most: int) -> Check:
-    def check(value: Any, limits: Limits) -> list[str]:
-        found = sorted({text(one, each, limits.name) for each in listed(name, value, "str")})
-        if len(found) > most:
-            raise InvalidArgument(f"{name} may name {most}, not {len(found)}")
-        return found
-
-    return check
-
-
-def _retries(value: Any, _limits: Limits) -> int | bool:
-    return False if value is None else whole("retries", value, 0, MOST_RETRIES)
-
-
-def unique_of(core: Core, data: Any, payload: bytes, unique: Any) -> Any:
-    """What `unique` stands for: True means the data themselves."""
-    return digest_of(core.codec, data, payload) if unique is True else unique
-
-
-# What stands for "not given", where it is not None.
-NOT_GIVEN: dict[str, Any] = {"retries": UNSET, "unique": False}
-WIRE_NAMES = {"if_dependency_fails": "if_fails"}
-CHECKS: dict[str, Check] = {
-    "priority": lambda value, _limits: number("priority", value),
-    "tags": tags,
-    "delay": _span("delay"),
-    "at": lambda value, _limits: moment_ms("at", value),
-    "retries": _retries,
-    "start_within": _span("start_within"),
-    "result_ttl": _span("result_ttl"),
-    "unique": _name("unique"),
-    "key": _name("key"),
-    "throttles": _names("throttles", "a throttle", MOST_THROTTLES),
-    "depends_on": _names("depends_on", "an id", MOST_DEPENDENCIES),
-    "if_dependency_fails": lambda value, _limits: choice("if_dependency_fails", value, IF_FAILS),
-    "group": _name("group"),
-    "after": _name("group"),
-    "origin": _name("origin"),
-}
 
 
 def settled_id(
@@ -168,7 +81,7 @@ def _anchors(options: dict[str, Any]) -> list[tuple[str, str]]:
 
 def parents_of(core: Core, ids: Sequence[str], depends_on: Any) -> list[str]:
     """What jobs that exist are to depend on, checked: all must live on one shard."""
-    parents: list[str] = CHECKS["depends_on"](depends_on, core.limits)
+    parents: list[str] = check_option("depends_on", depends_on, core.limits)
     if core.shards > 1:
         jobs = [(f"job {job_id!r}", job_id) for job_id in ids]
         check_together(core, jobs + [(f"dependency {parent!r}", parent) for parent in parents])
