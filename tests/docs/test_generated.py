@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+import headrace
 from headrace.engine.events import KINDS, Event
 from headrace.engine.profile import PROFILES
 from headrace.engine.states import MOVES, STATES
+from headrace.options import OPTIONS
 from tests.engine.test_states import ACCEPTED
 from tools.docs import generate, sentences
 
@@ -72,3 +75,10 @@ def test_transitions_match_the_tested_operations() -> None:
     without_any = {(before, after) for before, after in listed if before != "any state"}
     assert without_any <= moves | BY_OTHERS
     assert {state for move in listed for state in move} <= {"", "gone", "any state", *STATES}
+
+
+def test_reference_names_everything_that_can_be_imported_and_every_option() -> None:
+    page = (generate.FOLDER / "api.md").read_text()
+
+    assert [name for name in headrace.__all__ if not re.search(rf"\b{name}\b", page)] == []
+    assert [name for name in OPTIONS if f"| `{name}` |" not in page] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 import headrace
-from headrace import errors, testing
+from headrace import errors, options, testing
 from headrace.client.client import AsyncConfig, Config
 from headrace.testing import plugin
 from tools.docs import sentences
@@ -59,6 +60,14 @@ ATTRIBUTES = {
         "token": "The token that proves ownership of the session.",
     },
 }
+TASKS: list[tuple[type, str]] = [
+    (headrace.App, "Create one per program: `headrace.App(name)`."),
+    (headrace.Task, "Returned by `@app.task()` and `@app.cron()`."),
+    (headrace.Context, "Returned by `headrace.Context.current()` in a task."),
+]
+# Methods that other modules of Headrace call.
+INTERNAL = {(headrace.Task, "schedule")}
+OUTCOMES = (headrace.Backoff, headrace.Snooze, headrace.Retry, headrace.Discard)
 VALUES = (
     headrace.Put,
     headrace.Limits,
@@ -90,6 +99,14 @@ def page(generated: str) -> Iterator[str]:
     yield from ("", "## Connecting", "")
     yield _entry("connect", headrace.connect)
     yield _entry("connect_async", headrace.connect_async)
+    for kind, origin in TASKS:
+        yield from ("", f"## {kind.__name__}", "", f"{_about(kind)} {origin}", "")
+        yield from _members(kind)
+    yield from ("", "## Retries and outcomes of a task", "", sentences.ABOUT_OUTCOMES, "")
+    for kind in OUTCOMES:
+        yield _entry(kind.__name__, kind).replace(" -> None`", "`")
+    yield from ("", "## Job options", "", sentences.ABOUT_OPTIONS, "")
+    yield from _options()
     for sync, asynchronous, origin in CLASSES:
         yield from _class(sync, asynchronous, origin)
     yield from ("", "## Values", "")
@@ -118,14 +135,39 @@ def _class(sync: type, asynchronous: type, origin: str) -> Iterator[str]:
     yield ""
     for member, about in ATTRIBUTES.get(name, {}).items():
         yield f"- `{member}`: {about}"
-    for member, value in _properties(sync).items():
+    yield from _members(sync)
+
+
+def _members(kind: type) -> Iterator[str]:
+    for member, value in _properties(kind).items():
         yield f"- `{member}`: {_about(value)}"
-    for member, value in _methods(sync).items():
-        yield _entry(member, value)
+    for member, value in _methods(kind).items():
+        if (kind, member) not in INTERNAL:
+            yield _entry(member, value)
+
+
+def _options() -> Iterator[str]:
+    """Yield a table of the options in headrace.options, from the strings below their names."""
+    yield from ("| option | type | meaning | use |", "|---|---|---|---|")
+    tree = ast.parse(inspect.getsource(options))
+    for kind in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        for field, below in zip(kind.body, kind.body[1:], strict=False):
+            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
+                name, about = ast.unparse(field.target), ast.literal_eval(below.value)
+                use = "tasks" if name not in options.OPTIONS else "put, tasks"
+                use = "put, schedules, tasks" if name in options.SCHEDULE_OPTIONS else use
+                yield f"| `{name}` | `{_type(field.annotation)}` | {about} | {use} |"
+
+
+def _type(annotation: ast.expr) -> str:
+    text = re.sub(r"^Annotated\[(.*), \w+\]$", r"\1", ast.unparse(annotation))
+    return text.replace("|", "\\|")
 
 
 def _value(kind: type) -> Iterator[str]:
     members = [f.name if f.default is MISSING else f"{f.name}={f.default!r}" for f in fields(kind)]
+    if kind is headrace.Put:
+        members = ["data", "**options"]
     shown = ", ".join(name for name in members if not name.startswith("_"))
     more = ", ".join(f"`.{name}`" for name in _properties(kind))
     derived = f" Also: {more}." if more else ""
@@ -141,6 +183,7 @@ def _signature(function: Any) -> str:
     parameters = [each for each in found.parameters.values() if each.name != "self"]
     quoted = str(found.replace(parameters=parameters))
     plain = re.sub(r"(: |-> )'([^']*)'", r"\1\2", quoted)
+    plain = re.sub(r"Unpack\[(\w+)\]", r"\1", plain)
     return plain.replace(" | Unset", "").replace("[Held]", "[Lease]")
 
 

@@ -35,10 +35,19 @@ A profile is a named set of settings: `queue.configure("task")`. It replaces all
 the queue except `paused`. The same call can override single settings, and so can a later one."""
 
 ABOUT_REFERENCE = """\
-Import every name under Connecting, Values and Errors from `headrace`. A `Span` is a duration: a
-number of seconds or a `timedelta`. An `Answer` is the new state of a job, or the error that
-explains why the call did not apply. Every call raises `InvalidArgument` for bad input before it
-sends anything, and `ServerUnavailable` if the server does not answer within `retry_for`."""
+Import the names on this page from `headrace`, and those under Testing from `headrace.testing`. A
+`Span` is a duration: a number of seconds or a `timedelta`. An `Answer` is the new state of a job,
+or the error that explains why the call did not apply. Every call raises `InvalidArgument` for bad
+input before it sends anything, and `ServerUnavailable` if the server does not answer within
+`retry_for`."""
+
+ABOUT_OPTIONS = """\
+Keyword arguments of `put` and `put_many` (`JobOptions`), of `schedule` and `reschedule`
+(`ScheduleOptions`), and of tasks and apps (`TaskOptions`). See [tasks](../guides/tasks.md)."""
+
+ABOUT_OUTCOMES = """\
+A task raises `Snooze`, `Retry` or `Discard` to set the outcome of its job. `Backoff` is the waiting
+time between attempts."""
 
 ABOUT_CODECS = """\
 Built-in codecs are selected by name: `json` (the default), `msgpack`, and `raw` (bytes, unchanged).
