@@ -129,7 +129,7 @@ class Work:
         return 1
 
     def complete(self, count: int = 1) -> int:
-        self.client.complete_many(self._first(count))
+        self.client.leases.complete(self._first(count))
         return count
 
     def complete_many(self) -> int:

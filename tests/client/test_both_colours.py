@@ -13,7 +13,7 @@ import pytest
 
 import headrace
 from headrace import Client
-from headrace.client.client import AsyncConfig, Config
+from headrace.client.groups import AsyncFeeds, AsyncTracking, Feeds, Tracking
 from headrace.testing import Clock, open_with_clock
 from tests.colours import COLOURS, got, listed, opened
 from tests.processes import run_python
@@ -21,7 +21,8 @@ from tests.servers import until
 
 PAIRS: list[tuple[type, type]] = [
     (headrace.Client, headrace.AsyncClient),
-    (Config, AsyncConfig),
+    (Feeds, AsyncFeeds),
+    (Tracking, AsyncTracking),
     (headrace.Feed, headrace.AsyncFeed),
     (headrace.Group, headrace.AsyncGroup),
     (headrace.Lease, headrace.AsyncLease),

@@ -237,7 +237,8 @@ async def test_unique_data_are_told_apart_by_what_they_mean(valkey_url: str, col
 def test_jobs_are_not_found_by_data_that_are_encrypted(valkey_url: str) -> None:
     with connected(valkey_url, Encrypted({"a": NEW})) as hr:
         hr.queue("mail").put("x")
-        for refused in (hr.matching, hr.cancel_matching):
+        mail = hr.queue("mail")
+        for refused in (mail.matching, mail.cancel_matching):
             with pytest.raises(InvalidArgument, match="cannot be found by data with this codec"):
-                refused("mail", "x")
+                refused("x")
         assert hr.queue("mail").counts().waiting == 1

@@ -67,7 +67,7 @@ async def test_it_hears_of_tracked_jobs_from_the_moment_it_is_made(hr: Any, calm
     mail = calm.queue("mail")
     mail.put_many(["x"])
     mine = mail.put("mine", priority=-1, tags=["ä"])
-    calm.track(mine)
+    calm.tracking.add(mine)
     listening = await got(hr.listen_tracked(wait=20))
     mail.put("other")
     mail.put("new", id=mine)
@@ -96,7 +96,7 @@ async def test_after_a_broken_connection_it_says_that_something_may_be_missing(
 ) -> None:
     mail = calm.queue("mail")
     mail.put("x", id="x")
-    calm.track("x")
+    calm.tracking.add("x")
     listening = await got(hr.listen_tracked(wait=20))
     mail.pop("w")
     assert await kinds(listening, 1) == ["popped"]
@@ -119,7 +119,7 @@ async def test_where_nothing_happened_meanwhile_nothing_is_missing(
 ) -> None:
     mail = calm.queue("mail")
     mail.put("x", id="x")
-    calm.track("x")
+    calm.tracking.add("x")
     listening = await got(hr.listen_tracked(wait=20))
     for number in range(3):
         mail.put(number, id="x")

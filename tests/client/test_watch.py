@@ -93,7 +93,7 @@ def expired_without_retries(scene: Scene) -> None:
 
 TAKEN: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "cancel": ("cancelled", lambda scene: scene.calm.cancel("a")),
-    "cancel by value": ("cancelled", lambda scene: scene.calm.cancel_matching("mail", "x")),
+    "cancel by value": ("cancelled", lambda scene: scene.calm.queue("mail").cancel_matching("x")),
     "delete its queue": ("cancelled", lambda scene: scene.calm.queue("mail").delete()),
     "timeout": ("lost", lambda scene: scene.calm.timeout("a")),
     "release by id": ("lost", lambda scene: scene.calm.release("a")),
@@ -136,7 +136,7 @@ async def lapses(scene: Scene) -> None:
 ENDED: dict[str, Callable[[Scene], Any]] = {
     "it lapses": lapses,
     "its worker ends it": lambda scene: scene.session.end(),
-    "an operator ends it": lambda scene: scene.calm.end_worker("w"),
+    "an operator ends it": lambda scene: scene.calm.workers.end("w"),
     "another one replaces it": lambda scene: scene.calm.session("w"),
     "its worker serves no more": lambda scene: scene.session.unserve("mail"),
 }

@@ -117,26 +117,26 @@ def make_every_call(hr: Client) -> None:
         leases[1].fail("smtp")
         leases[2].release(position="back")
         leases[3].complete(next="archive")
-        hr.complete_many(leases[4:7])
+        hr.leases.complete(leases[4:7])
         session.unserve("mail")
     assert hr.result("large", take=True).value == "result"
     assert mail.pop("bob", lease=0)
     hr.sweep()
     assert mail.pop("bob")
     operate(hr, ids)
-    assert hr.failures() == {"smtp": 1, "typo": 1}
+    assert hr.failures.counts() == {"smtp": 1, "typo": 1}
     assert hr.retry(failure="smtp") == ["waiting"]
     assert len(hr.queues()) == 2
-    assert hr.workers() == []
+    assert hr.workers.list() == []
     assert mail.stats().wait.count > 0
     assert mail.jobs("waiting").total == mail.counts().waiting
     assert next(hr.events(follow=True)).kind == "put"
     mail.schedule("tick", "x", every=60)
     mail.schedule("noon", "x", cron="0 12 * * *", zone="Europe/Berlin")
     assert "tick-1" in [job.id for job in mail.peek(100)]
-    hr.reschedule("noon", every=60)
-    assert len(hr.schedules()) == 2
-    assert hr.unschedule("noon") == ["noon"]
+    hr.schedules.update("noon", every=60)
+    assert len(hr.schedules.list()) == 2
+    assert hr.schedules.delete("noon") == ["noon"]
     hr.queue("archive").delete()
     use_feeds(hr)
     use_dependencies(hr)
@@ -144,18 +144,18 @@ def make_every_call(hr: Client) -> None:
 
 def use_feeds(hr: Client) -> None:
     """Make every kind of call on feeds."""
-    news = hr.create_feed("news", max_length=2)
-    with news.listen(wait=10) as changes, hr.listen_feeds(wait=10) as all_changes:
+    news = hr.feeds.create("news", max_length=2)
+    with news.listen(wait=10) as changes, hr.feeds.listen(wait=10) as all_changes:
         news.publish_many([1, 2, 3])
         assert (next(changes).kind, next(all_changes).kind) == ("published", "published")
-    line = hr.create_feed("line", sorted=True)
+    line = hr.feeds.create("line", sorted=True)
     line.publish_many(["a", "b"])
     line.publish("c", before="2")
     line.move("1", last=True)
     assert line.ids() == ["3", "2", "1"]
     assert line.retract("3") == ["3"]
     news.configure(max_length=1)
-    assert (news.length(), len(news.all()), hr.feeds()) == (1, 1, ["news", "line"])
+    assert (news.length(), len(news.all()), hr.feeds.list()) == (1, 1, ["news", "line"])
     line.delete()
 
 
@@ -169,7 +169,7 @@ def use_dependencies(hr: Client) -> None:
         hr.retry(first)
     group = hr.group()
     group.put("flow", 1)
-    assert hr.depend(group.then("flow", 2), on=[first]) == "blocked"
+    assert hr.dependencies.add(group.then("flow", 2), on=[first]) == "blocked"
     assert group.pending() == 1
     hr.cancel(first, cascade=True)
     hr.sweep()
@@ -189,10 +189,10 @@ def operate(hr: Client, ids: list[str]) -> None:
     assert hr.requeue(ids[-3], "mail") == "waiting"
     assert hr.cancel("late") == ["late"]
     mail.put("twice" * 1000)
-    assert len(hr.matching("mail", "twice" * 1000)) == 1
-    assert len(hr.cancel_matching("mail", "twice" * 1000)) == 1
+    assert len(hr.queue("mail").matching("twice" * 1000)) == 1
+    assert len(hr.queue("mail").cancel_matching("twice" * 1000)) == 1
     hr.session("dora", ttl=None)
-    hr.end_worker("dora")
+    hr.workers.end("dora")
     assert next(ServerCollector(hr).collect()).samples[0].value == 1
 
 

@@ -114,7 +114,7 @@ def jobs_come(hr: Client, clock: Clock) -> None:
     assert [at(complete.history[-1].popped), at(complete.history[-1].ended)] == [THEN - 5000, THEN]
     assert complete.history[-1].worker == "w"
     assert hr.job("old") is None
-    assert [each.id for each in hr.failed("boom").jobs] == ["unknown times", "failed"]
+    assert [each.id for each in hr.failures.jobs("boom").jobs] == ["unknown times", "failed"]
     events = [(each.kind, each.job_id, each.reason, each.run, each.worker) for each in hr.events()]
     assert ("completed", "complete", "imported", None, "") in events
     assert ("failed", "failed", "imported", None, "") in events
@@ -153,7 +153,7 @@ def ties_come(hr: Client) -> None:
     [late] = bring(hr, job("late", "blocked", depends_on=("parent",), parents=("p",)))
     assert found(hr, "child").depends_on == found(hr, late.id).depends_on == [parent] != ["parent"]
     assert found(hr, "free").state == "waiting"
-    assert [each.id for each in hr.tracked().jobs] == [parent]
+    assert [each.id for each in hr.tracking.list().jobs] == [parent]
 
 
 def schedules_come(hr: Client, clock: Clock) -> None:
@@ -167,26 +167,26 @@ def schedules_come(hr: Client, clock: Clock) -> None:
         return drive(hr.core.transport, operation)
 
     hr.queue("mail").schedule("mine", 1, every=5)
-    mine = hr.schedule("mine")
-    assert (bring_one("mine"), hr.schedule("mine")) == (False, mine)
+    mine = hr.schedules.get("mine")
+    assert (bring_one("mine"), hr.schedules.get("mine")) == (False, mine)
     assert bring_one("turns")
-    turns = hr.schedule("turns")
+    turns = hr.schedules.get("turns")
     assert turns is not None
     assert at(turns.next) == at(clock.now) + 5000
     assert not bring_one("turns")
-    hr.unschedule("turns", "mine")
+    hr.schedules.delete("turns", "mine")
     assert not bring_one("turns")
     assert bring_one("turns", "other")
-    hr.unschedule("turns")
+    hr.schedules.delete("turns")
     clock.tick(31 * 86_400)
     hr.sweep()
     assert bring_one("turns")
-    hr.unschedule("turns")
+    hr.schedules.delete("turns")
 
 
 def items_come(hr: Client) -> None:
-    hr.create_feed("news", max_length=2)
-    line = hr.create_feed("line", sorted=True)
+    hr.feeds.create("news", max_length=2)
+    line = hr.feeds.create("line", sorted=True)
     three = (("a", b"1"), ("9", b"2"), ("c", b"3"))
     assert bring_items(hr, "news", *three) == bring_items(hr, "line", *three) == [True] * 3
     assert list(hr.feed("news").all(order="oldest").items()) == [("9", 2), ("c", 3)]

@@ -22,7 +22,7 @@ def one_in_every_state(hr: Client, clock: Clock) -> None:
     for name in ("complete", "failed"):
         queue.put(name, id=name)
     queue.put("running", id="running", unique="u", tags=["vip"])
-    hr.track("running")
+    hr.tracking.add("running")
     complete, failed, _ = queue.pop("ada", count=3)
     complete.complete()
     failed.fail("io", "no route")

@@ -192,7 +192,7 @@ class World:
         page = self.hr.queue("mail").jobs("waiting", count=1000).jobs
         assert {job.id for job in page} == self.wanted()
         assert self.hr.audit().balanced
-        assert not any(write.lost for write in self.hr.writes(count=1000))
+        assert not any(write.lost for write in self.hr.writes.list(count=1000))
         for days in (2, 2, 8):
             self.clock.tick(days * DAY)
             self.hr.sweep()

@@ -62,7 +62,7 @@ def _after(url: str, swaps: dict[str, str], *, offer: float) -> list[Content]:
         assert queue.counts().waiting == 1
         pop(queue, offer=0)
         pop(queue, "gone", offer=offer)
-        client.end_worker("gone")
+        client.workers.end("gone")
         put(queue, "not for the dead")
         pop(queue, count=5, offer=0)
         pop(queue, offer=offer)

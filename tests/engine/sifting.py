@@ -13,12 +13,12 @@ def bulk_is_exact(url: str, swaps: dict[str, str]) -> None:
     hr, clock = opened(url, swaps)
     with hr:
         _fail(hr, clock)
-        assert hr.retry_failed("io", queue="mail", dry_run=True) == Bulk(2)
-        assert hr.retry_failed("io", tag="vip", dry_run=True) == Bulk(2)
-        assert hr.retry_failed(queue="post", tag="vip", dry_run=True) == Bulk(1)
-        assert hr.cancel_failed(queue="mail", until=clock.now, dry_run=True) == Bulk(2)
+        assert hr.failures.retry("io", queue="mail", dry_run=True) == Bulk(2)
+        assert hr.failures.retry("io", tag="vip", dry_run=True) == Bulk(2)
+        assert hr.failures.retry(queue="post", tag="vip", dry_run=True) == Bulk(1)
+        assert hr.failures.cancel(queue="mail", until=clock.now, dry_run=True) == Bulk(2)
         _expects_what_failed(hr, clock)
-        assert hr.cancel_failed("io") == Bulk(3, 2, 1)
+        assert hr.failures.cancel("io") == Bulk(3, 2, 1)
         _expects_a_state(hr)
         _retries_only_what_failed(hr)
 

@@ -70,15 +70,17 @@ def test_names_come_back_as_they_were(
         assert mail.put("x", id=job_id, tags=[queue, worker]) == job_id
         [lease] = mail.pop(worker)
         assert (lease.id, lease.queue, lease.worker) == (job_id, queue, worker)
-        assert [(one.name, one.queues, one.jobs) for one in hr.workers()] == [(worker, [queue], 1)]
+        assert [(one.name, one.queues, one.jobs) for one in hr.workers.list()] == [
+            (worker, [queue], 1)
+        ]
         assert lease.fail(failure, "why") == "failed"
 
-    [job] = hr.failed(failure).jobs
+    [job] = hr.failures.jobs(failure).jobs
     assert (job.id, job.queue) == (job_id, queue)
     assert job.tags == list(dict.fromkeys([queue, worker]))
     assert job.failure is not None
     assert (job.failure.type, job.failure.worker) == (failure, worker)
-    assert hr.failures() == {failure: 1}
+    assert hr.failures.counts() == {failure: 1}
     assert {name: counts.failed for name, counts in hr.queues().items()} == {queue: 1}
     twin = mail.put("y", id=job_id, on_exists="duplicate")
     assert [found.data for found in hr.jobs([twin, job_id])] == ["y", "x"]

@@ -100,7 +100,7 @@ def test_very_many_jobs_of_a_dead_worker_all_return_in_order(
         served += ids(leases)
 
     assert served == put
-    assert [worker.name for worker in hr.workers()] == ["peer"]
+    assert [worker.name for worker in hr.workers.list()] == ["peer"]
     assert hr.audit().balanced
 
 
@@ -123,7 +123,7 @@ def test_a_job_that_kills_its_workers_is_failed_when_its_retries_are_used_up(
     assert job.failure.type == "retries exhausted"
     assert job.failure.message == "session ended with worker w3 on attempt 3"
     assert job.failure.worker == "w3"
-    assert hr.failures() == {"retries exhausted": 1}
+    assert hr.failures.counts() == {"retries exhausted": 1}
 
 
 @proves("WD-14")
@@ -235,4 +235,4 @@ def test_the_dead_are_noticed_on_every_shard(url: str) -> None:
         clock.tick(3)
 
         assert sorted(ids(queue.pop("peer", count=30))) == sorted(put)
-        assert hr.workers() == []
+        assert hr.workers.list() == []

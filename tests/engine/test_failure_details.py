@@ -242,5 +242,5 @@ def test_what_cannot_fail_is_refused(hr: Client, queue: Queue, wrong: Any) -> No
     pop_one(queue)
     before = dump(hr)
     with pytest.raises(InvalidArgument):
-        hr.fail_many(wrong)
+        hr.leases.fail(wrong)
     assert dump(hr) == before

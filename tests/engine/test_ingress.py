@@ -304,7 +304,7 @@ def test_with_several_shards_nothing_pushed_is_an_id(url: str) -> None:
         assert [lease.data for lease in leases] == [1] * 6
         assert len({lease.id for lease in leases}) == 6
         assert {hr.core.shard_of(lease.id) for lease in leases} == {0, 1, 2}
-        assert hr.complete_many(leases) == ["complete"] * 6
+        assert hr.leases.complete(leases) == ["complete"] * 6
 
 
 @given(shards=st.integers(1, 1024), data=st.data())

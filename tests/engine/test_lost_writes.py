@@ -52,7 +52,7 @@ def test_rows_that_a_shard_has_lost_are_counted_and_told(opened: tuple[Client, C
 
     assert written.lost == {other: rows[other]}
     assert written.made == 12 - rows[other]
-    assert hr.written("w") == written
+    assert hr.writes.get("w") == written
     told = f"'w': shard {other} lacks {rows[other]} of its 12 rows"
     with pytest.raises(WriteLost, match=told) as lost:
         writes.check_whole(written)

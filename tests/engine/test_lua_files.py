@@ -144,7 +144,7 @@ def live(hr: Client, clock: Clock) -> None:
     noted.progress(0.5, "half")
     hr.core.transport.send([(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "pushed"))])
     hr.feed("news").publish("x")
-    hr.set_throttle("api", concurrency=1)
+    hr.throttles.set("api", concurrency=1)
     slow = hr.queue("slow")
     slow.configure(key_concurrency=1, key_rate="1/s")
     slow.put_many([Put(1, key="a", throttles=["api"]), Put(2, key="b", throttles=["api"]), 3, 4])

@@ -73,7 +73,7 @@ def test_workers_of_any_names_do_not_touch_each_other(hr: Client, queue: Queue) 
     other.put_many(NAMES)
     sessions = {name: serving(hr, name, queue, other) for name in NAMES}
     leases = {name: [pop_one(queue, name), pop_one(other, name)] for name in NAMES}
-    assert [(worker.name, worker.jobs) for worker in hr.workers()] == [
+    assert [(worker.name, worker.jobs) for worker in hr.workers.list()] == [
         (name, 2) for name in sorted(NAMES)
     ]
 
@@ -110,8 +110,8 @@ def test_nothing_is_found_by_searching_the_keys(
     queue.pop("w1")
     with commands(url) as sent, commands(url, of_scripts=True) as carried_out:
         hr.queues()
-        hr.workers()
-        hr.failures()
+        hr.workers.list()
+        hr.failures.counts()
         hr.audit()
         queue.jobs("waiting")
         clock.tick(3)

@@ -84,7 +84,7 @@ WAKING: dict[str, tuple[int, Act]] = {
     "timeout": (1, lambda scene: scene.hr.timeout("held")),
     "unserve": (1, lambda scene: scene.session.unserve("mail")),
     "end of the session": (1, lambda scene: scene.session.end()),
-    "end of the session by another": (1, lambda scene: scene.hr.end_worker("w1")),
+    "end of the session by another": (1, lambda scene: scene.hr.workers.end("w1")),
     "start of the next session": (1, lambda scene: scene.hr.session("w1")),
     "lapse of the session": (1, lapse),
 }
@@ -159,7 +159,7 @@ TELLING: dict[str, tuple[str, Act]] = {
     "end of the lease": ("lost", late),
     "unserve": ("lost", lambda scene: scene.session.unserve("mail")),
     "end of the session": ("lost", lambda scene: scene.session.end()),
-    "end of the session by another": ("lost", lambda scene: scene.hr.end_worker("w1")),
+    "end of the session by another": ("lost", lambda scene: scene.hr.workers.end("w1")),
     "start of the next session": ("lost", lambda scene: scene.hr.session("w1")),
     "lapse of the session": ("lost", lapse),
 }
@@ -215,7 +215,7 @@ def test_the_ends_of_many_jobs_are_told_in_one_message(scene: Scene, url: str) -
     put = scene.queue.put_many(range(100))
     leases = scene.queue.pop("w1", count=100)
     with listening(scene.hr, url, "ended:") as waiting:
-        scene.hr.complete_many(leases)
+        scene.hr.leases.complete(leases)
 
         assert waiting.told() == [put]
 

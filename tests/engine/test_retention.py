@@ -197,7 +197,7 @@ def test_thousands_that_are_too_old_all_go_in_one_sweep(
 ) -> None:
     queue.put_many(range(1500))
     while leases := queue.pop("w1", count=500):
-        hr.complete_many(leases)
+        hr.leases.complete(leases)
     assert queue.counts().complete == 1500
 
     clock.tick(7 * DAY)
@@ -238,7 +238,7 @@ def test_failed_jobs_are_kept_until_somebody_decides(
     clock.tick(3650 * DAY)
     hr.sweep()
 
-    assert hr.failures() == {"broken": 1}
+    assert hr.failures.counts() == {"broken": 1}
     hr.retry("x")
     assert drain(queue) == ["x"]
 

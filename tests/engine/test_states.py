@@ -71,7 +71,10 @@ BRING: dict[str, Callable[[Client, Queue, Clock, Lease], object]] = {
     "taken": lambda _hr, queue, clock, _lease: take_over(queue, clock),
     "failed": lambda _hr, _queue, _clock, lease: lease.fail("broken"),
     "complete": lambda _hr, _queue, _clock, lease: lease.complete(),
-    "blocked": lambda hr, _queue, _clock, lease: (lease.release(), hr.depend("x", on=["before"])),
+    "blocked": lambda hr, _queue, _clock, lease: (
+        lease.release(),
+        hr.dependencies.add("x", on=["before"]),
+    ),
 }
 
 OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
@@ -86,7 +89,7 @@ OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
     "lease.try_again": lambda _hr, lease: lease.fail("other", retry_in=5),
     "lease.release": lambda _hr, lease: lease.release(),
     "cancel": lambda hr, _lease: hr.cancel("x"),
-    "depend": lambda hr, _lease: hr.depend("x", on=["before"]),
+    "depend": lambda hr, _lease: hr.dependencies.add("x", on=["before"]),
     "fail": lambda hr, _lease: hr.fail("x", "other"),
     "finish": lambda hr, _lease: hr.finish("x", "result"),
     "prioritise": lambda hr, _lease: hr.prioritise("x", -1),
@@ -94,10 +97,10 @@ OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
     "requeue": lambda hr, _lease: hr.requeue("x"),
     "retry": lambda hr, _lease: hr.retry("x"),
     "timeout": lambda hr, _lease: hr.timeout("x"),
-    "tag": lambda hr, _lease: hr.tag("x", "vip"),
-    "track": lambda hr, _lease: hr.track("x"),
-    "untag": lambda hr, _lease: hr.untag("x", "vip"),
-    "undepend": lambda hr, _lease: hr.undepend("x"),
+    "tag": lambda hr, _lease: hr.tags.add("x", "vip"),
+    "track": lambda hr, _lease: hr.tracking.add("x"),
+    "untag": lambda hr, _lease: hr.tags.remove("x", "vip"),
+    "undepend": lambda hr, _lease: hr.dependencies.remove("x"),
 }
 
 

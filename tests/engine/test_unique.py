@@ -88,7 +88,7 @@ ENDS: dict[str, Callable[[Client, Queue, Clock], object]] = {
         queue.pop("w"),
     ),
     "cancelled": lambda hr, _queue, _clock: hr.cancel("x"),
-    "cancelled by its data": lambda hr, _queue, _clock: hr.cancel_matching("mail", "data"),
+    "cancelled by its data": lambda hr, _queue, _clock: hr.queue("mail").cancel_matching("data"),
     "cancelled while it runs": lambda hr, queue, _clock: (pop_one(queue), hr.cancel("x")),
     "expired": lambda hr, _queue, clock: (wait(clock, 60), hr.sweep()),
     "too late at a pop": lambda _hr, queue, clock: (wait(clock, 60), queue.pop("w")),
@@ -267,7 +267,7 @@ def test_an_end_that_follows_from_another_frees_the_value(
     hr.fail("a", "io")
 
     queue.put(3, unique="u")
-    assert hr.tagged("t").total == (0 if policy == "cancel" else 1)
+    assert hr.tags.jobs("t").total == (0 if policy == "cancel" else 1)
     assert hr.audit().problems == []
 
 

@@ -46,7 +46,7 @@ class Ledger:
 
     def forget(self, lake: str) -> None:
         before = present(self.hr)
-        assert self.hr.forget_lake(lake) == (self.marks.pop(lake, None) is not None)
+        assert self.hr.lakes.forget(lake) == (self.marks.pop(lake, None) is not None)
         self.check(before)
 
     def limit(self, name: str, value: int) -> None:
@@ -102,7 +102,7 @@ def marks_are_of_the_log(url: str, swaps: dict[str, str]) -> None:
         assert [entry_of(hr, number) for number in range(1, 10)] == entries
         mark(hr, "a", entries[5])
         mark(hr, "a", entries[3])
-        assert hr.lakes()[0].entry == entries[5]
+        assert hr.lakes.list()[0].entry == entries[5]
         ms, _, number = entries[-1].partition("-")
         with pytest.raises(LakeRefused, match="the newest of the server is"):
             mark(hr, "a", f"{ms}-{int(number) + 1}")

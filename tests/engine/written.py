@@ -39,7 +39,7 @@ def _what_exists(hr: Client, _: Clock) -> None:
     desk.prepare("b", ("p", 1), on_exists="reject")
     desk.decide("b")
     desk.publish_all("b")
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert (written.made, written.moved, written.skipped) == (1, 0, 1)
     assert found(hr, "there").data == 1

@@ -55,7 +55,7 @@ class Crew:
         process.send_signal(signal.SIGSTOP)
         held = [
             worker.jobs
-            for worker in self._hr.workers(count=1000)
+            for worker in self._hr.workers.list(count=1000)
             if worker.name.startswith(f"{name}.")
         ]
         if sum(held) == 0:

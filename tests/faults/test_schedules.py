@@ -41,7 +41,7 @@ def workers(hr: Client, url: str) -> Iterator[list[subprocess.Popen[str]]]:
 
 
 def made(hr: Client) -> int:
-    return sum(schedule.made for schedule in hr.schedules())
+    return sum(schedule.made for schedule in hr.schedules.list())
 
 
 @proves("QL-12")
@@ -62,9 +62,11 @@ def test_each_turn_is_made_once_however_many_pop_and_are_killed(shards: int) -> 
                 running.append(start_python(WORKER, url, hr.core.namespace, f"new {kill}"))
             until(lambda: made(hr) >= 60 * (KILLS + 2), "more turns are made")
             # Workers that come late find so many turns due that some shards have to wait for them.
-            until(lambda: all(plan.counter > 10 for plan in hr.schedules()), "all have had turns")
-            counted = {schedule.id: schedule.counter for schedule in hr.schedules()}
-            assert sorted(hr.unschedule(*PLANS)) == sorted(PLANS)
+            until(
+                lambda: all(plan.counter > 10 for plan in hr.schedules.list()), "all have had turns"
+            )
+            counted = {schedule.id: schedule.counter for schedule in hr.schedules.list()}
+            assert sorted(hr.schedules.delete(*PLANS)) == sorted(PLANS)
             until(lambda: queue.counts().length == 0, "all is done")
 
         put = [event for event in hr.events() if event.kind == "put"]

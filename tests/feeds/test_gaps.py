@@ -34,7 +34,7 @@ def line(valkey_url: str) -> Iterator[Feed]:
     assert BEGINNING in chunks
     hr, _ = opened(valkey_url, {"chunks": chunks.replace(BEGINNING, BEGINNING + COUNTS)})
     with hr:
-        yield hr.create_feed("line", sorted=True)
+        yield hr.feeds.create("line", sorted=True)
 
 
 def positions(server: redis.Redis, line: Feed) -> dict[bytes, float]:
@@ -118,7 +118,7 @@ def test_there_is_room_at_both_ends_of_all_positions(
 
 def crowded(hr: Client, start: int, count: int) -> Feed:
     """A feed whose items stand side by side, as far as positions go."""
-    line = hr.create_feed("line", sorted=True)
+    line = hr.feeds.create("line", sorted=True)
     places = [place for place in range(start, start + count) if place < 2**53]
     line.publish_many({f"item {place}": 0 for place in places})
     order = hr.core.key(0, "order:line")

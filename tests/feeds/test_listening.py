@@ -61,7 +61,7 @@ def said(events: list[FeedEvent]) -> list[tuple[Any, ...]]:
 async def test_every_change_is_heard_with_all_that_is_to_know(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
-    line = calm.create_feed("line", sorted=True)
+    line = calm.feeds.create("line", sorted=True)
     async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await got((await got(hr.feed("line"))).listen(wait=20))
         line.publish({"n": 1}, id="a")
@@ -98,7 +98,7 @@ async def test_every_change_is_heard_with_all_that_is_to_know(
 
 @proves("T-19")
 def test_every_listener_hears_everything(calm: Client) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     with news.listen(wait=20) as one, news.listen(wait=20) as other:
         news.publish_many({"a": 1, "b": 2})
 
@@ -110,11 +110,11 @@ def test_every_listener_hears_everything(calm: Client) -> None:
 async def test_who_listens_to_all_feeds_hears_of_new_ones_too(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
-    calm.create_feed("old")
+    calm.feeds.create("old")
     async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await got(hr.listen_feeds(wait=20))
         calm.feed("old").publish(1, id="a")
-        new = calm.create_feed("new")
+        new = calm.feeds.create("new")
         new.publish(2, id="b")
         new.retract("b")
         new.delete()
@@ -135,12 +135,12 @@ async def test_who_listens_to_all_feeds_hears_of_new_ones_too(
 async def test_a_feed_that_is_deleted_and_made_again_is_listened_to_still(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await got((await got(hr.feed("news"))).listen(wait=20))
         news.publish(1, id="a")
         news.delete()
-        calm.create_feed("news").publish(1, id="b")
+        calm.feeds.create("news").publish(1, id="b")
 
         assert said(await heard(listening, 4)) == [
             ("published", "a", None),
@@ -173,14 +173,14 @@ async def while_away(listening: Any, way: Way, do: Callable[[], Any]) -> Any:
 def delete_and_make(calm: Client, times: int) -> None:
     for _ in range(times):
         calm.feed("news").delete()
-        calm.create_feed("news").publish_many(range(5))
+        calm.feeds.create("news").publish_many(range(5))
 
 
 @proves("T-71")
 async def test_who_was_away_is_told_how_many_changes_were_missed(
     away: Any, way: Way, calm: Client
 ) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     news.publish_many({"a": 1, "b": 2})
     listening = await got((await got(away.feed("news"))).listen(wait=20))
     for count in (1, 3):
@@ -200,7 +200,7 @@ async def test_who_listens_to_all_feeds_is_told_how_many_changes_were_missed(
 
     def make_two() -> None:
         for name in ("a", "b"):
-            calm.create_feed(name).publish_many(range(3))
+            calm.feeds.create(name).publish_many(range(3))
 
     assert await while_away(listening, way, make_two) == FeedEvent("missed", "", missed=8)
     calm.feed("a").publish("then", id="then")
@@ -212,7 +212,7 @@ async def test_who_listens_to_all_feeds_is_told_how_many_changes_were_missed(
 async def test_how_many_were_missed_of_a_feed_that_was_deleted_cannot_be_known(
     away: Any, way: Way, calm: Client, times: int
 ) -> None:
-    calm.create_feed("news").publish_many(range(5))
+    calm.feeds.create("news").publish_many(range(5))
     listening = await got((await got(away.feed("news"))).listen(wait=20))
 
     told = await while_away(listening, way, lambda: delete_and_make(calm, times))
@@ -224,18 +224,18 @@ async def test_how_many_were_missed_of_a_feed_that_was_deleted_cannot_be_known(
 
 
 async def test_a_feed_that_went_unheard_may_come_again(away: Any, way: Way, calm: Client) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     listening = await got((await got(away.feed("news"))).listen(wait=20))
 
     assert said([await while_away(listening, way, news.delete)]) == [("missed", None)]
 
-    calm.create_feed("news")
+    calm.feeds.create("news")
     assert said(await heard(listening, 1)) == [("made", None)]
     await got(listening.close())
 
 
 async def test_who_missed_nothing_is_told_nothing(away: Any, way: Way, calm: Client) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     listening = await got((await got(away.feed("news"))).listen(wait=20))
     way.close()
     way.open()
@@ -251,7 +251,7 @@ async def test_who_missed_nothing_is_told_nothing(away: Any, way: Way, calm: Cli
 async def test_what_is_told_after_the_subscription_and_before_the_check_is_heard(
     away: Any, way: Way, calm: Client
 ) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     listening = await got((await got(away.feed("news"))).listen(wait=20))
     way.close()
     news.publish("unheard")
@@ -270,7 +270,7 @@ def publish_two(news: headrace.Feed) -> None:
 
 
 async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     async with opened("awaiting", way.url, namespace=calm.core.namespace) as hr:
         listening = await (await hr.feed("news")).listen()
         way.close()
@@ -307,9 +307,9 @@ async def test_a_listener_outlives_a_server(colour: str, server: Restartable) ->
 
 
 def test_a_server_that_has_lost_data_is_noticed(calm: Client) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     news.publish_many(range(5))
-    with news.listen(wait=20) as listening, calm.listen_feeds(wait=20) as to_all:
+    with news.listen(wait=20) as listening, calm.feeds.listen(wait=20) as to_all:
         for key, field in (("feed:news", "number"), ("log", "changes")):
             words: Any = ("HSET", calm.core.key(0, key), field, 2)
             calm.core.transport.send([(0, words)])
@@ -382,7 +382,7 @@ def test_numbers_of_a_shard_tell_the_same(calm: Client) -> None:
 
 
 def test_an_item_that_cannot_be_read_stops_nobody(calm: Client, valkey_url: str) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     with (
         headrace.connect(valkey_url, namespace=calm.core.namespace, codec="raw") as raw,
         news.listen(wait=20) as listening,

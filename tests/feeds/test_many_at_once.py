@@ -38,7 +38,7 @@ async def test_many_publish_and_the_numbers_have_no_holes(valkey_url: str) -> No
         headrace.connect(valkey_url, namespace=namespace) as hr,
         headrace.connect(valkey_url, namespace=namespace) as other,
     ):
-        feed = hr.create_feed("news", max_length=LONGEST)
+        feed = hr.feeds.create("news", max_length=LONGEST)
         async with await headrace.connect_async(valkey_url, namespace=namespace) as ahr:
             afeed = await ahr.feed("news")
             listening, alistening = feed.listen(wait=20), await afeed.listen(wait=20)

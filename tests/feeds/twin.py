@@ -80,9 +80,9 @@ class FeedTwin:
         about: str | None = None,
     ) -> None:
         if name in self.models:
-            self.refused(FeedExists, lambda: self.hr.create_feed(name, sorted=is_sorted))
+            self.refused(FeedExists, lambda: self.hr.feeds.create(name, sorted=is_sorted))
             return
-        self.feeds[name] = self.hr.create_feed(
+        self.feeds[name] = self.hr.feeds.create(
             name, sorted=is_sorted, max_length=max_length, about=about
         )
         model = self.models[name] = FeedModel(is_sorted, max_length, about)
@@ -197,9 +197,9 @@ class FeedTwin:
         """Compares everything that can be read, heard and looked up."""
         loses, self.transport.loses = self.transport.loses, False
         self._check_told({**self.models, **(gone or {})})
-        assert self.hr.feeds() == self.made
+        assert self.hr.feeds.list() == self.made
         for name in NAMES:
-            assert self.hr.feed_exists(name) == (name in self.models)
+            assert self.hr.feeds.exists(name) == (name in self.models)
         for name, model in self.models.items():
             self._check_feed(self.feeds[name], model)
         self.transport.loses = loses

@@ -82,18 +82,18 @@ def test_a_schedule_that_was_ended_does_not_come_again(hr: Client, clock: Clock,
     clock.tick(200)
     hr.sweep()
     assert imported(hr, old, "qless").verified.moved_on == 0
-    hr.unschedule("each")
+    hr.schedules.delete("each")
 
     again = imported(hr, old, "qless")
 
     assert (again.brought.made, again.verified.moved_on) == (0, 1)
-    assert hr.schedule("each") is None
+    assert hr.schedules.get("each") is None
 
 
 def test_schedules_are_read_back(hr: Client, old: Old) -> None:
     old.lay(TURNS.format(due=1))
     imported(hr, old, "qless")
-    hr.reschedule("each", every=61)
+    hr.schedules.update("each", every=61)
     place = old.place("qless")
 
     found = verify(hr, place, planned(place, nothing), nothing)
@@ -112,5 +112,5 @@ def test_a_schedule_of_somebody_else_stays_and_is_named(hr: Client, old: Old) ->
     found = delete_verified(hr, place, plan, nothing)
 
     assert found.faults == ["schedule 'each' of 'q' has another queue here"]
-    assert hr.schedule("each").queue == "mine"  # type: ignore[union-attr]
+    assert hr.schedules.get("each").queue == "mine"  # type: ignore[union-attr]
     assert old.dump() == before

@@ -75,7 +75,7 @@ def test_what_is_not_as_it_was_is_named(hr: Client, old: Old) -> None:
     old.lay("LPUSH q 1|1417696237 2|1417696238 3|1417696239")
     imported(hr, old, "redis-queue")
     hr.prioritise("2", 5)
-    hr.tag("3", "vip")
+    hr.tags.add("3", "vip")
     place = old.place("redis-queue")
 
     found = verify(hr, place, planned(place, nothing), nothing)

@@ -28,13 +28,13 @@ class Feeds:
             await got(feed.publish_many({str(number): number for number in range(5)}))
 
         assert len({calm.core.shard_of(name) for name in NAMES}) > 1
-        assert set(calm.feeds()) == set(NAMES)
+        assert set(calm.feeds.list()) == set(NAMES)
         pages = [await got(hr.feeds(offset=offset, count=5)) for offset in (0, 5, 10)]
-        assert [name for page in pages for name in page] == calm.feeds()
+        assert [name for page in pages for name in page] == calm.feeds.list()
         for name in NAMES:
             assert calm.feed(name).ids() == ["4", "3", "2"]
             await got((await got(hr.feed(name))).delete())
-        assert calm.feeds() == []
+        assert calm.feeds.list() == []
 
     async def test_a_sorted_feed_keeps_its_order(self, hr: Any, calm: Client) -> None:
         for name in NAMES[:4]:
@@ -47,7 +47,7 @@ class Feeds:
 
     async def test_a_listener_hears_its_feed(self, hr: Any, calm: Client) -> None:
         for name in NAMES[:4]:
-            feed = calm.create_feed(name)
+            feed = calm.feeds.create(name)
             listening = await got((await got(hr.feed(name))).listen(wait=20))
             feed.publish(name, id="x")
 
@@ -58,7 +58,7 @@ class Feeds:
     async def test_who_listens_to_all_feeds_hears_every_shard(self, hr: Any, calm: Client) -> None:
         listening = await got(hr.listen_feeds(wait=20))
         for name in NAMES:
-            calm.create_feed(name).publish(name, id=name)
+            calm.feeds.create(name).publish(name, id=name)
 
         heard = await next_events(listening, 2 * len(NAMES))
 

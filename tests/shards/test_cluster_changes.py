@@ -169,7 +169,7 @@ async def test_listeners_follow_their_feed_to_another_node(
 ) -> None:
     name = f"moving-{colour}-{os.urandom(4).hex()}"
     with headrace.connect(cluster_url, namespace=name, shards=SHARDS) as calm:
-        news = calm.create_feed("news")
+        news = calm.feeds.create("news")
         async with opened(colour, cluster_url, namespace=name, library=None) as hr:
             heard = await got((await got(hr.feed("news"))).listen(wait=20))
             all_heard = await got(hr.listen_feeds(wait=20))

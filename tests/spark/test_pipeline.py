@@ -54,7 +54,7 @@ def work(hr: Client, count: int) -> None:
         queue = hr.queue(name)
         queue.put_many([{"n": n} for n in range(count)], tags=["vip"])
         leases = queue.pop("ada", count=count)
-        hr.complete_many(leases[1:])
+        hr.leases.complete(leases[1:])
         leases[0].fail("smtp", "no such host")
 
 
@@ -92,7 +92,7 @@ def test_a_lake_equals_the_log(
     assert all(batch.events <= 60 for batch in found)
     assert [batch.behind for batch in found] == [len(told) - 60, len(told) - 120, 0]
     offsets = {event.shard: event.entry_id for event in told}
-    assert {row.shard: row.entry for row in hr.lakes()} == offsets == lake.snapshot().offsets
+    assert {row.shard: row.entry for row in hr.lakes.list()} == offsets == lake.snapshot().offsets
     [late] = [row for row in rows_of(spark, lake).values() if row["kind"] == "mystery"]
     assert late["day"] == yesterday.date()
     assert (late["version"], late["more"]) == (9, {"colour": b"blue"})
@@ -150,7 +150,7 @@ def test_of_what_was_dropped_a_gap_is_left(
     list(sync(spark, server, place))
     queue.put_many(range(6000))
     told = list(hr.events())
-    dropped = {row.shard: row.dropped for row in hr.lakes()}
+    dropped = {row.shard: row.dropped for row in hr.lakes.list()}
     assert 6000 - sum(dropped.values()) == len(told) < 5000
 
     [batch] = sync(spark, server, place)
@@ -242,7 +242,7 @@ def test_a_batch_that_is_not_whole_is_not_committed(
     with pytest.raises(BatchMismatch, match="nothing was committed"):
         list(sync(spark, server, files))
     assert Lake.open(files).snapshot().number == 0
-    assert {row.entry for row in hr.lakes()} == {"0-0"}
+    assert {row.entry for row in hr.lakes.list()} == {"0-0"}
 
 
 def test_what_attempts_have_left_goes(

@@ -91,8 +91,8 @@ def test_what_was_taken_from_a_task_is_refused_and_done_by_another(
 
     def take() -> None:
         until(lambda: len(pids(gate)) == 1, "a task is at work", 60)
-        [task] = [worker for worker in place.client.workers() if worker.jobs]
-        place.client.end_worker(task.name)
+        [task] = [worker for worker in place.client.workers.list() if worker.jobs]
+        place.client.workers.end(task.name)
         gate.touch()
 
     with meanwhile(take):

@@ -57,7 +57,7 @@ def test_jobs_run_in_order_in_this_thread_and_the_report_tells_of_each(app: head
     assert double.result(ids[1]) == 4
     assert job(app, ids[1]).state == "complete"
     assert app.run_pending() == []
-    assert app.client.workers() == []
+    assert app.client.workers.list() == []
 
 
 def test_what_a_task_puts_runs_too(app: headrace.App) -> None:

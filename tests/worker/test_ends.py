@@ -78,7 +78,7 @@ def test_told_to_end_what_runs_may_end_and_the_rest_is_back_at_once(
         assert site.kinds(job_id) == ["put", "popped", "completed"]
     assert [job.id for job in site.queue.peek(10)] == rest
     assert {job.remaining for job in site.hr.jobs(rest)} == {5}
-    assert site.hr.workers() == []
+    assert site.hr.workers.list() == []
 
 
 def test_what_does_not_end_in_time_is_given_back_unharmed(site: Site) -> None:

@@ -63,7 +63,7 @@ def test_a_worker_ends_the_writes_of_dead_drivers(valkey_url: str, tmp_path: Pat
         until(lambda: said in work.log(), "the write is over", 30)
 
         site.wait_for("complete", *(name for name, _ in rows))
-        written = site.hr.written("w")
+        written = site.hr.writes.get("w")
         assert written is not None
         assert (written.made, written.lost, written.published_at is None) == (12, {}, False)
 
@@ -86,8 +86,8 @@ def test_a_queue_that_needs_a_session_is_served(site: Site) -> None:
     site.wait_for("complete", *ids)
     assert_done_once(site, ids)
     # Somebody ends the sessions: new ones begin, and serve the queue again.
-    for worker in site.hr.workers():
-        site.hr.end_worker(worker.name)
+    for worker in site.hr.workers.list():
+        site.hr.workers.end(worker.name)
     more = site.put_many(30, "quick", queue="jobs")
     site.wait_for("complete", *more)
     assert_done_once(site, more)
@@ -167,13 +167,13 @@ def test_a_task_of_the_clock_is_put_once_however_many_processes_begin(
     (tmp_path / "clockwork.py").write_text(CLOCKWORK)
     work = site.work("--processes", "3", app="clockwork:app", cwd=tmp_path)
     until(lambda: work.log().count("working") == 3, "all work")
-    [schedule] = site.hr.schedules()
+    [schedule] = site.hr.schedules.list()
     assert (schedule.id, schedule.cron) == ("cron:tick", "* * * * *")
 
     # More turns than in a minute, made by whoever comes first.
     site.queue.schedule("cron:tick", schedule.data, every=0.05)
-    until(lambda: site.hr.schedules()[0].counter >= 20, "turns are made")
-    site.hr.unschedule("cron:tick")
+    until(lambda: site.hr.schedules.list()[0].counter >= 20, "turns are made")
+    site.hr.schedules.delete("cron:tick")
     put = [event.job_id for event in site.hr.events() if event.kind == "put"]
     assert put == [f"cron:tick-{number}" for number in range(1, len(put) + 1)]
     site.wait_for("complete", *put)
@@ -183,14 +183,14 @@ def test_a_worker_that_begins_later_leaves_the_clock_as_it_is(site: Site, tmp_pa
     (tmp_path / "clockwork.py").write_text(CLOCKWORK)
     first = site.work(app="clockwork:app", cwd=tmp_path)
     until(lambda: "working" in first.log(), "the first works")
-    [before] = site.hr.schedules()
+    [before] = site.hr.schedules.list()
     second = site.work(app="clockwork:app", cwd=tmp_path)
     until(lambda: "working" in second.log(), "the second works")
-    [after] = site.hr.schedules()
+    [after] = site.hr.schedules.list()
     assert (after.next, after.made) in ((before.next, before.made), (after.next, before.made + 1))
 
     (tmp_path / "clockwork.py").write_text(CLOCKWORK.replace("* * * * *", "30 4 * * *"))
     third = site.work(app="clockwork:app", cwd=tmp_path)
     until(lambda: "working" in third.log(), "the third works")
-    [changed] = site.hr.schedules()
+    [changed] = site.hr.schedules.list()
     assert changed.cron == "30 4 * * *"

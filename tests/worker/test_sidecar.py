@@ -80,12 +80,12 @@ def owner(url: str, hr: Client, watched: str = "") -> Iterator[Owner]:
 
 
 def sessions(hr: Client) -> list[str]:
-    return [worker.name for worker in hr.workers()]
+    return [worker.name for worker in hr.workers.list()]
 
 
 def test_it_begins_a_session_and_ends_it_with_its_owner(hr: Client, valkey_url: str) -> None:
     with owner(valkey_url, hr) as one:
-        [worker] = hr.workers()
+        [worker] = hr.workers.list()
         assert (worker.name, worker.queues) == ("owner", ["q"])
         one.do("end")
         assert sessions(hr) == []
@@ -131,10 +131,10 @@ def test_nobody_vouches_for_an_owner_that_is_stopped(hr: Client, valkey_url: str
 
 def test_a_session_that_was_ended_is_begun_anew(hr: Client, valkey_url: str) -> None:
     with owner(valkey_url, hr):
-        [first] = hr.workers()
-        hr.end_worker("owner")
+        [first] = hr.workers.list()
+        hr.workers.end("owner")
         until(lambda: sessions(hr) == ["owner"], "there is a session again")
-        [second] = hr.workers()
+        [second] = hr.workers.list()
         assert second.started != first.started
 
 

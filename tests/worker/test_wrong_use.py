@@ -82,7 +82,7 @@ def test_log_lines_are_json_objects_and_at_most_one_for_a_job(site: Site) -> Non
     site.wait_for("failed", *bad)
     poison = site.queue.put({"task": "dies", "args": {"how": "kill"}}, retries=0)
     site.wait_for("failed", poison)
-    site.hr.end_worker(site.hr.workers()[0].name)
+    site.hr.workers.end(site.hr.workers.list()[0].name)
     until(lambda: "lapsed" in work.log(), "the end of the session is noticed")
     lines = [json.loads(line) for line in work.log().splitlines()]
     assert {"time", "level", "logger", "message"} <= set.intersection(*map(set, lines))

@@ -11,25 +11,39 @@ from typing import Any
 
 import headrace
 from headrace import errors, options, testing
-from headrace.client.client import AsyncConfig, Config
+from headrace.client import groups
 from headrace.testing import plugin
 from tools.docs import sentences
 
+# Groups of client methods: the summary of a class names the attribute of the client.
+GROUPS: list[type] = [
+    groups.Config,
+    groups.Dependencies,
+    groups.Failures,
+    groups.Feeds,
+    groups.Lakes,
+    groups.Leases,
+    groups.Schedules,
+    groups.Tags,
+    groups.Throttles,
+    groups.Tracking,
+    groups.Workers,
+    groups.Writes,
+]
 CLASSES: list[tuple[type, type, str]] = [
     (headrace.Client, headrace.AsyncClient, "Returned by `headrace.connect(...)`."),
-    (Config, AsyncConfig, "Available as `client.config`."),
     (headrace.Queue, headrace.AsyncQueue, "Returned by `client.queue(name)`."),
     (headrace.Group, headrace.AsyncGroup, "Returned by `client.group(name)`."),
     (headrace.Lease, headrace.AsyncLease, "Returned by `queue.pop(...)`."),
     (
         headrace.Feed,
         headrace.AsyncFeed,
-        "Returned by `client.feed(name)` and `client.create_feed(name)`.",
+        "Returned by `client.feed(name)` and `client.feeds.create(name)`.",
     ),
     (
         headrace.Listener,
         headrace.AsyncListener,
-        "Returned by `feed.listen()` and `client.listen_feeds()`. An iterator and context manager.",
+        "Returned by `feed.listen()` and `client.feeds.listen()`. An iterator and context manager.",
     ),
     (
         headrace.Session,
@@ -43,7 +57,6 @@ CLASSES: list[tuple[type, type, str]] = [
     ),
 ]
 ATTRIBUTES = {
-    "Client": {"config": "The settings of the namespace, a `Config`."},
     "Queue": {"name": "The name of the queue."},
     "Feed": {"name": "The name of the feed.", "sorted": "Whether the feed is sorted."},
     "Group": {"name": "The name of the group."},
@@ -109,6 +122,8 @@ def page(generated: str) -> Iterator[str]:
     yield from _options()
     for sync, asynchronous, origin in CLASSES:
         yield from _class(sync, asynchronous, origin)
+        if sync is headrace.Client:
+            yield from _groups()
     yield from ("", "## Values", "")
     for value in VALUES:
         yield from _value(value)
@@ -116,6 +131,10 @@ def page(generated: str) -> Iterator[str]:
     yield from ("## Codecs", "")
     yield f"`Codec`: {_about(headrace.Codec)} {sentences.ABOUT_CODECS}"
     yield from ("", "## Errors", "", "```", *_tree(), "```", "")
+    yield from _testing()
+
+
+def _testing() -> Iterator[str]:
     yield from ("## Testing", "")
     yield from ("`headrace.testing` is a pytest plugin; use its fixtures without an import.", "")
     for name in FIXTURES:
@@ -136,6 +155,14 @@ def _class(sync: type, asynchronous: type, origin: str) -> Iterator[str]:
     for member, about in ATTRIBUTES.get(name, {}).items():
         yield f"- `{member}`: {about}"
     yield from _members(sync)
+
+
+def _groups() -> Iterator[str]:
+    for kind in GROUPS:
+        attribute, _, about = _about(kind).partition(": ")
+        yield from ("", f"### {attribute.strip('`')}", "", f"{about[:1].upper()}{about[1:]}", "")
+        for member, value in _methods(kind).items():
+            yield _entry(member, value)
 
 
 def _members(kind: type) -> Iterator[str]:

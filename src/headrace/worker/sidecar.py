@@ -148,8 +148,8 @@ class Sidecar:
             if self._begun is not None:
                 held = drive(client.core.transport, held_jobs(client.core, worker, self._begun))
                 leases = [Lease(client.core, popped) for popped in held]
-                client.release_many(leases, position="front")
-            client.end_worker(worker)
+                client.leases.release(leases, position="front")
+            client.workers.end(worker)
 
 
 def _say(word: bytes) -> None:

@@ -193,8 +193,8 @@ class Supervisor:
         begun = child.begun.ids()
         held = drive(client.core.transport, held_jobs(client.core, child.name, set()))
         innocent = [Lease(client.core, popped) for popped in held if popped.id not in begun]
-        client.release_many(innocent, position="front")
-        client.end_worker(child.name)
+        client.leases.release(innocent, position="front")
+        client.workers.end(child.name)
 
     # sessions
 

@@ -33,7 +33,7 @@ async def test_a_feed_that_another_has_made_meanwhile_is_not_ours(
 
 
 async def test_settings_are_replaced_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
-    calm.create_feed("news").publish_many([1, 2, 3])
+    calm.feeds.create("news").publish_many([1, 2, 3])
     feed = await got(hr.feed("news"))
     way.lose(sha(calm, "feed_configure"), moment)
 

@@ -13,7 +13,7 @@ from tests.proxy import Way
 
 
 def known(calm: Client) -> Schedule:
-    found = calm.schedule("tick")
+    found = calm.schedules.get("tick")
     assert found is not None
     return found
 
@@ -54,7 +54,7 @@ async def test_a_schedule_is_ended_once(hr: Any, calm: Client, way: Way, moment:
     assert await got(hr.unschedule("tick")) == ["tick"]
 
     assert way.cuts == 1
-    assert calm.schedules() == []
+    assert calm.schedules.list() == []
 
 
 @proves("QL-12")

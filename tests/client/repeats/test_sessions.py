@@ -19,7 +19,7 @@ async def test_a_session_begins_once(hr: Any, calm: Client, way: Way, moment: st
     session = await got(hr.session("w", ttl=5))
 
     assert way.cuts == 1
-    assert [worker.name for worker in calm.workers()] == ["w"]
+    assert [worker.name for worker in calm.workers.list()] == ["w"]
     assert await got(session.renew()) == 5
 
 
@@ -48,7 +48,7 @@ async def test_a_renewal_is_repeated(
     assert await got(session.renew()) == 5
 
     assert way.cuts == 1
-    assert [worker.expires_in for worker in calm.workers()] == [5]
+    assert [worker.expires_in for worker in calm.workers.list()] == [5]
 
 
 async def test_a_renewal_that_comes_too_late_is_refused(
@@ -70,7 +70,7 @@ async def test_a_session_ends_once(hr: Any, calm: Client, way: Way, moment: str)
     await got(session.end())
 
     assert way.cuts == 1
-    assert calm.workers() == []
+    assert calm.workers.list() == []
     assert happened(calm) == ["put", "popped", "lost"]
 
 
@@ -84,7 +84,7 @@ async def test_the_end_of_a_session_does_not_end_the_next_one_of_that_name(
 
     await got(session.end())
 
-    assert [worker.name for worker in calm.workers()] == ["w"]
+    assert [worker.name for worker in calm.workers.list()] == ["w"]
 
 
 async def test_serving_a_queue_begins_and_ends_once(
@@ -100,5 +100,5 @@ async def test_serving_a_queue_begins_and_ends_once(
     await got(session.unserve("mail"))
 
     assert way.cuts == 2
-    assert [worker.queues for worker in calm.workers()] == [[]]
+    assert [worker.queues for worker in calm.workers.list()] == [[]]
     assert happened(calm) == ["put", "popped", "released"]

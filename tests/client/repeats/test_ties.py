@@ -119,16 +119,16 @@ async def test_tags_are_given_and_taken_once(hr: Any, calm: Client, way: Way, mo
 
     assert way.cuts == 2
     assert happened(calm) == ["put", "tagged", "tagged"]
-    assert calm.top_tags(least=1) == {"y": 1}
+    assert calm.tags.top(least=1) == {"y": 1}
 
 
 async def test_a_job_is_tracked_and_untracked(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     way.lose(sha(calm, "track"), moment)
     assert await got(hr.track("a")) == "waiting"
-    assert [job.id for job in calm.tracked().jobs] == ["a"]
+    assert [job.id for job in calm.tracking.list().jobs] == ["a"]
     way.lose(sha(calm, "untrack"), moment)
     await got(hr.untrack("a"))
 
     assert way.cuts == 2
-    assert calm.tracked().jobs == []
+    assert calm.tracking.list().jobs == []

@@ -211,4 +211,4 @@ def test_a_leaf_is_a_feed_in_our_own_words(hr: Client, plain: Thoonk) -> None:
     assert hr.feed("news").all() == {"a": {"title": "Bread"}}
     assert operations.kind_of(plain.feed("news")) == "plain"
     with pytest.raises(FeedExists):
-        hr.create_feed("news")
+        hr.feeds.create("news")

@@ -48,7 +48,7 @@ async def test_a_client_can_tell_its_own_doings_from_those_of_others(
 ) -> None:
     notices = Notices()
     listening.register_handler("create", notices.handler("create"), own=False)
-    with hr.listen_feeds(wait=20) as events:
+    with hr.feeds.listen(wait=20) as events:
         await got(listening.leaf("mine"))
         plain.leaf("theirs")
 
@@ -115,7 +115,7 @@ async def test_an_item_that_is_told_may_have_zero_bytes(
 @proves("T-19")
 async def test_every_listener_hears_everything(listening: Any, plain: Thoonk, hr: Client) -> None:
     notices, others = await all_of(listening), Notices()
-    with hr.listen_feeds(wait=20) as events:
+    with hr.feeds.listen(wait=20) as events:
         other = Thoonk(hr, listen=True)
         other.register_handler("publish", others.handler("publish"))
         plain.leaf("news").publish("item", "a")

@@ -22,7 +22,7 @@ async def test_a_queue_whose_maker_died_at_once_is_what_it_was_to_be(
 ) -> None:
     making = registry.create(Thoonk(hr), "it", {"type": kind})
     wish = next(making)
-    while "it" not in hr.feeds():
+    while "it" not in hr.feeds.list():
         wish = making.send(hr.core.transport.send(wish.commands))
 
     feed = await got(thoonk["it"])
@@ -94,8 +94,8 @@ async def test_clients_of_both_kinds_may_work_on_one_feed_at_once(hr: Client, th
 
 
 async def test_feeds_of_headrace_are_feeds_of_thoonk(thoonk: Any, hr: Client) -> None:
-    hr.create_feed("news", max_length=3, about="what is new").publish("item", id="a")
-    hr.create_feed("line", sorted=True)
+    hr.feeds.create("news", max_length=3, about="what is new").publish("item", id="a")
+    hr.feeds.create("line", sorted=True)
 
     assert await got(thoonk.get_config("news")) == {"type": "leaf", "max_length": 3}
     assert await got((await got(thoonk["news"])).get_all()) == {"a": "item"}
@@ -107,7 +107,7 @@ async def test_all_feeds_are_listed_however_many(
 ) -> None:
     monkeypatch.setattr(registry, "PAGE", 2)
     for name in "abcde":
-        hr.create_feed(name)
+        hr.feeds.create(name)
 
     assert plain.get_feeds() == set("abcde")
 

@@ -268,6 +268,6 @@ async def test_a_config_whose_type_is_no_text_is_refused(
 async def test_a_feed_of_which_others_say_anything_is_what_it_behaves_like(
     thoonk: Any, hr: Client, about: str
 ) -> None:
-    hr.create_feed("news", about=about)
+    hr.feeds.create("news", about=about)
 
     assert await got(thoonk.get_config("news")) == {"type": "leaf"}

@@ -101,7 +101,7 @@ async def test_a_queue_that_is_deleted_is_told_of_and_made_anew_by_the_next_task
 
     await hears(heard, ("delete", None))
     assert await got(worqr.getQueues()) == await got(worqr.getProcesses()) == []
-    assert not hr.feeds()
+    assert not hr.feeds.list()
     await got(worqr.stopWork("Q1"))
     await got(worqr.enqueue("T2", "Q1"))
     assert hr.queue("Q1").settings()["session"] == "required"
@@ -247,7 +247,7 @@ async def test_what_is_done_is_told_by_a_notice_alone(hr: Client, worqr: Any, ur
 
     scripts = [hr.core.library[op].sha for op in ("get", "complete")]
     assert [line.split()[1] for line in sent] == [*scripts, hr.core.key(0, "done:Q1")]
-    assert not hr.feeds()
+    assert not hr.feeds.list()
 
 
 @proves("WL-02")
@@ -297,7 +297,7 @@ async def test_what_another_codec_has_written_makes_nobody_deaf(
         other.queue("Q1").put(b"\xff")
         await hears(heard, ("work", 1))
 
-        other.cancel_matching("Q1", b"\xff")
+        other.queue("Q1").cancel_matching(b"\xff")
         worqr.enqueue("T0", "Q1")
 
         await hears(heard, ("work", 1))
@@ -394,7 +394,7 @@ async def test_a_handler_may_stop_the_work(worqr: Any, hr: Client) -> None:
 
     await got(worqr.deleteQueue("Q1"))
 
-    await eventually(lambda: hr.workers()[0].queues == [], "it has stopped")
+    await eventually(lambda: hr.workers.list()[0].queues == [], "it has stopped")
     await eventually(lambda: worqr.crew.posts == {}, "nothing is heard any more")
 
 

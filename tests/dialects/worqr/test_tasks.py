@@ -179,7 +179,7 @@ async def test_who_has_not_started_work_gets_nothing(hr: Client, worqr: Any, new
     await got(worqr.startWork("Q1"))
     process = await got(new("W9").startTask("Q1", "W1"))
     assert process.task == "T0"
-    assert hr.workers()[0].jobs == 1
+    assert hr.workers.list()[0].jobs == 1
 
 
 @proves("W-21", "W-41")

@@ -26,7 +26,7 @@ SOON = 5
 
 
 def alive(hr: Client, worker: str = "W1") -> bool:
-    return worker in {found.name for found in hr.workers()}
+    return worker in {found.name for found in hr.workers.list()}
 
 
 async def kept_alive(hr: Client, clock: Clock, seconds: float, *workers: str) -> None:
@@ -34,7 +34,7 @@ async def kept_alive(hr: Client, clock: Clock, seconds: float, *workers: str) ->
     for _ in range(round(seconds)):
         clock.tick(1)
         await eventually(
-            lambda: all(one.expires_in == 3 for one in hr.workers() if one.name in workers),
+            lambda: all(one.expires_in == 3 for one in hr.workers.list() if one.name in workers),
             f"{workers} are renewed",
         )
 
@@ -231,7 +231,7 @@ async def test_prefix_worker_and_times_are_chosen_and_have_defaults(
             assert await drained(worqr) == [worqr.core.namespace]
         assert (plain.core.namespace, chosen.core.namespace) == ("worqr", "mine")
         with headrace.connect(valkey_url, namespace="mine", codec="raw") as hr:
-            [worker] = hr.workers()
+            [worker] = hr.workers.list()
             assert worker.name == "W7"
             assert 50 < (worker.expires_in or 0) <= 60
             assert [job.data for job in hr.queue("Q1").jobs("running").jobs] == [b"mine"]
@@ -373,7 +373,7 @@ async def test_a_worker_that_is_started_again_has_lost_what_it_had(hr: Client, w
 
     await got(worqr.startWorker())
 
-    assert hr.workers()[0].queues == []
+    assert hr.workers.list()[0].queues == []
     assert await got(worqr.getTasks("Q1")) == ["T0"]
     assert worqr.crew.posts == {}
 
@@ -393,7 +393,7 @@ async def test_an_instance_may_have_several_workers(hr: Client, worqr: Any) -> N
     await got(worqr.failWorker("W2"))
 
     assert worqr.crew.posts == {}
-    assert [worker.name for worker in hr.workers()] == ["W1"]
+    assert [worker.name for worker in hr.workers.list()] == ["W1"]
 
 
 def test_both_colours_have_the_same_words() -> None:

@@ -69,13 +69,13 @@ class Machine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from("xy"), concurrency=concurrencies, rate=rates)
     def throttle(self, name: str, concurrency: int | None, rate: str | None) -> None:
-        self.hr.set_throttle(name, concurrency=concurrency, rate=rate)
+        self.hr.throttles.set(name, concurrency=concurrency, rate=rate)
         limit = self.model.throttles.setdefault(name, Limit())
         limit.concurrency, limit.rate = concurrency, RATES[rate]
 
     @rule(name=st.sampled_from("xy"))
     def end_throttle(self, name: str) -> None:
-        assert self.hr.delete_throttle(name) == (name in self.model.throttles)
+        assert self.hr.throttles.delete(name) == (name in self.model.throttles)
         self.model.throttles.pop(name, None)
 
     # jobs

@@ -15,7 +15,7 @@ TRIGGERS: dict[str, Trigger] = {
     "pop": lambda _, other: other.pop("w"),
     "pop of nothing": lambda hr, _: hr.queue("empty").pop("w"),
     "complete": lambda _, other: other.pop("ada")[0].complete(),
-    "tag": lambda hr, _: hr.tag("other", "red"),
+    "tag": lambda hr, _: hr.tags.add("other", "red"),
     "feed": lambda hr, _: hr.feed("news").publish("x"),
     "sweep": lambda hr, _: hr.sweep(),
 }
@@ -60,7 +60,7 @@ def test_a_lane_ends_with_its_job_in_any_call(
 def test_a_throttle_ends_in_any_call(
     hr: Client, queue: Queue, other: Queue, clock: Clock, trigger: Trigger
 ) -> None:
-    hr.set_throttle("t", concurrency=0, ttl=10)
+    hr.throttles.set("t", concurrency=0, ttl=10)
     queue.put("held", throttles=["t"])
     assert queue.pop("bob") == []
     clock.tick(11)

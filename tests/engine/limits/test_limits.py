@@ -260,7 +260,7 @@ def test_late_jobs_that_may_not_start_go_back_to_wait(
     queue.configure(lease=1)
     queue.put_many(range(450), throttles=["t"])
     queue.pop("ada", count=450)
-    hr.set_throttle("t", concurrency=0)
+    hr.throttles.set("t", concurrency=0)
     clock.tick(2)
 
     assert pop_once(hr, queue, 1)[1:] == [[]]
@@ -269,13 +269,13 @@ def test_late_jobs_that_may_not_start_go_back_to_wait(
 
 
 def test_the_end_of_a_throttle_is_foreseen(hr: Client, queue: Queue) -> None:
-    hr.set_throttle("t", concurrency=0, ttl=7)
+    hr.throttles.set("t", concurrency=0, ttl=7)
     queue.put(1, throttles=["t"])
     assert pop_once(hr, queue, 1) == [7000, []]
 
 
 def test_a_lease_that_is_made_shorter_is_foreseen(hr: Client) -> None:
-    hr.set_throttle("t", concurrency=1)
+    hr.throttles.set("t", concurrency=1)
     one, two = hr.queue("one"), hr.queue("two")
     one.put(1, throttles=["t"])
     two.put(2, throttles=["t"])

@@ -97,7 +97,7 @@ def expire(hr: Client, clock: Clock) -> None:
 GONE: dict[str, Callable[[Client, Clock], object]] = {
     "expired": expire,
     "queue deleted": lambda hr, _clock: hr.queue("other").delete(),
-    "cancelled by its data": lambda hr, _clock: hr.cancel_matching("other", "data"),
+    "cancelled by its data": lambda hr, _clock: hr.queue("other").cancel_matching("data"),
 }
 
 
@@ -296,7 +296,7 @@ def test_many_that_move_on_are_blocked_in_bounded_steps(hr: Client, queue: Queue
     leases = queue.pop("w", count=25)
 
     with commands(url) as sent:
-        assert hr.complete_many(leases, next="later", depends_on=names) == ["blocked"] * 25
+        assert hr.leases.complete(leases, next="later", depends_on=names) == ["blocked"] * 25
 
     assert len(sent) == 3
 

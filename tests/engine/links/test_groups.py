@@ -186,7 +186,7 @@ def test_a_callback_can_be_told_not_to_wait_for_its_group(hr: Client) -> None:
     group.put("mail", 0)
     callback = group.then("post", 0)
 
-    assert hr.undepend(callback) == "waiting"
+    assert hr.dependencies.remove(callback) == "waiting"
 
     assert ids(hr.queue("post").peek()) == [callback]
     assert hr.audit().problems == []
@@ -210,7 +210,7 @@ def test_a_thousand_members_and_a_callback_leave_no_keys(hr: Client, queue: Queu
     group.then("mail", "last", id="last")
 
     while leases := queue.pop("w", count=250):
-        hr.complete_many(leases)
+        hr.leases.complete(leases)
         assert (group.pending() == 0) == (queue.counts().blocked == 0)
 
     left = {key.partition("}:")[2].partition(":")[0] for key in dump(hr)}

@@ -250,7 +250,7 @@ def test_many_can_be_blocked_in_their_next_queue(hr: Client, queue: Queue) -> No
     queue.put_many(range(3))
     leases = queue.pop("w", count=3)
 
-    assert hr.complete_many(leases, next="later", depends_on=["a"]) == ["blocked"] * 3
+    assert hr.leases.complete(leases, next="later", depends_on=["a"]) == ["blocked"] * 3
 
     pop_one(queue).complete()
     assert hr.queue("later").counts().waiting == 3
@@ -272,7 +272,7 @@ CIRCLES: dict[str, Callable[[Client, Lease], object]] = {
     "replace": lambda hr, _lease: hr.queue("mail").put(
         1, id="a", depends_on=["c"], on_exists="replace"
     ),
-    "depend": lambda hr, _lease: hr.depend("a", on=["c"]),
+    "depend": lambda hr, _lease: hr.dependencies.add("a", on=["c"]),
     "next": lambda _hr, lease: lease.complete(next="later", depends_on=["c"]),
 }
 
@@ -337,7 +337,7 @@ def test_a_search_for_a_circle_ends(hr: Client, queue: Queue) -> None:
         queue.put_many([first] * 500, depends_on=["a"])
 
     with pytest.raises(DependencyRefused, match="more than 10,000"):
-        hr.depend("a", on=["other"])
+        hr.dependencies.add("a", on=["other"])
 
 
 @proves("QL-11")
@@ -355,7 +355,7 @@ def test_what_is_unlocked_keeps_to_the_limits_of_its_queue(hr: Client, queue: Qu
     hr.queue("other").put(0, id="a")
     queue.put_many([Put(0, id="x", key="acme"), Put(0, id="y", key="acme")], depends_on=["a"])
     queue.put(0, id="z", key="acme")
-    assert hr.depend("z", on=["a"]) == "blocked"
+    assert hr.dependencies.add("z", on=["a"]) == "blocked"
     pop_one(hr.queue("other")).complete()
 
     first = queue.pop("w", count=3)

@@ -190,7 +190,7 @@ def in_their_order(url: str, swaps: dict[str, str]) -> None:
         mail.put(0, id="between")
         lease.complete()
         assert [job.id for job in mail.peek(9)] == ["between", *names]
-        client.depend("between", on=["z"])
+        client.dependencies.add("between", on=["z"])
         kinds = [(event.kind, event.job_id) for event in client.events()]
         assert kinds[-6:] == [
             ("completed", "a"),

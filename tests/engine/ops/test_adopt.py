@@ -76,7 +76,7 @@ def test_what_came_goes_on_as_any_other_job(hr: Client, queue: Queue) -> None:
     assert pop_one(queue).id == "b"
     hr.retry("failed")
     assert found(hr, "failed").state == "waiting"
-    assert hr.failures() == {}
+    assert hr.failures.counts() == {}
     assert hr.audit().balanced
 
 

@@ -34,7 +34,7 @@ def test_a_cancelled_job_is_gone_without_a_trace(
     assert hr.cancel(NAME) == [NAME]
 
     assert hr.job(NAME) is None
-    assert (queue.length(), queue.counts().failed, hr.failures()) == (0, 0, {})
+    assert (queue.length(), queue.counts().failed, hr.failures.counts()) == (0, 0, {})
     leftover = [key for key, content in dump(hr).items() if NAME in f"{key} {content}"]
     assert [key.rpartition("}:")[2] for key in leftover] == ["events"]
     clock.tick(100)

@@ -26,7 +26,7 @@ def test_every_job_with_these_data_is_cancelled_and_no_other(
     elsewhere = hr.queue("other").put(data)
     mine.append(queue.put(data, delay=60, start_within=90))
 
-    assert sorted(hr.cancel_matching("mail", data)) == sorted(mine)
+    assert sorted(hr.queue("mail").cancel_matching(data)) == sorted(mine)
 
     assert ids(queue.pop("w", count=9)) == [kept]
     assert found(hr, elsewhere).state == "waiting"
@@ -44,7 +44,7 @@ def test_a_running_job_ends_on_the_server_and_its_worker_is_told(
     queue.put("call ada")
     lease = pop_one(queue, "w")
     with listening(hr, url, "worker:w") as holder:
-        assert hr.cancel_matching("mail", "call ada") == [lease.id]
+        assert hr.queue("mail").cancel_matching("call ada") == [lease.id]
 
         assert holder.told() == [["cancelled", lease.id, lease.token]]
     with pytest.raises(JobNotFound):
@@ -60,7 +60,7 @@ def test_the_queue_hears_which_data_were_cancelled(url: str, size: int) -> None:
         hr.queue("mail").put_many([b"\xff" * size] * 2)
         assert waiters.heard() == [("queue:mail", b"work 2")]
 
-        hr.cancel_matching("mail", b"\xff" * size)
+        hr.queue("mail").cancel_matching(b"\xff" * size)
 
         said = b"cancelled" if size > IN_EVENTS else b"cancelled " + b"\xff" * size
         assert waiters.heard() == [("queue:mail", said)]
@@ -72,7 +72,7 @@ def test_up_to_a_thousand_jobs_are_cancelled_in_one_step(
 ) -> None:
     names = queue.put_many(["same"] * 1000)
     with listening(hr, url, "ended:") as listener:
-        assert hr.cancel_matching("mail", "same") == names
+        assert hr.queue("mail").cancel_matching("same") == names
 
         [told_at_once] = listener.told()
     assert told_at_once == names
@@ -84,7 +84,7 @@ def test_more_are_cancelled_in_several_steps(hr: Client, queue: Queue) -> None:
     names = queue.put_many(["same", "other", "same"] * 1100)
     queue.pop("w", count=150)
 
-    cancelled = hr.cancel_matching("mail", "same")
+    cancelled = hr.queue("mail").cancel_matching("same")
 
     assert sorted(cancelled) == sorted(set(names) - set(names[1::3]))
     assert (queue.length(), hr.audit().problems) == (1100, [])
@@ -96,7 +96,7 @@ def test_one_of_several_can_be_cancelled_by_its_id(hr: Client, queue: Queue) -> 
 
     assert hr.cancel(first) == [first]
 
-    assert hr.matching("mail", "same") == {second: "waiting"}
+    assert hr.queue("mail").matching("same") == {second: "waiting"}
 
 
 def test_jobs_that_a_limit_holds_up_are_cancelled_too(hr: Client, queue: Queue) -> None:
@@ -105,7 +105,7 @@ def test_jobs_that_a_limit_holds_up_are_cancelled_too(hr: Client, queue: Queue) 
     kept = queue.put("call bob", key="acme")
     assert len(queue.pop("w", count=9)) == 2
 
-    assert sorted(hr.cancel_matching("mail", "same")) == sorted(mine)
+    assert sorted(hr.queue("mail").cancel_matching("same")) == sorted(mine)
 
     assert ids(queue.pop("w", count=9)) == [kept]
     assert hr.audit().problems == []
@@ -121,9 +121,9 @@ def test_jobs_that_wait_for_each_other_are_cancelled_together(
     queue.put("same", id="first")
     for job_id, data, on in (("next", "same", "first"), ("last", "other", "next")):
         queue.put(data, id=job_id, depends_on=[on], if_dependency_fails=policy)
-    assert hr.matching("mail", "same") == {"next": "blocked", "first": "waiting"}
+    assert hr.queue("mail").matching("same") == {"next": "blocked", "first": "waiting"}
 
-    assert hr.cancel_matching("mail", "same") == ["next", "first"]
+    assert hr.queue("mail").cancel_matching("same") == ["next", "first"]
 
     last = hr.job("last")
     assert (last.state if last else "gone") == state
@@ -137,7 +137,7 @@ def test_jobs_that_are_set_aside_or_over_stay(hr: Client, queue: Queue) -> None:
     failed.fail("io")
     before = dump(hr)
 
-    assert hr.cancel_matching("mail", "same") == []
+    assert hr.queue("mail").cancel_matching("same") == []
 
     assert dump(hr) == before
 
@@ -149,7 +149,7 @@ def test_where_nothing_matches_nothing_is_changed_or_told(
     queue.put("same")
     before = dump(hr)
     with listening(hr, url, f"queue:{name}", "ended:") as listener:
-        assert hr.cancel_matching(name, "other") == []
+        assert hr.queue(name).cancel_matching("other") == []
 
         assert listener.heard() == []
     assert dump(hr) == before
@@ -161,6 +161,6 @@ def test_bad_input_is_refused_before_anything_is_cancelled(hr: Client, queue: Qu
 
     for name, data in (("", "same"), ("mail", object())):
         with pytest.raises(InvalidArgument):
-            hr.cancel_matching(name, data)
+            hr.queue(name).cancel_matching(data)
 
     assert dump(hr) == before

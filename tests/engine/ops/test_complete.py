@@ -188,7 +188,7 @@ def test_many_jobs_are_completed_in_one_call_each_with_its_own_answer(
     leases[1].fail("broken")
     hr.cancel(leases[2].id)
 
-    done, lost, gone = hr.complete_many(leases)
+    done, lost, gone = hr.leases.complete(leases)
 
     assert done == "complete"
     assert isinstance(lost, LeaseLost)

@@ -97,7 +97,7 @@ def test_the_agenda_publishes_if_nobody_does(hr: Client, clock: Clock) -> None:
         clock.tick(0.02)
 
     assert names_in(hr) == ["a", "b", "c"]
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert (written.rows, written.made, written.published_at is None) == (0, 3, False)
     assert hr.audit().balanced
@@ -114,14 +114,14 @@ def test_entries_of_writes_go_after_seven_days_and_of_a_stream_after_a_year(
     desk.publish_all("s")
     clock.tick(7 * 86_400 - 1)
     hr.sweep()
-    assert len(hr.writes()) == 2
+    assert len(hr.writes.list()) == 2
 
     clock.tick(1)
     hr.sweep()
-    assert [write.id for write in hr.writes()] == ["q"]
+    assert [write.id for write in hr.writes.list()] == ["q"]
     clock.tick(358 * 86_400)
     hr.sweep()
-    assert hr.writes() == []
+    assert hr.writes.list() == []
     left = {key.partition("}:")[2].partition(":")[0] for key in dump(hr)}
     assert not left & {"write", "writes", "streams"}
 

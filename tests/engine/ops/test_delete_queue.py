@@ -93,7 +93,7 @@ def test_results_go_with_the_queue_however_many_jobs_it_keeps(
 ) -> None:
     queue.configure(keep_count=keep_count)
     ids = queue.put_many(range(5))
-    hr.complete_many(queue.pop("w", count=5), results=range(5))
+    hr.leases.complete(queue.pop("w", count=5), results=range(5))
 
     queue.delete()
 
@@ -106,7 +106,7 @@ def test_results_go_with_the_queue_however_many_jobs_it_keeps(
 @proves("TD-11")
 def test_a_large_queue_goes_in_several_steps(hr: Client, queue: Queue) -> None:
     queue.put_many(range(1100))
-    hr.complete_many(queue.pop("w", count=500), results=range(500))
+    hr.leases.complete(queue.pop("w", count=500), results=range(500))
     queue.pop("w", count=100)
 
     queue.delete()
@@ -179,7 +179,7 @@ def test_a_queue_goes_from_every_shard(url: str) -> None:
     with hr:
         queue = hr.queue("mail")
         queue.put_many(range(30))
-        hr.complete_many(queue.pop("w", count=10), results=range(10))
+        hr.leases.complete(queue.pop("w", count=10), results=range(10))
         hr.finish(queue.pop("w")[0].id, "done")
 
         queue.delete()

@@ -96,7 +96,7 @@ def test_an_operator_fails_a_job_in_any_state_but_complete(
 
     assert hr.fail("x", "by hand", "because") == "failed"
 
-    assert hr.failures() == {"by hand": 1}
+    assert hr.failures.counts() == {"by hand": 1}
     clock.tick(100)
     assert queue.pop("w2") == []
     if lease:
@@ -113,9 +113,9 @@ def test_a_job_is_on_one_failure_list_at_most(hr: Client, queue: Queue, second: 
 
     hr.fail("x", second, "again")
 
-    assert hr.failures() == {second: 1}
-    assert ids(hr.failed(second).jobs) == ["x"]
-    assert sum(hr.failed(kind).total for kind in ("first", "second")) == 1
+    assert hr.failures.counts() == {second: 1}
+    assert ids(hr.failures.jobs(second).jobs) == ["x"]
+    assert sum(hr.failures.jobs(kind).total for kind in ("first", "second")) == 1
 
 
 def test_failing_may_replace_the_data(hr: Client, queue: Queue) -> None:
@@ -140,7 +140,7 @@ def test_a_job_is_tried_again_at_once_from_the_back(hr: Client, queue: Queue) ->
     assert (job.remaining, job.failure, job.worker) == (4, None, "")
     [past, present] = job.history
     assert (past.outcome, past.failure, past.message) == ("retried", "flaky", "why")
-    assert (present.outcome, hr.failures()) == (None, {})
+    assert (present.outcome, hr.failures.counts()) == (None, {})
     assert drain(queue) == ["y", "x"]
 
 
@@ -164,7 +164,7 @@ def test_a_job_without_retries_left_fails_under_the_type_it_was_given(
     assert pop_one(queue).fail("flaky", "once", retry_in=0) == "waiting"
     assert pop_one(queue).fail("flaky", "twice", retry_in=0) == "failed"
 
-    assert hr.failures() == {"flaky": 1}
+    assert hr.failures.counts() == {"flaky": 1}
     assert (queue.stats().retries, queue.stats().failures) == (1, 1)
 
 

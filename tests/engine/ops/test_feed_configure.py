@@ -18,7 +18,7 @@ EVICTED_AT_ONCE = 1000
 
 @proves("T-04")
 def test_settings_are_replaced_not_merged(hr: Client) -> None:
-    news = hr.create_feed("news", max_length=3, about="what is new")
+    news = hr.feeds.create("news", max_length=3, about="what is new")
 
     news.configure(about="something else")
     assert (news.settings().max_length, news.settings().about) == (None, "something else")
@@ -28,7 +28,7 @@ def test_settings_are_replaced_not_merged(hr: Client) -> None:
 
 @proves("T-04", "T-06")
 def test_whoever_listens_hears_who_did_it(hr: Client, url: str) -> None:
-    news = hr.create_feed("news")
+    news = hr.feeds.create("news")
     with listening(hr, url, "changes:news") as listener:
         news.configure(about="else")
 
@@ -40,7 +40,7 @@ def test_whoever_listens_hears_who_did_it(hr: Client, url: str) -> None:
 
 @proves("TL-01")
 def test_a_smaller_limit_holds_at_once_and_is_told(hr: Client, url: str) -> None:
-    news = hr.create_feed("news")
+    news = hr.feeds.create("news")
     news.publish_many({str(number): number for number in range(5)})
     with listening(hr, url, "changes:news") as listener:
         news.configure(max_length=2)
@@ -67,7 +67,7 @@ def configure(hr: Client, nonce: str, max_length: int) -> Any:
 
 
 def test_many_are_evicted_in_steps(hr: Client) -> None:
-    news = hr.create_feed("news")
+    news = hr.feeds.create("news")
     news.publish_many({str(number): 0 for number in range(2 * EVICTED_AT_ONCE + 10)})
 
     assert configure(hr, "one", 5) == 0
@@ -83,7 +83,7 @@ def test_many_are_evicted_in_steps(hr: Client) -> None:
 
 @proves("TL-01")
 def test_who_stops_in_the_middle_leaves_the_rest_to_later_publishes(hr: Client) -> None:
-    news = hr.create_feed("news")
+    news = hr.feeds.create("news")
     news.publish_many({str(number): 0 for number in range(EVICTED_AT_ONCE + 10)})
     assert configure(hr, "one", 5) == 0
     assert news.length() == 10
@@ -98,7 +98,7 @@ def test_who_stops_in_the_middle_leaves_the_rest_to_later_publishes(hr: Client) 
 
 @pytest.mark.parametrize("max_length", [None, 1, 5000])
 def test_a_limit_can_be_anything(hr: Client, max_length: int | None) -> None:
-    news = hr.create_feed("news")
+    news = hr.feeds.create("news")
     news.publish_many([1, 2])
 
     news.configure(max_length=max_length)

@@ -14,7 +14,7 @@ from tests.proof import proves
 
 @pytest.fixture
 def line(hr: Client) -> Feed:
-    return hr.create_feed("line", sorted=True)
+    return hr.feeds.create("line", sorted=True)
 
 
 @proves("TL-04")
@@ -116,7 +116,7 @@ def test_a_sorted_feed_has_no_newest_and_no_limit(hr: Client, line: Feed) -> Non
     for attempt in (
         lambda: line.publish("a", touch=True),
         lambda: line.configure(max_length=5),
-        lambda: hr.create_feed("other", sorted=True, max_length=5),
+        lambda: hr.feeds.create("other", sorted=True, max_length=5),
         lambda: line.ids(order="newest"),
         lambda: line.publish("a", first=True, before="b"),
     ):
@@ -125,7 +125,7 @@ def test_a_sorted_feed_has_no_newest_and_no_limit(hr: Client, line: Feed) -> Non
 
 
 def test_a_plain_feed_has_no_places(hr: Client) -> None:
-    news = hr.create_feed("news")
+    news = hr.feeds.create("news")
     for attempt in (
         lambda: news.publish("a", first=True),
         lambda: news.publish("a", before="b"),

@@ -14,7 +14,7 @@ from tests.proof import proves
 
 @pytest.fixture
 def line(hr: Client) -> Feed:
-    feed = hr.create_feed("line", sorted=True)
+    feed = hr.feeds.create("line", sorted=True)
     feed.publish_many(dict.fromkeys("abcd", 0))
     return feed
 

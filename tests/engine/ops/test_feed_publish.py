@@ -16,7 +16,7 @@ from tests.proof import proves
 
 @pytest.fixture
 def news(hr: Client) -> Feed:
-    return hr.create_feed("news")
+    return hr.feeds.create("news")
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_touched_item_is_the_newest(news: Feed, listener: Listener) -> None:
 def test_the_item_is_the_last_part_of_a_message_and_may_have_any_byte(url: str) -> None:
     hr, _ = open_with_clock(url, codec="raw")
     with hr:
-        news = hr.create_feed("news")
+        news = hr.feeds.create("news")
         with listening(hr, url, "changes:news") as listener:
             news.publish(b"a\0b\0\xff", id="x")
 
@@ -94,7 +94,7 @@ def test_the_item_is_the_last_part_of_a_message_and_may_have_any_byte(url: str) 
 
 @proves("TL-01")
 def test_a_bounded_feed_loses_its_oldest(hr: Client, url: str) -> None:
-    news = hr.create_feed("news", max_length=3)
+    news = hr.feeds.create("news", max_length=3)
     with listening(hr, url, "changes:news") as listener:
         news.publish_many({"a": 1, "b": 2, "c": 3})
         assert [kind for kind, _, _ in told(listener)] == ["published"] * 3
@@ -110,7 +110,7 @@ def test_a_bounded_feed_loses_its_oldest(hr: Client, url: str) -> None:
 
 @proves("TL-01")
 def test_a_batch_that_is_larger_than_the_limit_leaves_its_newest(hr: Client) -> None:
-    news = hr.create_feed("news", max_length=2)
+    news = hr.feeds.create("news", max_length=2)
 
     news.publish_many({str(number): number for number in range(700)})
 
@@ -179,7 +179,7 @@ def test_names_and_items_come_back_as_they_were(
     hr, _ = open_with_clock(valkey_url, codec="raw", shards=3)
     with hr:
         for is_sorted in (False, True):
-            feed = hr.create_feed(name, sorted=is_sorted)
+            feed = hr.feeds.create(name, sorted=is_sorted)
             assert feed.publish(item, id=item_id) == item_id
             with feed.listen(wait=20) as heard:
                 feed.publish(item, id="other")
@@ -189,5 +189,5 @@ def test_names_and_items_come_back_as_they_were(
             assert feed.item(item_id) == item
             assert feed.all() == {item_id: item, "other": item}
             assert feed.retract(item_id) == [item_id]
-            assert hr.feeds() == [name]
+            assert hr.feeds.list() == [name]
             feed.delete()

@@ -12,7 +12,7 @@ from tests.proof import proves
 
 @pytest.fixture(params=[False, True], ids=["plain", "sorted"])
 def feed(hr: Client, request: pytest.FixtureRequest) -> Feed:
-    found = hr.create_feed("news", sorted=request.param)
+    found = hr.feeds.create("news", sorted=request.param)
     found.publish_many(dict.fromkeys("abc", 0))
     return found
 

@@ -149,7 +149,7 @@ def test_many_leases_are_renewed_in_one_call_each_with_its_own_answer(
     leases[1].complete()
     hr.cancel(leases[2].id)
 
-    renewed, lost, gone = hr.heartbeat_many(leases, lease_for=60)
+    renewed, lost, gone = hr.leases.heartbeat(leases, lease_for=60)
 
     assert renewed == clock.now + timedelta(seconds=60)
     assert isinstance(lost, LeaseLost)

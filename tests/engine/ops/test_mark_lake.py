@@ -11,11 +11,11 @@ from tests.engine.marks import PIECE, SLACK, entry_of, length, log_of, mark, mar
 
 
 def test_a_lake_is_known_from_its_first_mark_on(hr: Client, queue: Queue) -> None:
-    assert hr.lakes() == []
+    assert hr.lakes.list() == []
     mark(hr, "a", "0-0")
     queue.put_many(range(5))
     mark_number(hr, "b", 3)
-    assert hr.lakes() == [
+    assert hr.lakes.list() == [
         LakeShard("a", 0, "0-0", behind=5, trimmed=0, dropped=0),
         LakeShard("b", 0, entry_of(hr, 3), behind=2, trimmed=0, dropped=0),
     ]
@@ -35,10 +35,10 @@ def test_each_shard_has_its_marks(url: str) -> None:
     with hr:
         hr.queue("mail").put_many(range(20))
         mark(hr, "a", "0-0", shard=1)
-        [row] = hr.lakes()
+        [row] = hr.lakes.list()
         assert (row.lake, row.shard) == ("a", 1)
-        assert hr.forget_lake("a")
-        assert hr.lakes() == []
+        assert hr.lakes.forget("a")
+        assert hr.lakes.list() == []
 
 
 def test_a_lake_that_is_ahead_of_the_log_is_refused(hr: Client, queue: Queue) -> None:
@@ -73,7 +73,7 @@ def test_of_a_log_that_is_trimmed_older_entries_are_taken(
     with pytest.raises(LakeRefused, match="which never was in the log"):
         mark(hr, "a", f"{oldest_ms + 1}-10")
     mark(hr, "a", old)
-    assert hr.lakes()[0].entry == old
+    assert hr.lakes.list()[0].entry == old
 
 
 def test_of_a_log_that_is_empty_the_newest_entry_is_taken(hr: Client, queue: Queue) -> None:
@@ -86,7 +86,7 @@ def test_of_a_log_that_is_empty_the_newest_entry_is_taken(hr: Client, queue: Que
         with pytest.raises(LakeRefused, match="which never was in the log"):
             mark(hr, "a", wrong)
     mark(hr, "a", newest)
-    assert hr.lakes()[0].behind == 0
+    assert hr.lakes.list()[0].behind == 0
 
 
 def test_a_server_knows_so_many_lakes(hr: Client) -> None:
@@ -95,9 +95,9 @@ def test_a_server_knows_so_many_lakes(hr: Client) -> None:
     with pytest.raises(LakeRefused, match="knows 64 lakes already: headrace lake forget ends one"):
         mark(hr, "one more", "0-0")
     mark(hr, "lake 7", "0-0")
-    hr.forget_lake("lake 7")
+    hr.lakes.forget("lake 7")
     mark(hr, "one more", "0-0")
-    assert len(hr.lakes()) == 64
+    assert len(hr.lakes.list()) == 64
 
 
 def test_what_a_lake_lacks_stays(hr: Client, queue: Queue, clock: Clock) -> None:
@@ -124,9 +124,9 @@ def test_the_lake_that_is_last_decides(hr: Client, queue: Queue) -> None:
     assert present(hr).start == 1
     mark_number(hr, "b", 700)
     assert 700 - PIECE <= present(hr).start <= 701
-    assert hr.forget_lake("b")
+    assert hr.lakes.forget("b")
     assert 1500 - PIECE <= present(hr).start <= 1501
-    assert not hr.forget_lake("b")
+    assert not hr.lakes.forget("b")
 
 
 def test_without_lakes_the_log_is_cut_as_ever(hr: Client, queue: Queue) -> None:
@@ -134,7 +134,7 @@ def test_without_lakes_the_log_is_cut_as_ever(hr: Client, queue: Queue) -> None:
     mark(hr, "a", "0-0")
     queue.put_many(range(2000))
     assert length(hr) == 2000
-    hr.forget_lake("a")
+    hr.lakes.forget("a")
     assert 300 <= length(hr) <= 300 + PIECE
 
 
@@ -148,7 +148,7 @@ def test_a_cap_is_kept_and_what_a_lake_loses_is_counted(hr: Client, queue: Queue
     there = present(hr)
     assert 1000 <= len(there) <= 1000 + SLACK
     assert log_of(hr).dropped == there.start - 1 - 450
-    assert hr.lakes()[0].behind == 2550
+    assert hr.lakes.list()[0].behind == 2550
 
 
 def test_much_is_trimmed_a_bit_at_a_time_and_the_rest_at_once_due(hr: Client, queue: Queue) -> None:

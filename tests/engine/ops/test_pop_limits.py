@@ -43,7 +43,7 @@ def test_a_job_without_retries_left_is_failed_instead_of_handed_out(
     assert job.failure is not None
     assert (job.failure.type, job.failure.worker) == (EXHAUSTED, "killed too")
     assert "attempt 2" in job.failure.message
-    assert hr.failures() == {EXHAUSTED: 1}
+    assert hr.failures.counts() == {EXHAUSTED: 1}
     assert (queue.stats().retries, queue.stats().failures) == (2, 1)
 
 

@@ -146,7 +146,7 @@ def test_a_running_job_is_not_replaced_but_skipped(hr: Client, queue: Queue) -> 
     desk.publish_all("b")
 
     assert lease.complete() == "complete"
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert (written.made, written.skipped) == (0, 1)
 
@@ -158,7 +158,7 @@ def test_a_unique_value_that_is_taken_there_is_skipped(hr: Client, queue: Queue)
     desk.decided("b", "mover")
     desk.publish_all("b")
 
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert written.skipped == 1
     assert found(hr, "mover").queue == "other"
@@ -184,7 +184,7 @@ def test_an_id_that_comes_twice_is_put_twice_as_with_put(hr: Client) -> None:
     desk.decide("b")
     desk.publish_all("b")
 
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert (written.made, written.moved) == (1, 1)
     assert found(hr, "a").data == 2
@@ -271,14 +271,14 @@ def test_the_ledger_says_what_came_of_it(hr: Client, clock: Clock) -> None:
     clock.tick(1)
     desk.publish_all("b")
 
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert (written.id, written.queue, written.rows, written.batch) == ("w", "mail", 2, None)
     assert (written.made, written.moved, written.replaced, written.skipped) == (2, 0, 0, 0)
     assert written.published_at == clock.now
-    assert hr.writes() == [written]
-    assert hr.written("other") is None
-    assert hr.written("w", stream=True) is None
+    assert hr.writes.list() == [written]
+    assert hr.writes.get("other") is None
+    assert hr.writes.get("w", stream=True) is None
 
 
 def test_a_write_is_not_concluded_before_it_is_published(hr: Client) -> None:
@@ -376,7 +376,7 @@ def test_an_open_write_is_finished_by_a_sweep_on_all_shards(valkey_url: str) -> 
         hr.sweep()
 
         assert hr.queue("mail").counts().waiting == 40
-        written = hr.written("w")
+        written = hr.writes.get("w")
         assert written is not None
         assert (written.made, written.published_at) == (40, clock.now)
         assert hr.audit().balanced

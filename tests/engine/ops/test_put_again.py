@@ -156,12 +156,12 @@ def test_each_put_opens_a_stage_of_the_history(hr: Client, queue: Queue, clock: 
 @proves("Q-25", "Q-83")
 def test_a_failed_job_that_is_put_leaves_its_failure_list(hr: Client, queue: Queue) -> None:
     fail(queue)
-    assert hr.failures() == {"broken": 1}
+    assert hr.failures.counts() == {"broken": 1}
 
     queue.put("new", id="x")
 
-    assert hr.failures() == {}
-    assert hr.failed("broken").total == 0
+    assert hr.failures.counts() == {}
+    assert hr.failures.jobs("broken").total == 0
     assert found(hr, "x").failure is None
 
 

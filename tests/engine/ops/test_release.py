@@ -51,7 +51,7 @@ def test_jobs_at_the_back_are_in_the_order_of_their_return(hr: Client, queue: Qu
     queue.put_many([Put(None, id=name) for name in "abcd"])
     first, second, third = queue.pop("w", count=3)
 
-    hr.release_many([third, first, second], position="back")
+    hr.leases.release([third, first, second], position="back")
 
     assert drain(queue) == list("dcab")
 
@@ -123,7 +123,7 @@ def test_a_repeated_call_of_one_who_lost_the_job_is_not_taken_for_done(
     hr.release(lease.id)
     call = complete_call(hr.core, completions(hr.core, [lease], None), None, 0)
 
-    hr.complete_many([lease])
+    hr.leases.complete([lease])
     [reply] = hr.core.transport.send([(0, hr.core.words(0, call, again=True))])
 
     assert [type(answer) for answer in call.decode(reply)] == [LeaseLost]
@@ -135,7 +135,7 @@ def test_many_are_released_each_with_its_answer(hr: Client, queue: Queue) -> Non
     first.complete()
     hr.cancel(second.id)
 
-    answers = hr.release_many([first, second, third])
+    answers = hr.leases.release([first, second, third])
 
     assert [type(answer) for answer in answers[:2]] == [LeaseLost, JobNotFound]
     assert answers[2] == "waiting"

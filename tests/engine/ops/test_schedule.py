@@ -19,7 +19,7 @@ from tests.proof import proves
 
 
 def known(hr: Client, schedule_id: str) -> Schedule:
-    found = hr.schedule(schedule_id)
+    found = hr.schedules.get(schedule_id)
     assert found is not None
     return found
 
@@ -43,7 +43,7 @@ def test_a_schedule_tells_all_that_it_was_given(hr: Client, queue: Queue) -> Non
         result_ttl=5,
     )
 
-    assert made == hr.schedule("report")
+    assert made == hr.schedules.get("report")
     assert (made.id, made.queue, made.data) == ("report", "mail", {"to": "ada"})
     assert (made.every, made.cron, made.zone, made.backlog) == (3600.0, None, None, 3)
     assert (made.next, made.last, made.made, made.counter) == (after(30), None, 0, 0)
@@ -63,7 +63,7 @@ def test_a_schedule_by_cron_has_the_next_time_of_its_zone(hr: Client, queue: Que
     assert (made.backlog, made.options) == (None, {})
     assert made.next == datetime(2026, 1, 1, 1, 30, tzinfo=UTC)
     assert queue.schedule("noon", "x", cron="@daily").next == datetime(2026, 1, 2, tzinfo=UTC)
-    assert hr.schedule("none") is None
+    assert hr.schedules.get("none") is None
 
 
 def test_a_cron_schedule_begins_after_its_delay(queue: Queue) -> None:
@@ -138,7 +138,7 @@ def test_another_rule_or_a_delay_begins_anew(
     changed = queue.schedule("tick", "x", **other)
 
     assert (changed.next, changed.made) == (after(when), 1)
-    assert hr.schedules() == [changed]
+    assert hr.schedules.list() == [changed]
 
 
 @proves("QL-12")
@@ -151,7 +151,7 @@ def test_a_schedule_moves_to_the_queue_that_it_is_made_in(
     moved = hr.queue("post").schedule("tick", "x", every=60)
 
     assert (moved.queue, moved.next) == ("post", after(60))
-    assert (ids(hr.schedules("mail")), ids(hr.schedules("post"))) == ([], ["tick"])
+    assert (ids(hr.schedules.list("mail")), ids(hr.schedules.list("post"))) == ([], ["tick"])
     clock.tick(60)
     assert (serve(queue), serve(hr.queue("post"))) == ([], ["tick-2"])
 
@@ -159,7 +159,7 @@ def test_a_schedule_moves_to_the_queue_that_it_is_made_in(
 def test_whoever_waits_for_work_is_told(hr: Client, queue: Queue, url: str) -> None:
     with listening(hr, url, "queue:mail") as workers:
         queue.schedule("tick", "x", every=60, delay=60)
-        hr.reschedule("tick", every=30)
+        hr.schedules.update("tick", every=30)
 
         assert workers.messages() == ["scheduled", "scheduled"]
 
@@ -182,15 +182,15 @@ def test_a_change_leaves_the_rest_as_it_was(hr: Client, queue: Queue, clock: Clo
     )
     serve(queue)
 
-    changed = hr.reschedule("tick", data="y", priority=None, tags=["b"], retries=None)
+    changed = hr.schedules.update("tick", data="y", priority=None, tags=["b"], retries=None)
 
     assert (changed.data, changed.backlog, changed.every) == ("y", 2, 60.0)
     assert changed.options == {"tags": ["b"], "retries": None, "start_within": 50.0}
     assert (changed.next, changed.made, first.made) == (after(60), 1, 0)
-    assert hr.reschedule("tick", backlog=None).backlog is None
-    assert hr.reschedule("tick", unique=True).options["unique"] == "tick"
-    assert "unique" not in hr.reschedule("tick", unique=False).options
-    assert hr.reschedule("tick") == hr.schedule("tick")
+    assert hr.schedules.update("tick", backlog=None).backlog is None
+    assert hr.schedules.update("tick", unique=True).options["unique"] == "tick"
+    assert "unique" not in hr.schedules.update("tick", unique=False).options
+    assert hr.schedules.update("tick") == hr.schedules.get("tick")
     clock.tick(60)
     [job] = queue.pop("w")
     assert (job.data, job.job.tags, job.job.retries) == ("y", ["b"], None)
@@ -214,22 +214,22 @@ def test_a_new_interval_counts_from_the_last_turn(
         serve(queue)
     clock.tick(10)
 
-    assert hr.reschedule("tick", **change).next == after(when)
+    assert hr.schedules.update("tick", **change).next == after(when)
 
 
 def test_a_zone_is_changed_alone(hr: Client, queue: Queue) -> None:
     queue.schedule("night", "x", cron="0 12 * * *")
 
-    changed = hr.reschedule("night", zone="America/New_York")
+    changed = hr.schedules.update("night", zone="America/New_York")
 
     assert (changed.cron, changed.zone) == ("0 12 * * *", "America/New_York")
     assert changed.next == after(17 * 3600)
-    changed = hr.reschedule("night", cron="0 13 * * *")
+    changed = hr.schedules.update("night", cron="0 13 * * *")
     assert (changed.zone, changed.next) == ("America/New_York", after(18 * 3600))
-    changed = hr.reschedule("night", every=60)
+    changed = hr.schedules.update("night", every=60)
     assert (changed.every, changed.cron, changed.zone) == (60.0, None, None)
     with pytest.raises(InvalidArgument, match="zone goes with cron"):
-        hr.reschedule("night", zone="Europe/Berlin")
+        hr.schedules.update("night", zone="Europe/Berlin")
 
 
 def test_what_does_not_exist_cannot_be_changed(hr: Client, queue: Queue) -> None:
@@ -237,7 +237,7 @@ def test_what_does_not_exist_cannot_be_changed(hr: Client, queue: Queue) -> None
     before = dump(hr)
 
     with pytest.raises(ScheduleNotFound, match=r"queue\.schedule\('tick', data") as error:
-        hr.reschedule("tick", every=5)
+        hr.schedules.update("tick", every=5)
 
     assert error.value.schedule_id == "tick"
     assert dump(hr) == before
@@ -275,7 +275,7 @@ def test_two_changes_at_once_are_both_made(
     from headrace.operations import schedules  # noqa: PLC0415 - to be patched
 
     write = schedules._write
-    others = [lambda: hr.reschedule("tick", priority=7)]
+    others = [lambda: hr.schedules.update("tick", priority=7)]
 
     def slowly(*args: Any) -> Any:
         if others:
@@ -284,7 +284,7 @@ def test_two_changes_at_once_are_both_made(
 
     monkeypatch.setattr(schedules, "_write", slowly)
 
-    assert hr.reschedule("tick", tags=["a"]).options == {"priority": 7, "tags": ["a"]}
+    assert hr.schedules.update("tick", tags=["a"]).options == {"priority": 7, "tags": ["a"]}
 
 
 # listing
@@ -297,11 +297,11 @@ def test_schedules_are_listed_by_their_next_turns_in_pages(hr: Client, queue: Qu
         where = queue if number % 2 else other
         where.schedule(f"s{number}", "x", every=60, delay=number)
 
-    assert ids(hr.schedules()) == ["s1", "s2", "s3", "s4", "s5"]
-    assert ids(hr.schedules(offset=1, count=2)) == ["s2", "s3"]
-    assert ids(hr.schedules("mail")) == ["s1", "s3", "s5"]
-    assert ids(hr.schedules("other", offset=1)) == ["s4"]
-    assert hr.schedules("none") == []
+    assert ids(hr.schedules.list()) == ["s1", "s2", "s3", "s4", "s5"]
+    assert ids(hr.schedules.list(offset=1, count=2)) == ["s2", "s3"]
+    assert ids(hr.schedules.list("mail")) == ["s1", "s3", "s5"]
+    assert ids(hr.schedules.list("other", offset=1)) == ["s4"]
+    assert hr.schedules.list("none") == []
 
 
 @proves("QL-12")
@@ -313,7 +313,7 @@ def test_a_queue_goes_with_its_schedules(hr: Client, queue: Queue, clock: Clock)
 
     queue.delete()
 
-    assert ids(hr.schedules()) == ["kept"]
+    assert ids(hr.schedules.list()) == ["kept"]
     clock.tick(1000)
     hr.sweep()
     assert list(hr.queues()) == ["other"]

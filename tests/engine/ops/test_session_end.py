@@ -23,7 +23,7 @@ def tasks(hr: Client) -> Queue:
 def end(hr: Client, worker: str, by: str) -> None:
     """Ends the session of a worker, one way or the other."""
     if by == "operator":
-        hr.end_worker(worker)
+        hr.workers.end(worker)
     else:
         hr.session(worker).end()
 
@@ -40,7 +40,7 @@ def test_all_a_worker_held_goes_back_and_every_queue_is_told(hr: Client, url: st
         session.end()
 
         assert sorted(workers.heard()) == [("queue:one", b"work 3"), ("queue:two", b"work 3")]
-    assert hr.workers() == []
+    assert hr.workers.list() == []
     serving(hr, "peer", *queues.values())
     for name, ids_put in put.items():
         assert drain(queues[name], "peer") == ids_put
@@ -83,7 +83,7 @@ def test_anybody_may_end_the_session_of_another_as_if_it_had_lapsed(
     job_id = tasks.put("x", retries=1)
     lease = pop_one(tasks, "w1")
     with listening(hr, url, "worker:w1") as worker:
-        hr.end_worker("w1")
+        hr.workers.end("w1")
 
         assert worker.told() == [["lost", lease.id, lease.token]]
     job = found(hr, job_id)
@@ -100,7 +100,7 @@ def test_a_session_as_a_context_ends_with_it(hr: Client, tasks: Queue) -> None:
         pop_one(tasks, "w1")
 
     assert tasks.counts().waiting == 1
-    assert hr.workers() == []
+    assert hr.workers.list() == []
 
 
 @proves("W-40")
@@ -127,7 +127,7 @@ def test_what_a_dead_worker_says_later_is_refused(hr: Client, tasks: Queue) -> N
     serving(hr, "peer", tasks)
     tasks.put("x")
     former = pop_one(tasks, "w1")
-    hr.end_worker("w1")
+    hr.workers.end("w1")
     present = pop_one(tasks, "peer")
     before = dump(hr)
 
@@ -148,7 +148,7 @@ def test_what_others_run_is_not_touched(hr: Client, tasks: Queue) -> None:
     tasks.pop("w1")
     lease = pop_one(tasks, "w2")
 
-    hr.end_worker("w1")
+    hr.workers.end("w1")
 
     assert ids(tasks.jobs("waiting").jobs) == [first]
     assert ids(tasks.jobs("running").jobs) == [second]
@@ -175,7 +175,7 @@ def test_a_worker_that_nobody_knows_cannot_be_ended(hr: Client) -> None:
     before = dump(hr)
 
     with pytest.raises(SessionEnded):
-        hr.end_worker("bogus")
+        hr.workers.end("bogus")
 
     assert dump(hr) == before
 
@@ -188,7 +188,7 @@ def test_a_worker_with_very_many_jobs_ends_in_steps(hr: Client, tasks: Queue) ->
 
     session.end()
 
-    assert hr.workers() == []
+    assert hr.workers.list() == []
     assert ids(tasks.jobs("waiting", count=1000).jobs) == put
     assert hr.audit().balanced
 
@@ -204,7 +204,7 @@ def test_a_session_ends_on_every_shard(url: str) -> None:
         session.end()
 
         assert queue.counts().waiting == 30
-        assert hr.workers() == []
+        assert hr.workers.list() == []
         clock.tick(3)
         assert hr.audit().balanced
 

@@ -18,10 +18,10 @@ def test_a_renewal_gives_a_session_its_full_time_again(hr: Client, clock: Clock)
 
     for _ in range(10):
         clock.tick(1)
-        assert hr.workers()[0].expires_in == 2.0
+        assert hr.workers.list()[0].expires_in == 2.0
         assert session.renew() == 3.0
 
-    assert hr.workers()[0].expires_in == 3.0
+    assert hr.workers.list()[0].expires_in == 3.0
 
 
 @proves("W-31", "W-32")
@@ -65,12 +65,12 @@ def test_a_worker_whose_session_lapsed_must_start_anew(
 
 def test_a_session_that_a_peer_ended_is_not_renewed(hr: Client) -> None:
     session = hr.session("w1")
-    hr.end_worker("w1")
+    hr.workers.end("w1")
 
     with pytest.raises(SessionEnded):
         session.renew()
 
-    assert hr.workers() == []
+    assert hr.workers.list() == []
 
 
 def test_a_renewal_reaches_every_shard(url: str) -> None:
@@ -85,4 +85,4 @@ def test_a_renewal_reaches_every_shard(url: str) -> None:
             session.renew()
             hr.sweep()
 
-        assert set(hr.complete_many(leases)) == {"complete"}
+        assert set(hr.leases.complete(leases)) == {"complete"}

@@ -21,7 +21,7 @@ def test_who_serves_a_queue_is_told_at_once_how_many_jobs_wait(hr: Client, queue
     queue.pop("w1")
 
     assert session.serve("mail") == 4
-    assert hr.workers()[0].queues == ["mail"]
+    assert hr.workers.list()[0].queues == ["mail"]
 
 
 @proves("W-33", "W-40")
@@ -52,7 +52,7 @@ def test_a_worker_may_serve_several_queues(hr: Client) -> None:
     for queue in queues:
         job_id = queue.put("x")
         assert ids(queue.pop("w1")) == [job_id]
-    assert hr.workers()[0].queues == ["a", "b"]
+    assert hr.workers.list()[0].queues == ["a", "b"]
 
 
 def test_what_a_session_served_is_not_served_by_the_next_of_its_name(

@@ -19,7 +19,7 @@ from tests.proof import proves
 def test_a_worker_is_listed_and_lives_three_seconds(hr: Client, clock: Clock) -> None:
     session = hr.session("w1")
 
-    [worker] = hr.workers()
+    [worker] = hr.workers.list()
     assert (worker.name, worker.expires_in, worker.started) == ("w1", 3.0, clock.now)
     clock.tick(2.999)
     assert session.renew() == 3.0
@@ -61,7 +61,7 @@ def test_a_session_without_a_length_never_ends_by_itself(
     hr.sweep()
 
     assert session.renew() is None
-    assert hr.workers()[0].expires_in is None
+    assert hr.workers.list()[0].expires_in is None
     assert lease.complete() == "complete"
 
 

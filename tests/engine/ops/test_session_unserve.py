@@ -62,7 +62,7 @@ def test_other_queues_stay_served_and_what_is_held_of_them_too(hr: Client) -> No
 
     session.unserve("tasks")
 
-    assert hr.workers()[0].queues == ["task", "tasks2", "tasks:2"]
+    assert hr.workers.list()[0].queues == ["task", "tasks2", "tasks:2"]
     del leases["tasks"]
     assert {lease.complete() for lease in leases.values()} == {"complete"}
     assert session.renew() == 3.0
@@ -91,7 +91,7 @@ def test_very_many_jobs_go_back_in_steps(hr: Client, tasks: Queue) -> None:
     session.unserve("tasks")
 
     assert ids(tasks.jobs("waiting", count=1000).jobs) == put
-    assert hr.workers()[0].jobs == 0
+    assert hr.workers.list()[0].jobs == 0
     assert hr.audit().balanced
 
 

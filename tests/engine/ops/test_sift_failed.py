@@ -74,7 +74,7 @@ async def test_thousands_are_retried_in_steps(calm: Client, hr: Any) -> None:
     assert report == Bulk(matched=len(ids), done=len(ids), refused=0) == seen[-1]
     assert len(seen) >= 4
     assert calm.queue("mail").counts().waiting == len(ids)
-    assert calm.failures() == {}
+    assert calm.failures.counts() == {}
     assert calm.audit().problems == []
     assert await got(hr.retry_failed("io")) == Bulk()
 
@@ -232,7 +232,7 @@ async def test_what_somebody_else_moves_meanwhile_is_left_alone(
     def meddle(_: Bulk) -> None:
         nonlocal first
         if first:
-            left = {job.id for job in calm.failed("io", count=STEP).jobs}
+            left = {job.id for job in calm.failures.jobs("io", count=STEP).jobs}
             assert len(left) >= 3
             retried, failed_anew, cancelled = sorted(left)[:3]
             clock.tick(1)
@@ -265,12 +265,12 @@ async def test_refusals_are_counted(calm: Client, clock: Clock, hr: Any) -> None
     set_aside(calm, [parent])
 
     assert await got(hr.cancel_failed("io")) == Bulk(matched=2, done=1, refused=1)
-    assert [job.id for job in calm.failed("io").jobs] == [parent]
+    assert [job.id for job in calm.failures.jobs("io").jobs] == [parent]
     again = mail.put(5, unique="two")
     set_aside(calm, [again])
     mail.put(6, unique="two")
     assert await got(hr.retry_failed("io")) == Bulk(matched=2, done=1, refused=1)
-    assert [job.id for job in calm.failed("io").jobs] == [again]
+    assert [job.id for job in calm.failures.jobs("io").jobs] == [again]
     assert calm.audit().problems == []
 
 
@@ -326,4 +326,4 @@ def test_what_cannot_be_meant_is_refused(valkey_url: str, call: str, wrong: Any)
 def test_a_pace_that_cannot_be_is_refused(valkey_url: str, pace: Any) -> None:
     client, _ = open_with_clock(valkey_url)
     with client, pytest.raises(InvalidArgument, match="pace"):
-        client.retry_failed("io", pace=pace)
+        client.failures.retry("io", pace=pace)

@@ -28,7 +28,7 @@ def test_a_sweep_returns_what_dead_workers_held_and_tells_the_queue(
         hr.sweep()
 
         assert workers.messages() == ["work 2", "work 2"]
-    assert hr.workers() == []
+    assert hr.workers.list() == []
     assert ids(queue.jobs("waiting").jobs) == put
 
 
@@ -92,7 +92,7 @@ def test_limits_are_kept_though_nothing_is_completed_any_more(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     put = queue.put_many(range(50))
-    hr.complete_many(queue.pop("w", count=50), results=range(50))
+    hr.leases.complete(queue.pop("w", count=50), results=range(50))
 
     clock.tick(timedelta(days=40))
     hr.sweep()

@@ -17,9 +17,9 @@ def test_a_schedule_that_is_ended_makes_no_more_jobs(
     queue.schedule("tock", "x", cron="* * * * *")
     assert ids(queue.peek(9)) == ["tick-1"]
 
-    assert hr.unschedule("tick", "none", "tock") == ["tick", "tock"]
+    assert hr.schedules.delete("tick", "none", "tock") == ["tick", "tock"]
 
-    assert hr.schedules() == hr.schedules("mail") == []
+    assert hr.schedules.list() == hr.schedules.list("mail") == []
     clock.tick(1000)
     hr.sweep()
     assert drain(queue) == ["tick-1"]
@@ -30,8 +30,8 @@ def test_what_is_not_there_is_no_error_and_changes_nothing(hr: Client, queue: Qu
     queue.schedule("tick", "x", every=60)
     before = dump(hr)
 
-    assert hr.unschedule("none") == []
-    assert hr.unschedule() == []
+    assert hr.schedules.delete("none") == []
+    assert hr.schedules.delete() == []
 
     assert dump(hr) == before
 
@@ -42,13 +42,13 @@ def test_a_schedule_that_is_made_anew_passes_over_the_ids_of_its_jobs(
     queue.schedule("tick", "x", every=60, backlog=2)
     clock.tick(120)
     assert drain(queue) == ["tick-1", "tick-2", "tick-3"]
-    hr.unschedule("tick")
+    hr.schedules.delete("tick")
     hr.finish("tick-2")
 
     made = queue.schedule("tick", "x", every=60)
 
     assert (made.made, made.counter) == (0, 0)
     assert ids(queue.peek(9)) == ["tick-4"]
-    now = hr.schedule("tick")
+    now = hr.schedules.get("tick")
     assert now is not None
     assert (now.made, now.counter) == (1, 4)

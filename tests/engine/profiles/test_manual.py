@@ -218,7 +218,7 @@ def test_a_job_set_aside_is_not_handed_out_but_kept(hr: Client, manual: Queue) -
     job = found(hr, job_id)
     assert job.failure is not None
     assert (job.data, job.failure.type, job.failure.message) == ("x", "stalled", "no ink")
-    assert ids(hr.failed("stalled").jobs) == [job_id]
+    assert ids(hr.failures.jobs("stalled").jobs) == [job_id]
     with pytest.raises(LeaseLost):
         lease.fail("stalled")
 

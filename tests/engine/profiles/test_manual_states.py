@@ -102,7 +102,7 @@ def test_cancelling_removes_a_job_in_any_state(hr: Client, manual: Queue) -> Non
     left = {key.split("}:")[1] for key in set(dump(hr)) - empty}
     assert left <= {"agenda", "books:steps", "events", "log"}
     assert listed(manual) == []
-    assert hr.failures() == {}
+    assert hr.failures.counts() == {}
     assert hr.audit().balanced
 
 
@@ -136,7 +136,7 @@ def test_moments_are_milliseconds_of_the_server(hr: Client, manual: Queue, clock
     pop_one(manual)
     hr.fail(job_id, "stalled")
 
-    [job] = hr.failed("stalled").jobs
+    [job] = hr.failures.jobs("stalled").jobs
 
     assert job.put_at == put
     assert job.failure is not None

@@ -68,7 +68,7 @@ def test_nothing_is_kept_of_a_job_that_is_over(
 
     assert keys(hr) == empty | {"books:tasks"}
     assert tasks.stats().run.count == 0
-    assert hr.workers()[0].jobs == 0
+    assert hr.workers.list()[0].jobs == 0
     assert [event.left_out for event in hr.events() if event.kind == "put"] == [3, 5002]
     assert {event.data for event in hr.events()} == {None}
 
@@ -121,7 +121,7 @@ def test_jobs_leases_workers_and_queues_are_what_they_are_called(
         (put[0], "a", "w1", "tasks"),
         (put[1], "b", "w1", "tasks"),
     ]
-    assert [worker.name for worker in hr.workers()] == ["w1"]
+    assert [worker.name for worker in hr.workers.list()] == ["w1"]
 
 
 @proves("W-10")
@@ -168,7 +168,7 @@ def test_a_pop_takes_the_oldest_job_and_lists_it_with_the_worker(
 
     assert ids(tasks.jobs("running").jobs) == [first]
     assert ids(tasks.jobs("waiting").jobs) == [second]
-    assert hr.workers()[0].jobs == 1
+    assert hr.workers.list()[0].jobs == 1
 
 
 @proves("W-14")
@@ -216,7 +216,7 @@ def test_a_released_job_returns_to_the_front(hr: Client, tasks: Queue, session: 
 
     assert pop_one(tasks, session.worker).release() == "waiting"
 
-    assert hr.workers()[0].jobs == 0
+    assert hr.workers.list()[0].jobs == 0
     assert drain(tasks, session.worker) == put
 
 
@@ -260,7 +260,7 @@ def test_reading_changes_nothing(hr: Client, tasks: Queue, session: Session) -> 
     assert (tasks.counts().waiting, tasks.counts().running, tasks.length()) == (2, 1, 3)
     assert [job.data for job in tasks.jobs("running").jobs] == [{"n": 1}]
     assert list(hr.queues()) == ["tasks"]
-    assert [(worker.name, worker.queues) for worker in hr.workers()] == [("w1", ["tasks"])]
+    assert [(worker.name, worker.queues) for worker in hr.workers.list()] == [("w1", ["tasks"])]
 
     assert dump(hr) == before
 

@@ -68,9 +68,9 @@ class Pair:
         given: dict[str, Any] = rule.given() if rule else {}
         if plan_id not in self.model.plans:
             with pytest.raises(ScheduleNotFound):
-                self.hr.reschedule(plan_id, **given)
+                self.hr.schedules.update(plan_id, **given)
             return
-        self.hr.reschedule(plan_id, data=self.number, backlog=backlog, **given)
+        self.hr.schedules.update(plan_id, data=self.number, backlog=backlog, **given)
         as_it_was = self.model.plans[plan_id].rule
         self.model.reschedule(plan_id, rule or as_it_was, backlog, self.number)
         self.check()
@@ -78,7 +78,7 @@ class Pair:
     def unschedule(self, plan_id: str, *, lost: bool = False) -> None:
         self.transport.on = lost
         there = plan_id in self.model.plans
-        assert self.hr.unschedule(plan_id) == ([plan_id] if there or lost else [])
+        assert self.hr.schedules.delete(plan_id) == ([plan_id] if there or lost else [])
         self.model.plans.pop(plan_id, None)
         self.check()
 
@@ -94,7 +94,7 @@ class Pair:
         self.transport.on = lost
         self.model.spawn(queue)
         while leases := self.hr.queue(queue).pop("w", count=500):
-            self.hr.complete_many(leases)
+            self.hr.leases.complete(leases)
         self.check()
         self.check_due(queue)
 
@@ -130,12 +130,12 @@ class Pair:
         self.transport.on = False
         self.transport.sent = 0
         for plan_id in PLANS:
-            _compare(self.model.plans.get(plan_id), self.hr.schedule(plan_id))
+            _compare(self.model.plans.get(plan_id), self.hr.schedules.get(plan_id))
         by_next = sorted(self.model.plans.values(), key=lambda plan: (plan.next, plan.id))
-        assert [one.id for one in self.hr.schedules()] == [plan.id for plan in by_next]
+        assert [one.id for one in self.hr.schedules.list()] == [plan.id for plan in by_next]
         for queue in QUEUES:
             here = [plan.id for plan in by_next if plan.queue == queue]
-            assert [one.id for one in self.hr.schedules(queue)] == here
+            assert [one.id for one in self.hr.schedules.list(queue)] == here
         self._check_turns()
         assert self.hr.audit().problems == []
 

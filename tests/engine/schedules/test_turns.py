@@ -102,7 +102,7 @@ def test_a_schedule_whose_record_is_lost_stops_nothing(hr: Client, queue: Queue)
         queue.schedule(name, "x", every=60)
     hr.core.transport.send([(0, ("DEL", hr.core.key(0, "schedule:a")))])
 
-    assert ids(hr.schedules()) == ["b"]
+    assert ids(hr.schedules.list()) == ["b"]
     assert serve(queue) == ["b-1"]
 
     lists = [content for key, content in dump(hr).items() if "}:schedules:" in key]
@@ -189,7 +189,7 @@ def test_a_schedule_that_is_unique_skips_turns_while_its_job_is_not_over(
 
     assert serve(queue) == ["tick-2"]
 
-    found_one = hr.schedule("tick")
+    found_one = hr.schedules.get("tick")
     assert found_one is not None
     assert (found_one.made, found_one.skipped, found_one.counter) == (2, 1, 2)
 

@@ -96,14 +96,14 @@ def although_answers_get_lost(pair: Pair) -> None:
     pair.reschedule("a", Rule(every=MINUTE), lost=True)
     pair.tick(HOUR)
     pair.sweep(lost=True)
-    before = pair.hr.schedule("a")
+    before = pair.hr.schedules.get("a")
     pair.transport.on = True
     with listening(pair.hr, pair.url, "queue:mail") as workers:
         made = pair.hr.queue("mail").schedule("a", "x", every=5, delay=5)
         assert workers.messages() == ["scheduled"]
     assert before is not None
     assert before.next != made.next
-    assert pair.hr.unschedule("a") == ["a"]
+    assert pair.hr.schedules.delete("a") == ["a"]
     pair.transport.on = False
     pair.model.plans.clear()
     pair.check()
@@ -119,7 +119,7 @@ def what_its_jobs_are_like(pair: Pair) -> None:
     pair.tick(5 * MINUTE)
     # Of these two turns the older is a minute old, the other has come now.
     hr = pair.hr
-    hr.complete_many([late, last])
+    hr.leases.complete([late, last])
     assert ids(queue.peek(9)) == ["a-3", "a-4"]
     pair.tick(30_000)
     [only] = queue.pop("w", count=5)
@@ -141,7 +141,7 @@ def one_at_a_time(pair: Pair) -> None:
         assert queue.pop("w", count=5) == []
         lease.complete()
         queue.schedule("a", "y", every=60, backlog=1, unique=True)
-    found = pair.hr.schedule("a")
+    found = pair.hr.schedules.get("a")
     assert found is not None
     assert (found.made, found.skipped, found.counter) == (2, 4, 2)
     assert pair.hr.audit().problems == []

@@ -44,7 +44,7 @@ class Thoonk(Opened):
         super().__init__(client, namespace)
         self._handlers = Handlers(listens=listen)
         self._listener = (
-            ThoonkListener(self.client.listen_feeds(), self._handlers, self.core)
+            ThoonkListener(self.client.feeds.listen(), self._handlers, self.core)
             if listen
             else None
         )
@@ -135,7 +135,7 @@ class AsyncThoonk(AsyncOpened):
         await super().open()
         async with self._opening:
             if self._listens and self._listener is None:
-                listening = await self.client.listen_feeds()
+                listening = await self.client.feeds.listen()
                 self._listener = AsyncThoonkListener(listening, self._handlers, self.core)
 
     @property

@@ -56,7 +56,7 @@ def getMatchingProcesses(face: Face, task: Any) -> Operation[list[str]]:
     """The processes of all queues that work on tasks like this one."""
     ids: list[str] = []
     for queue in (yield from all_queues(face.core)):
-        ids += yield from matching.matching(face, queue, task)
+        ids += yield from matching.matching(QueueRef(face.core, queue), task)
     return _ids((yield from jobs.jobs(face, ids)))
 
 

@@ -92,7 +92,7 @@ def _held(face: Face, process: str) -> Operation[Held]:
 
 def cancelTasks(face: Face, queue: str, task: Any) -> Operation[None]:
     """Removes every task of a queue that is like this one, also those that are worked on."""
-    yield from matching.cancel_matching(face, queue, task)
+    yield from matching.cancel_matching(QueueRef(face.core, queue), task)
 
 
 def deleteQueue(face: Face, queue: str) -> Operation[None]:
