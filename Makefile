@@ -71,7 +71,7 @@ bench-quick: setup  ## The same beside the four that tell most, in less than fiv
 bench-scale: setup  ## Measure the same drain over more shards, and say what more nodes would do
 	@$(BIN)/python -m benchmarks.scale
 
-bench-costs: setup  ## Count what each operation costs: round trips, commands, bytes
+bench-costs: setup  ## Count round trips, commands, bytes and instructions of each operation
 	@$(BIN)/python -m benchmarks.costs
 
 bench-pipeline: setup  ## Measure the data pipeline beside plain loops
