@@ -71,7 +71,7 @@ bench-quick: setup  ## Compare with the four most informative queues, in less th
 bench-scale: setup  ## Measure the drain over more shards, and forecast more nodes
 	@$(BIN)/python -m benchmarks.scale
 
-bench-costs: setup  ## Count what each operation costs: round trips, commands, bytes
+bench-costs: setup  ## Count round trips, commands, bytes and instructions of each operation
 	@$(BIN)/python -m benchmarks.costs
 
 bench-pipeline: setup  ## Compare the Spark pipeline with plain Python loops
