@@ -42,8 +42,9 @@ input before it sends anything, and `ServerUnavailable` if the server does not a
 `retry_for`."""
 
 ABOUT_OPTIONS = """\
-Keyword arguments of `put` and `put_many` (`JobOptions`), of `schedule` and `reschedule`
-(`ScheduleOptions`), and of tasks and apps (`TaskOptions`). See [tasks](../guides/tasks.md)."""
+Keyword arguments of `put` and `put_many` (`JobOptions`), of `schedule` and
+`client.schedules.update` (`ScheduleOptions`), and of tasks and apps (`TaskOptions`). See
+[tasks](../guides/tasks.md)."""
 
 ABOUT_OUTCOMES = """\
 A task raises `Snooze`, `Retry` or `Discard` to set the outcome of its job. `Backoff` is the waiting
