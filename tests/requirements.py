@@ -79,7 +79,7 @@ def dialect_of(identity: str) -> str | None:
     """The dialect in whose words a requirement must be shown, if that dialect is there."""
     said = re.fullmatch(r"([TQWR])D?-\d+", identity)
     dialect = DIALECTS[said[1]] if said else None
-    there = dialect and (ROOT / "src" / "headrace" / "dialects" / dialect).is_dir()
+    there = dialect and (ROOT / "src" / "headrace" / "compat" / dialect).is_dir()
     return dialect if there else None
 
 

@@ -1,4 +1,4 @@
-"""An app on a private server, whose clock stands still until it is moved."""
+"""An app on a private server, with a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.testing import Clock, settable_clock
 
 @pytest.fixture
 def app(valkey_url: str) -> Iterator[App]:
-    """An app in a namespace of its own."""
+    """Return an app in a new namespace."""
     found = App(f"test-{uuid4().hex[:12]}", url=valkey_url, library=settable_clock())
     yield found
     found.close()
@@ -21,5 +21,5 @@ def app(valkey_url: str) -> Iterator[App]:
 
 @pytest.fixture
 def app_clock(app: App) -> Clock:
-    """The clock of app."""
+    """Return the clock of the app fixture."""
     return Clock(app.client)

@@ -182,7 +182,7 @@ async def test_it_says_that_the_server_stays_away_and_goes_on_when_it_is_back(
 async def test_a_connection_that_gives_no_sign_of_life_is_replaced(
     colour: str, way: Way, calm: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscription, "SILENCE", 0.25)
+    monkeypatch.setattr(subscription, "PROBE_AFTER", 0.25)
     async with opened(colour, way.url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
         assert await next_of(listening) == "subscribed"

@@ -68,7 +68,7 @@ async def test_it_hears_of_tracked_jobs_from_the_moment_it_is_made(hr: Any, calm
     mail.put_many(["x"])
     mine = mail.put("mine", priority=-1, tags=["ä"])
     calm.tracking.add(mine)
-    listening = await got(hr.listen_tracked(wait=20))
+    listening = await got(hr.tracking.listen(wait=20))
     mail.put("other")
     mail.put("new", id=mine)
     [lease] = mail.pop("w")
@@ -84,7 +84,7 @@ async def test_it_hears_of_tracked_jobs_from_the_moment_it_is_made(hr: Any, calm
 
 @proves("QL-13")
 async def test_it_ends_when_nothing_comes(hr: Any, calm: Client) -> None:
-    listening = await got(hr.listen_tracked(wait=0.01))
+    listening = await got(hr.tracking.listen(wait=0.01))
     calm.queue("mail").put("not tracked")
     assert await kinds(listening, 2) == [None, None]
     await got(listening.close())
@@ -97,7 +97,7 @@ async def test_after_a_broken_connection_it_says_that_something_may_be_missing(
     mail = calm.queue("mail")
     mail.put("x", id="x")
     calm.tracking.add("x")
-    listening = await got(hr.listen_tracked(wait=20))
+    listening = await got(hr.tracking.listen(wait=20))
     mail.pop("w")
     assert await kinds(listening, 1) == ["popped"]
 
@@ -120,7 +120,7 @@ async def test_where_nothing_happened_meanwhile_nothing_is_missing(
     mail = calm.queue("mail")
     mail.put("x", id="x")
     calm.tracking.add("x")
-    listening = await got(hr.listen_tracked(wait=20))
+    listening = await got(hr.tracking.listen(wait=20))
     for number in range(3):
         mail.put(number, id="x")
         assert await kinds(listening, 1) == ["put"]

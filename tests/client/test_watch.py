@@ -200,8 +200,8 @@ async def test_what_the_holder_ends_itself_is_not_taken(hr: Any, calm: Client) -
         await got(leases[0].complete())
         await got(leases[1].fail("typo"))
         await got(leases[2].release(delay=60))
-        await got(hr.complete_many(leases[3:5]))
-        await got(hr.release_many(leases[5:6], delay=60))
+        await got(hr.leases.complete(leases[3:5]))
+        await got(hr.leases.release(leases[5:6], delay=60))
         _, more = await got(hr.queue("mail").complete_and_pop(leases[6:7], "w"))
 
         assert watch._held_leases.proofs() == [

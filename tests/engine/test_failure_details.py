@@ -210,7 +210,7 @@ async def test_many_fail_each_in_its_own_way(valkey_url: str, colour: str, shard
         ]
         states = [["failed", "waiting", "scheduled"][lease.data % 3] for lease in leases]
 
-        *answers, refused = await got(hr.fail_many([*items, Fail(lost, "late")]))
+        *answers, refused = await got(hr.leases.fail([*items, Fail(lost, "late")]))
 
         assert answers == states
         assert isinstance(refused, JobNotFound)
@@ -222,7 +222,7 @@ async def test_many_fail_each_in_its_own_way(valkey_url: str, colour: str, shard
             assert (stage.message, stage.traceback) == (f"why {lease.data}", f"trace {lease.data}")
             assert job.data == ("new" if lease.data % 2 else lease.data)
         assert len(ids) == 40
-        assert await got(hr.fail_many([])) == []
+        assert await got(hr.leases.fail([])) == []
 
 
 @pytest.mark.parametrize(

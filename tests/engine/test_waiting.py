@@ -97,7 +97,7 @@ def test_who_subscribes_looks_again_before_listening(hr: Client, queue: Queue) -
     assert isinstance(wish, Subscribe)
 
     job_id = queue.put("between the look and the subscription")
-    wish = operation.send(transport.listen(wish.channels))
+    wish = operation.send(transport.subscribe(wish.channels))
 
     assert isinstance(wish, Send)
     with pytest.raises(StopIteration) as end:
@@ -213,7 +213,7 @@ def test_a_waiting_pop_listens_no_longer_than_needed(hr: Client, queue: Queue) -
         wish = operation.send(
             hr.core.transport.send(wish.commands)
             if is_send
-            else hr.core.transport.listen(wish.channels)
+            else hr.core.transport.subscribe(wish.channels)
         )
 
     assert [kind for kind in asked if kind is Subscribe] == [Subscribe]

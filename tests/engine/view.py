@@ -43,7 +43,7 @@ class View:
         channels = [hr.core.channel(0, "queue", name) for name in queues]
         channels += [hr.core.channel(0, "worker", name) for name in workers]
         channels += [hr.core.channel(0, role, "") for role in ("ended", "tracked")]
-        self.subscription = hr.core.transport.listen(channels)
+        self.subscription = hr.core.transport.subscribe(channels)
 
     def expect_notices(self) -> None:
         """The last call of the model said these; they are read with the next check."""
@@ -157,7 +157,7 @@ class View:
 
     def check_notices(self) -> None:
         # The server has answered since, so what it had to say has been said.
-        heard = [told for notice in self.subscription.hear(0) for told in read_notice(*notice)]
+        heard = [told for notice in self.subscription.receive(0) for told in read_notice(*notice)]
         assert sorted(heard) == sorted(self.expected)
         self.expected = []
 

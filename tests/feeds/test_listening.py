@@ -112,7 +112,7 @@ async def test_who_listens_to_all_feeds_hears_of_new_ones_too(
 ) -> None:
     calm.feeds.create("old")
     async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
-        listening = await got(hr.listen_feeds(wait=20))
+        listening = await got(hr.feeds.listen(wait=20))
         calm.feed("old").publish(1, id="a")
         new = calm.feeds.create("new")
         new.publish(2, id="b")
@@ -291,7 +291,7 @@ async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -
 @pytest.mark.parametrize("colour", COLOURS)
 async def test_a_listener_outlives_a_server(colour: str, server: Restartable) -> None:
     async with opened(colour, server.url) as hr:
-        news = await got(hr.create_feed("news"))
+        news = await got(hr.feeds.create("news"))
         listening = await got(news.listen(wait=20))
         await got(news.publish(1, id="a"))
         server.kill()

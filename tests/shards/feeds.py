@@ -24,12 +24,12 @@ class Feeds:
     @proves("TL-03")
     async def test_feeds_are_spread_and_found(self, hr: Any, calm: Client) -> None:
         for name in NAMES:
-            feed = await got(hr.create_feed(name, max_length=3))
+            feed = await got(hr.feeds.create(name, max_length=3))
             await got(feed.publish_many({str(number): number for number in range(5)}))
 
         assert len({calm.core.shard_of(name) for name in NAMES}) > 1
         assert set(calm.feeds.list()) == set(NAMES)
-        pages = [await got(hr.feeds(offset=offset, count=5)) for offset in (0, 5, 10)]
+        pages = [await got(hr.feeds.list(offset=offset, count=5)) for offset in (0, 5, 10)]
         assert [name for page in pages for name in page] == calm.feeds.list()
         for name in NAMES:
             assert calm.feed(name).ids() == ["4", "3", "2"]
@@ -38,7 +38,7 @@ class Feeds:
 
     async def test_a_sorted_feed_keeps_its_order(self, hr: Any, calm: Client) -> None:
         for name in NAMES[:4]:
-            line = await got(hr.create_feed(name, sorted=True))
+            line = await got(hr.feeds.create(name, sorted=True))
             await got(line.publish_many(["a", "b", "c"]))
             await got(line.move("3", first=True))
             await got(line.publish("d", after="1"))
@@ -56,7 +56,7 @@ class Feeds:
 
     @proves("T-71")
     async def test_who_listens_to_all_feeds_hears_every_shard(self, hr: Any, calm: Client) -> None:
-        listening = await got(hr.listen_feeds(wait=20))
+        listening = await got(hr.feeds.listen(wait=20))
         for name in NAMES:
             calm.feeds.create(name).publish(name, id=name)
 

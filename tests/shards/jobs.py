@@ -47,12 +47,12 @@ class Jobs:
         kept = calm.queue("mail").put_many(["other"] * 20)
         running = {lease.id for lease in calm.queue("mail").pop("w", count=30)}
 
-        found = await got(hr.matching("mail", "same"))
+        found = await got(hr.queue("mail").matching("same"))
 
         assert sorted(found) == sorted(ids)
         assert {job_id for job_id in found if found[job_id] == "running"} == running - set(kept)
-        assert sorted(await got(hr.cancel_matching("mail", "same"))) == sorted(ids)
-        assert await got(hr.matching("mail", "same")) == {}
+        assert sorted(await got(hr.queue("mail").cancel_matching("same"))) == sorted(ids)
+        assert await got(hr.queue("mail").matching("same")) == {}
         assert calm.queue("mail").length() == 20
         assert calm.audit().problems == []
 
@@ -68,7 +68,7 @@ class Jobs:
 
         assert [core.shard_of(lease.id) for lease in leases] == [lease.data for lease in leases]
         assert len({lease.id for lease in leases}) == 2 * core.shards
-        assert await got(hr.complete_many(leases)) == ["complete"] * len(leases)
+        assert await got(hr.leases.complete(leases)) == ["complete"] * len(leases)
         assert calm.audit().problems == []
 
     async def test_the_order_of_each_shard_is_strict(self, hr: Any, calm: Client) -> None:
@@ -114,9 +114,11 @@ class Jobs:
         assert taken == "waiting"
         clock.tick(10)
 
-        deadlines = await got(hr.heartbeat_many(leases, lease_for=30))
-        released = await got(hr.release_many(leases[:10]))
-        completed = await got(hr.complete_many(leases[10:], [lease.data for lease in leases[10:]]))
+        deadlines = await got(hr.leases.heartbeat(leases, lease_for=30))
+        released = await got(hr.leases.release(leases[:10]))
+        completed = await got(
+            hr.leases.complete(leases[10:], [lease.data for lease in leases[10:]])
+        )
 
         assert isinstance(deadlines.pop(7), LeaseLost)
         assert {(deadline - clock.now).total_seconds() for deadline in deadlines} == {30}
@@ -152,7 +154,7 @@ class Jobs:
         calm.queue("mail").put_many([Put(1, id=job_id) for job_id in ids])
         leases = await got(hr.queue("mail").pop("w", count=20))
 
-        answers = await got(hr.complete_many(leases, next="archive", delay=5))
+        answers = await got(hr.leases.complete(leases, next="archive", delay=5))
 
         assert answers == ["scheduled"] * len(ids)
         assert (await got(hr.queue("archive").counts())).scheduled == len(ids)
@@ -213,7 +215,7 @@ class Jobs:
         await got(queue.put_many(["x" * 2000] * 80))
         await got(queue.put_many(range(80), delay=5, start_within=60))
         leases = await got(queue.pop("w", count=60))
-        await got(hr.complete_many(leases[:20], range(20)))
+        await got(hr.leases.complete(leases[:20], range(20)))
         for lease in leases[20:40]:
             await got(lease.log("line"))
             await got(lease.fail("boom"))
@@ -225,5 +227,5 @@ class Jobs:
         agendas = [value for key, (_, value) in left.items() if key.endswith("agenda")]
         assert {entry for agenda in agendas for entry in agenda[::2]} == {b"events:"}
         assert await got(hr.queues()) == {}
-        assert await got(hr.failures()) == {}
+        assert await got(hr.failures.counts()) == {}
         assert numbered_without_holes(calm)

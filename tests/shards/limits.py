@@ -25,23 +25,23 @@ class Limits:
             leases += await got(queue.pop("w", count=100))
         assert len(leases) == shards + 2
         assert (await got(queue.settings()))["concurrency"] == shards + 2
-        await got(hr.complete_many(leases))
+        await got(hr.leases.complete(leases))
         assert len(await got(queue.pop("w", count=100))) == shards + 2
 
     async def test_a_throttle_is_never_exceeded(self, hr: Any, calm: Client) -> None:
         shards = calm.core.shards
-        await got(hr.set_throttle("api", concurrency=shards, rate=f"{2 * shards}/d"))
+        await got(hr.throttles.set("api", concurrency=shards, rate=f"{2 * shards}/d"))
         for name in ("one", "two"):
             await got(hr.queue(name).put_many(range(20 * shards), throttles=["api"]))
 
         first = await got(hr.queue("one").pop("w", count=100))
         second = await got(hr.queue("two").pop("w", count=100))
         assert (len(first), len(second)) == (shards, 0)
-        assert (await got(hr.throttle("api"))).running == shards
-        assert (await got(hr.throttle("api"))).held_up == ["one", "two"]
-        await got(hr.complete_many(first))
+        assert (await got(hr.throttles.get("api"))).running == shards
+        assert (await got(hr.throttles.get("api"))).held_up == ["one", "two"]
+        await got(hr.leases.complete(first))
         assert len(await got(hr.queue("two").pop("w", count=100))) == shards
-        assert await got(hr.delete_throttle("api"))
+        assert await got(hr.throttles.delete("api"))
 
     async def test_the_jobs_of_a_key_live_together_and_keep_its_limit(
         self, hr: Any, calm: Client
@@ -60,7 +60,7 @@ class Limits:
                 leases += await got(queue.pop("w", count=100))
             assert sorted(lease.job.key for lease in leases) == sorted(keys)
             assert {lease.data for lease in leases} == {turn}
-            await got(hr.complete_many(leases))
+            await got(hr.leases.complete(leases))
         assert calm.audit().problems == []
 
     async def test_what_cannot_be_kept_is_refused(self, hr: Any, calm: Client) -> None:
@@ -70,7 +70,7 @@ class Limits:
             with pytest.raises(InvalidArgument, match="shards"):
                 await got(queue.configure(**limit))
             with pytest.raises(InvalidArgument, match="shards"):
-                await got(hr.set_throttle("api", **limit))
+                await got(hr.throttles.set("api", **limit))
         one, other = one_for_each_shard(calm)[:2]
         with pytest.raises(InvalidArgument, match="different shards"):
             await got(queue.put(1, id=one, key=other))

@@ -45,7 +45,7 @@ class Links:
             lambda: queue.put(1, id=one, depends_on=[other]),
             lambda: queue.put_many([Put(1, id=one, depends_on=[other])]),
             lambda: queue.put(1, id=one, group=other),
-            lambda: hr.depend(one, on=[other]),
+            lambda: hr.dependencies.add(one, on=[other]),
             lambda: lease.complete(next="later", depends_on=[other]),
             lambda: hr.group(one).then("mail", 1, id=other),
             lambda: hr.chain([("mail", Put(1, id=one)), ("mail", Put(1, id=other))]),
@@ -71,7 +71,7 @@ class Links:
             await got(hr.cancel(*(f"{order} a" for order in orders[:1])))
         assert await got(hr.cancel(f"{orders[0]} a", cascade=True)) == [f"{orders[0]} a"]
         leases = await got(queue.pop("w", count=20))
-        await got(hr.complete_many(leases))
+        await got(hr.leases.complete(leases))
 
         assert len(leases) == 7
         assert (await got(queue.counts())).waiting == 7
@@ -89,7 +89,7 @@ class Links:
         assert {*map(calm.core.shard_of, [*members, last])} == {calm.core.shard_of(group.name)}
         assert await got(group.pending()) == 21
         for queue in (hr.queue("mail"), hr.queue("post")):
-            await got(hr.complete_many(await got(queue.pop("w", count=30))))
+            await got(hr.leases.complete(await got(queue.pop("w", count=30))))
         assert [job.id for job in await got(hr.queue("mail").peek(2))] == [last]
         assert calm.audit().problems == []
 
@@ -102,7 +102,7 @@ class Links:
         assert len({min(home) for home in homes}) > 1
         for name in ("a", "b", "c"):
             queue = hr.queue(name)
-            await got(hr.complete_many(await got(queue.pop("w", count=30))))
+            await got(hr.leases.complete(await got(queue.pop("w", count=30))))
         assert (await got(hr.queue("c").counts())).complete == 20
         assert calm.audit().problems == []
 
@@ -124,7 +124,7 @@ class Links:
         await got(queue.put_many([Put(1, id=name) for name in firsts]))
         for name in firsts:
             await got(queue.put_many(range(300), depends_on=[name]))
-        await got(hr.complete_many(await got(queue.pop("w", count=3))))
+        await got(hr.leases.complete(await got(queue.pop("w", count=3))))
         assert (await got(queue.counts())).blocked > 0
 
         await got(hr.sweep())

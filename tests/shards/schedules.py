@@ -41,14 +41,14 @@ class Schedules:
             queue = hr.queue("even" if number % 2 == 0 else "odd")
             await got(queue.schedule(name, name, every=60, delay=number))
 
-        assert [one.id for one in await got(hr.schedules())] == names
-        page = await got(hr.schedules("even", offset=2, count=3))
+        assert [one.id for one in await got(hr.schedules.list())] == names
+        page = await got(hr.schedules.list("even", offset=2, count=3))
         assert [one.id for one in page] == names[4:10:2]
-        assert (await got(hr.reschedule(names[3], priority=2))).options == {"priority": 2}
-        assert await got(hr.unschedule(*names[:5], "none")) == names[:5]
+        assert (await got(hr.schedules.update(names[3], priority=2))).options == {"priority": 2}
+        assert await got(hr.schedules.delete(*names[:5], "none")) == names[:5]
         await got(hr.queue("odd").delete())
-        assert [one.id for one in await got(hr.schedules())] == names[6::2]
-        await got(hr.unschedule(*names))
+        assert [one.id for one in await got(hr.schedules.list())] == names[6::2]
+        await got(hr.schedules.delete(*names))
         assert [key for key in dump(calm) if "}:schedule" in key] == []
 
     async def test_a_sweep_makes_what_is_due_on_every_shard(self, hr: Any, calm: Client) -> None:

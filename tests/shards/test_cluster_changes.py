@@ -121,7 +121,7 @@ async def test_a_client_goes_on_when_shards_move(
         for shard in range(0, SHARDS, 2):
             nodes.move(slot(hr, shard))
 
-        assert await got(hr.complete_many(leases)) == ["complete"] * 40
+        assert await got(hr.leases.complete(leases)) == ["complete"] * 40
         assert len(await got(hr.queue("mail").pop("w", count=80))) == 40
         assert (await got(hr.queue("mail").counts())).running == 40
         events = await listed(hr.events())
@@ -172,7 +172,7 @@ async def test_listeners_follow_their_feed_to_another_node(
         news = calm.feeds.create("news")
         async with opened(colour, cluster_url, namespace=name, library=None) as hr:
             heard = await got((await got(hr.feed("news"))).listen(wait=20))
-            all_heard = await got(hr.listen_feeds(wait=20))
+            all_heard = await got(hr.feeds.listen(wait=20))
             for number in range(3):
                 nodes.move(slot(hr, hr.core.shard_of("news")))
                 news.publish(number, id=str(number))

@@ -61,7 +61,7 @@ class Ties:
             calm.queue("mail").put(1, id=job_id, tags=["t"])
             clock.tick(1)
 
-        pages = [await got(hr.tagged("t", offset=offset, count=7)) for offset in range(0, 36, 7)]
+        pages = [await got(hr.tags.jobs("t", offset=offset, count=7)) for offset in range(0, 36, 7)]
 
         assert {page.total for page in pages} == {30}
         assert [job.id for page in pages for job in page.jobs] == ids
@@ -76,10 +76,10 @@ class Ties:
 
         expected = [("once", shards), ("everywhere", shards)]
         expected += sorted(((f"only on {shard}", 2) for shard in by_shard), reverse=True)
-        assert list((await got(hr.top_tags(count=100))).items()) == expected
-        pages = [await got(hr.top_tags(offset=n, count=2)) for n in range(0, shards + 2, 2)]
+        assert list((await got(hr.tags.top(count=100))).items()) == expected
+        pages = [await got(hr.tags.top(offset=n, count=2)) for n in range(0, shards + 2, 2)]
         assert [item for page in pages for item in page.items()] == expected
-        assert await got(hr.top_tags(least=shards + 1)) == {}
+        assert await got(hr.tags.top(least=shards + 1)) == {}
         assert (await got(hr.audit())).problems == []
 
     async def test_tracked_jobs_of_all_shards_are_listed_and_heard(
@@ -87,11 +87,11 @@ class Ties:
     ) -> None:
         ids = calm.queue("mail").put_many(range(24))
         for job_id in ids:
-            assert await got(hr.track(job_id)) == "waiting"
-        listening = await got(hr.listen_tracked(wait=20))
+            assert await got(hr.tracking.add(job_id)) == "waiting"
+        listening = await got(hr.tracking.listen(wait=20))
         calm.cancel(*ids[:12])
 
-        found = await got(hr.tracked())
+        found = await got(hr.tracking.list())
 
         assert sorted(job.id for job in found.jobs) == sorted(ids[12:])
         assert sorted(found.gone) == sorted(ids[:12])

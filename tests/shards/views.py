@@ -63,7 +63,7 @@ class Views:
             single.retries,
         )
         assert await got(hr.queue("mail").counts()) == twin[0].queue("mail").counts()
-        assert await got(hr.failures()) == twin[0].failures.counts()
+        assert await got(hr.failures.counts()) == twin[0].failures.counts()
 
     @pytest.mark.parametrize("state", ["waiting", "scheduled", "running", "failed", "complete"])
     async def test_pages_neither_overlap_nor_leave_out(
@@ -109,7 +109,7 @@ class Views:
             calm.fail(job_id, "boom")
             clock.tick(1)
 
-        newest = await got(hr.failed("boom", offset=2, count=5))
+        newest = await got(hr.failures.jobs("boom", offset=2, count=5))
 
         assert (newest.total, [job.id for job in newest.jobs]) == (20, ids[::-1][2:7])
         assert await got(hr.retry(failure="boom", count=3)) == ["waiting"] * 3
@@ -126,8 +126,8 @@ class Views:
                 calm.fail(job_id, f"only on {shard}" if number < 3 else "everywhere")
 
         shards = calm.core.shards
-        assert await got(hr.failures(count=1)) == {"everywhere": 2 * shards}
-        pages = [await got(hr.failures(offset=n, count=2)) for n in range(0, shards + 2, 2)]
+        assert await got(hr.failures.counts(count=1)) == {"everywhere": 2 * shards}
+        pages = [await got(hr.failures.counts(offset=n, count=2)) for n in range(0, shards + 2, 2)]
         together = {kind: times for page in pages for kind, times in page.items()}
         assert together == {
             "everywhere": 2 * shards,

@@ -38,7 +38,7 @@ class Workers:
         assert await got(session.serve("mail")) == 40
         assert len(await got(hr.queue("mail").pop("w", count=40))) == 40
 
-        [worker] = await got(hr.workers())
+        [worker] = await got(hr.workers.list())
         assert (worker.name, worker.queues, worker.jobs) == ("w", ["mail"], 40)
         assert worker.expires_in == 5
         clock.tick(4)
@@ -47,7 +47,7 @@ class Workers:
         await got(session.unserve("mail"))
         assert calm.queue("mail").counts().waiting == 40
         await got(session.end())
-        assert await got(hr.workers()) == []
+        assert await got(hr.workers.list()) == []
         assert on_each_shard(calm, "workers", offset=0, count=10) == [[]] * calm.core.shards
         with pytest.raises(SessionEnded):
             await got(session.renew())
@@ -72,7 +72,7 @@ class Workers:
         lost = [event for event in events if event.kind == "lost"]
         assert {event.reason for event in lost} == {"session ended"}
         assert len(lost) == 40
-        assert await got(hr.workers()) == []
+        assert await got(hr.workers.list()) == []
         assert numbered_without_holes(calm)
         assert calm.audit().problems == []
 

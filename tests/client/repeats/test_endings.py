@@ -89,7 +89,7 @@ async def test_many_completions_happen_once_each(
     leases = calm.queue("mail").pop("w", count=500)
     way.lose(sha(calm, "complete"), moment, skip=1)
 
-    answers = await got(hr.complete_many(leases))
+    answers = await got(hr.leases.complete(leases))
 
     assert way.cuts == 1
     assert set(answers) == {"complete"}
@@ -120,7 +120,7 @@ async def test_many_failures_count_once_each(hr: Any, calm: Client, way: Way, mo
     items = [Fail(lease, "boom", retry_in=lease.data % 2 or None) for lease in leases]
     way.lose(sha(calm, "fail"), moment, skip=1)
 
-    answers = await got(hr.fail_many(items))
+    answers = await got(hr.leases.fail(items))
 
     assert way.cuts == 1
     assert answers == ["scheduled" if lease.data % 2 else "failed" for lease in leases]

@@ -15,7 +15,7 @@ async def test_a_job_is_blocked_once(hr: Any, calm: Client, way: Way, moment: st
     calm.queue("mail").put("x", id="b")
     way.lose(sha(calm, "depend"), moment)
 
-    assert await got(hr.depend("b", on=["a"])) == "blocked"
+    assert await got(hr.dependencies.add("b", on=["a"])) == "blocked"
 
     assert way.cuts == 1
     assert happened(calm) == ["put", "put", "blocked"]
@@ -26,7 +26,7 @@ async def test_a_job_is_unlocked_once(hr: Any, calm: Client, way: Way, moment: s
     calm.queue("mail").put("x", id="b", depends_on=["a"])
     way.lose(sha(calm, "undepend"), moment)
 
-    assert await got(hr.undepend("b", "a")) == "waiting"
+    assert await got(hr.dependencies.remove("b", "a")) == "waiting"
 
     assert way.cuts == 1
     assert happened(calm) == ["put", "put", "unlocked"]

@@ -28,7 +28,7 @@ async def test_jobs_are_cancelled_by_their_data_once(
     ids = calm.queue("mail").put_many(["x"] * 1200)
     way.lose(sha(calm, "cancel_matching"), moment)
 
-    named = await got(hr.cancel_matching("mail", "x"))
+    named = await got(hr.queue("mail").cancel_matching("x"))
 
     # Those of a step whose answer was lost are cancelled, but nobody knows by which call.
     assert named == (ids if moment == "before the request" else ids[1000:])

@@ -40,7 +40,7 @@ async def test_a_schedule_is_changed_once(
     clock.tick(10)
     way.lose(sha(calm, "schedule"), moment)
 
-    changed = await got(hr.reschedule("tick", every=20, priority=3))
+    changed = await got(hr.schedules.update("tick", every=20, priority=3))
 
     assert way.cuts == 1
     assert changed == known(calm)
@@ -51,7 +51,7 @@ async def test_a_schedule_is_ended_once(hr: Any, calm: Client, way: Way, moment:
     calm.queue("mail").schedule("tick", "x", every=60)
     way.lose(sha(calm, "unschedule"), moment)
 
-    assert await got(hr.unschedule("tick")) == ["tick"]
+    assert await got(hr.schedules.delete("tick")) == ["tick"]
 
     assert way.cuts == 1
     assert calm.schedules.list() == []

@@ -113,9 +113,9 @@ async def test_equal_ones_of_a_call_are_refused_again(
 async def test_tags_are_given_and_taken_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     way.lose(sha(calm, "tag"), moment)
-    assert await got(hr.tag("a", "x", "y")) == ["x", "y"]
+    assert await got(hr.tags.add("a", "x", "y")) == ["x", "y"]
     way.lose(sha(calm, "untag"), moment)
-    assert await got(hr.untag("a", "x")) == ["y"]
+    assert await got(hr.tags.remove("a", "x")) == ["y"]
 
     assert way.cuts == 2
     assert happened(calm) == ["put", "tagged", "tagged"]
@@ -125,10 +125,10 @@ async def test_tags_are_given_and_taken_once(hr: Any, calm: Client, way: Way, mo
 async def test_a_job_is_tracked_and_untracked(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     way.lose(sha(calm, "track"), moment)
-    assert await got(hr.track("a")) == "waiting"
+    assert await got(hr.tracking.add("a")) == "waiting"
     assert [job.id for job in calm.tracking.list().jobs] == ["a"]
     way.lose(sha(calm, "untrack"), moment)
-    await got(hr.untrack("a"))
+    await got(hr.tracking.remove("a"))
 
     assert way.cuts == 2
     assert calm.tracking.list().jobs == []

@@ -184,10 +184,10 @@ def test_a_waiting_worker_is_woken_by_the_slot_that_becomes_free(hr: Client, que
     queue.put_many([Put(n, key="a") for n in range(2)])
     [lease] = queue.pop("ada")
     assert queue.pop("bob") == []
-    subscription = hr.core.transport.listen([hr.core.channel(0, "queue", queue.name)])
+    subscription = hr.core.transport.subscribe([hr.core.channel(0, "queue", queue.name)])
 
     lease.complete()
-    assert [message for _, message in subscription.hear(5)] == [b"work 1"]
+    assert [message for _, message in subscription.receive(5)] == [b"work 1"]
     subscription.disconnect()
 
 

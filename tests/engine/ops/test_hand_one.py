@@ -100,7 +100,7 @@ def late(_hr: Client, queue: Queue, clock: Clock) -> None:
 
 WAITS: dict[str, Callable[[Client, Queue, Clock], object]] = {
     "the offer has ended": later,
-    "the session has ended": lambda hr, *_: hr.end_worker("w"),
+    "the session has ended": lambda hr, *_: hr.workers.end("w"),
     "the session has lapsed": lambda _hr, _queue, clock: clock.tick(3),
     "the queue is paused": lambda _hr, queue, _clock: queue.pause(),
     "all queues are paused": lambda hr, *_: hr.config.set("paused", True),

@@ -69,14 +69,14 @@ async def test_thousands_are_retried_in_steps(calm: Client, hr: Any) -> None:
     set_aside(calm, ids)
     seen: list[Bulk] = []
 
-    report = await got(hr.retry_failed("io", on_progress=seen.append))
+    report = await got(hr.failures.retry("io", on_progress=seen.append))
 
     assert report == Bulk(matched=len(ids), done=len(ids), refused=0) == seen[-1]
     assert len(seen) >= 4
     assert calm.queue("mail").counts().waiting == len(ids)
     assert calm.failures.counts() == {}
     assert calm.audit().problems == []
-    assert await got(hr.retry_failed("io")) == Bulk()
+    assert await got(hr.failures.retry("io")) == Bulk()
 
 
 async def test_no_queue_is_passed_over(calm: Client, hr: Any) -> None:
@@ -85,14 +85,14 @@ async def test_no_queue_is_passed_over(calm: Client, hr: Any) -> None:
         calm.queue(f"q {number}").put(0, id=job_id)
     set_aside(calm, ids)
 
-    assert await got(hr.retry_failed()) == Bulk(102, 102, 0)
+    assert await got(hr.failures.retry()) == Bulk(102, 102, 0)
 
 
 async def test_thousands_are_cancelled_in_steps(calm: Client, hr: Any) -> None:
     ids = calm.queue("mail").put_many(range(2 * STEP + 7))
     set_aside(calm, ids)
 
-    report = await got(hr.cancel_failed(queue="mail"))
+    report = await got(hr.failures.cancel(queue="mail"))
 
     assert report == Bulk(matched=len(ids), done=len(ids), refused=0)
     assert calm.queue("mail").counts().failed == 0
@@ -103,11 +103,11 @@ async def test_thousands_are_cancelled_in_steps(calm: Client, hr: Any) -> None:
 async def test_the_oldest_come_first(calm: Client, clock: Clock, hr: Any) -> None:
     ids = failed_one_by_one(calm, clock, 20)
 
-    assert (await got(hr.retry_failed("io", count=6))).done == 6
+    assert (await got(hr.failures.retry("io", count=6))).done == 6
     assert waiting(calm) == set(ids[:6])
-    assert (await got(hr.cancel_failed("io", count=5))).done == 5
+    assert (await got(hr.failures.cancel("io", count=5))).done == 5
     assert [job.id for job in calm.jobs(ids)] == ids[:6] + ids[11:]
-    assert (await got(hr.retry_failed(queue="mail", count=3))).done == 3
+    assert (await got(hr.failures.retry(queue="mail", count=3))).done == 3
     assert waiting(calm) == set(ids[:6] + ids[11:14])
 
 
@@ -116,7 +116,7 @@ async def test_a_pace_spreads_them_by_when_they_are_due(
 ) -> None:
     ids = failed_one_by_one(calm, clock, 9)
 
-    report = await got(hr.retry_failed("io", pace="2/s", delay=10))
+    report = await got(hr.failures.retry("io", pace="2/s", delay=10))
 
     assert report.done == 9
     due = [job.due for job in calm.jobs(ids)]
@@ -126,7 +126,7 @@ async def test_a_pace_spreads_them_by_when_they_are_due(
 async def test_of_a_pace_the_first_starts_at_once(calm: Client, clock: Clock, hr: Any) -> None:
     ids = failed_one_by_one(calm, clock, 3)
 
-    await got(hr.retry_failed("io", pace="1/m"))
+    await got(hr.failures.retry("io", pace="1/m"))
 
     assert [job.state for job in calm.jobs(ids)] == ["waiting", "scheduled", "scheduled"]
 
@@ -176,8 +176,8 @@ async def test_what_matches_is_counted_without_a_change(
     before = dump(calm)
     for given, chosen in FILTERS.values():
         options = as_given(given, first)
-        assert await got(hr.retry_failed(**options, dry_run=True)) == Bulk(len(chosen)), given
-        assert await got(hr.cancel_failed(**options, dry_run=True)) == Bulk(len(chosen)), given
+        assert await got(hr.failures.retry(**options, dry_run=True)) == Bulk(len(chosen)), given
+        assert await got(hr.failures.cancel(**options, dry_run=True)) == Bulk(len(chosen)), given
     assert dump(calm) == before
 
 
@@ -186,9 +186,9 @@ async def test_filters_choose(calm: Client, clock: Clock, hr: Any, name: str) ->
     given, chosen = FILTERS[name]
     first = eight_of_a_kind(calm, clock)
 
-    assert (await got(hr.retry_failed(**as_given(given, first)))).done == len(chosen)
+    assert (await got(hr.failures.retry(**as_given(given, first)))).done == len(chosen)
     assert waiting(calm) | waiting(calm, "post") == set(chosen)
-    assert (await got(hr.cancel_failed())).done == 8 - len(chosen)
+    assert (await got(hr.failures.cancel())).done == 8 - len(chosen)
     assert waiting(calm) | waiting(calm, "post") == set(chosen)
 
 
@@ -198,7 +198,7 @@ async def test_filters_look_through_many_that_do_not_match(calm: Client, hr: Any
     set_aside(calm, plain)
     set_aside(calm, marked)
 
-    assert await got(hr.retry_failed("io", tag="vip")) == Bulk(3, 3, 0)
+    assert await got(hr.failures.retry("io", tag="vip")) == Bulk(3, 3, 0)
     assert waiting(calm) == set(marked)
 
 
@@ -264,12 +264,12 @@ async def test_refusals_are_counted(calm: Client, clock: Clock, hr: Any) -> None
     mail.put(4, depends_on=[parent])
     set_aside(calm, [parent])
 
-    assert await got(hr.cancel_failed("io")) == Bulk(matched=2, done=1, refused=1)
+    assert await got(hr.failures.cancel("io")) == Bulk(matched=2, done=1, refused=1)
     assert [job.id for job in calm.failures.jobs("io").jobs] == [parent]
     again = mail.put(5, unique="two")
     set_aside(calm, [again])
     mail.put(6, unique="two")
-    assert await got(hr.retry_failed("io")) == Bulk(matched=2, done=1, refused=1)
+    assert await got(hr.failures.retry("io")) == Bulk(matched=2, done=1, refused=1)
     assert [job.id for job in calm.failures.jobs("io").jobs] == [again]
     assert calm.audit().problems == []
 
@@ -278,7 +278,7 @@ async def test_refusals_are_counted(calm: Client, clock: Clock, hr: Any) -> None
 async def test_types_are_shown_with_their_newest_failure(
     calm: Client, clock: Clock, hr: Any
 ) -> None:
-    assert await got(hr.failure_groups()) == []
+    assert await got(hr.failures.groups()) == []
     for number in range(6):
         clock.tick(1)
         calm.queue(f"q{number}").put(0, id=f"job {number}")
@@ -287,12 +287,12 @@ async def test_types_are_shown_with_their_newest_failure(
             pass
         leases[0].fail(for_all, f"message {number}")
 
-    often, seldom = await got(hr.failure_groups())
+    often, seldom = await got(hr.failures.groups())
 
     assert (often.type, often.count, seldom.type, seldom.count) == ("often", 4, "seldom", 2)
     assert (often.message, often.queue, often.job_id) == ("message 3", "q3", "job 3")
     assert (seldom.message, seldom.at) == ("message 5", clock.now)
-    assert await got(hr.failure_groups(offset=1, count=1)) == [seldom]
+    assert await got(hr.failures.groups(offset=1, count=1)) == [seldom]
 
 
 @pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])

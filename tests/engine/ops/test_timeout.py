@@ -40,11 +40,11 @@ def test_several_come_back_in_their_old_order(hr: Client, queue: Queue) -> None:
 def test_the_holder_is_told(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue, worker="w1")
-    subscription = hr.core.transport.listen([hr.core.channel(0, "worker", "w1")])
+    subscription = hr.core.transport.subscribe([hr.core.channel(0, "worker", "w1")])
 
     hr.timeout("x")
 
-    [(_, message)] = subscription.hear(5)
+    [(_, message)] = subscription.receive(5)
     assert b"lost" in message
     assert lease.token.encode() in message
     subscription.disconnect()
