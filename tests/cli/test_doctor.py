@@ -38,7 +38,7 @@ PLAIN = {name: value for name, value in os.environ.items() if not name.startswit
     "NO_COLOR": "1",
     "FORCE_COLOR": "",
 }
-PAGE = Path(__file__).parent.parent.parent / "docs" / "operations.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "guides" / "operations.md"
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ from tests.docs.test_operations import rights
 from tests.support.restartable import restartable
 from tests.support.servers import until
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "top.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "guides" / "top.md"
 SERVER = Server("Valkey 9.1.2", 1, 2_000_000, 8_000_000, 12, 3, 7200)
 
 

@@ -20,7 +20,7 @@ from tests.model.jobs.checks.imported_jobs import bring, job
 from tests.support.dump import dump
 
 TESTS = Path(__file__).parent
-KEYS = (TESTS.parent.parent / "docs" / "keys.md").read_text()
+KEYS = (TESTS.parent.parent / "docs" / "reference" / "keys.md").read_text()
 
 # Operations that are tested in a file of another name.
 TESTED_IN = {
@@ -90,7 +90,7 @@ def test_no_script_leaves_anything_to_chance_or_to_the_server_to_delete(name: st
     assert not re.search(r"'P?EXPIRE|'PX'|'EX'|'SETEX'", text)
 
 
-# docs/keys.md
+# docs/reference/keys.md
 
 
 def roles_in_use() -> set[str]:
@@ -105,7 +105,7 @@ def roles_in_use() -> set[str]:
 
 
 def documented() -> dict[str, str]:
-    """Return the keys and channels of docs/keys.md with their second column."""
+    """Return the keys and channels of docs/reference/keys.md with their second column."""
     return dict(re.findall(r"^\| `([a-z_]+(?::[^`]*)?)` \| ([^|]*?) \|", KEYS, re.MULTILINE))
 
 

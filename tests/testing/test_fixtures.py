@@ -85,7 +85,7 @@ def test_a_project_can_test_its_tasks(pytester: pytest.Pytester) -> None:
 
 
 def test_example_in_the_testing_docs_passes(pytester: pytest.Pytester) -> None:
-    shown = [step.text for step in steps(ROOT / "docs" / "testing.md")]
+    shown = [step.text for step in steps(ROOT / "docs" / "guides" / "testing.md")]
     pytester.makepyfile(test_page="\n\n".join(shown))
 
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:asyncio", timeout=60)

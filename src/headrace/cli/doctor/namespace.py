@@ -34,7 +34,7 @@ def books(namespace: Namespace) -> Finding:
         return ok(f"{audit.jobs:,} jobs in {audit.queues} queues: the books balance")
     return problem(
         f"the books do not balance: {some(audit.problems)}",
-        "see docs/operations.md, Audit: it says what to do for each",
+        "see docs/guides/operations.md, Audit: it says what to do for each",
     )
 
 
