@@ -13,7 +13,7 @@ from headrace.engine.record import FIELDS, Extra, decode_record
 from headrace.engine.script import LIBRARY, Library, operations, source
 from headrace.engine.source import Argument, parsed
 from headrace.errors import ScriptError
-from tests.engine.lua_files import FILES, code
+from tests.engine.lua_files import FILES, PATHS, code
 from tests.engine.twin import LONG_WAY, library, opened
 
 FUNCTION = re.compile(r"\bfunction (\w+)\(")
@@ -110,24 +110,25 @@ def test_a_script_begins_with_its_shard_and_ends_with_its_operation(op: str) -> 
     first, second, *_ = script.text.splitlines()
     opening = second if first.startswith("#!lua flags=") else first
     assert opening == "local shard, again = KEYS[1], ARGV[1] == '1'"
-    assert (script.origins[0][0], script.origins[-1][0]) == ("composed", f"ops/{op}.lua")
+    assert (script.origins[0][0], script.origins[-1][0]) == ("composed", PATHS[f"ops/{op}"])
 
 
 @pytest.mark.parametrize("op", operations())
 def test_every_line_comes_from_where_it_says(op: str) -> None:
+    by_path = {PATHS[name]: text for name, text in FILES.items()}
     for line, (name, number) in zip(
         LIBRARY[op].text.splitlines(), LIBRARY[op].origins, strict=True
     ):
         if name not in {"composed", "lib/defaults.lua"}:
-            original = FILES[name.removesuffix(".lua")].splitlines()[number - 1]
+            original = by_path[name].splitlines()[number - 1]
             assert line == _compiled(original)
 
 
 def test_a_script_holds_nothing_that_its_operation_does_not_need() -> None:
     assert {name for name, _ in LIBRARY["config_get"].origins} == {
         "composed",
-        "lib/keys.lua",
-        "ops/config_get.lua",
+        PATHS["lib/keys"],
+        PATHS["ops/config_get"],
     }
 
 
@@ -164,8 +165,8 @@ def test_a_fault_in_a_script_is_named_by_file_and_line(url: str, name: str, anch
     with client, pytest.raises(ScriptError) as fault:
         client.queue("mail").pop("ada")
 
-    assert fault.value.where == f"{name}.lua:{line}"
-    assert f"{fault.value.op} failed at {name}.lua:{line}" in str(fault.value)
+    assert fault.value.where == f"{PATHS[name]}:{line}"
+    assert f"{fault.value.op} failed at {PATHS[name]}:{line}" in str(fault.value)
 
 
 # calls

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from hashlib import sha1
 
 from headrace.engine.compose import Composer
-from headrace.engine.source import Source, operations, parsed, source
+from headrace.engine.source import Source, lua_path, operations, parsed, source
 
 __all__ = ["LIBRARY", "Library", "Script", "operations", "source"]
 
@@ -49,7 +49,7 @@ class Library:
 
     def _source(self, name: str) -> Source:
         swapped = self._swaps.get(name.removeprefix("lib/"))
-        return source(name) if swapped is None else parsed(name, swapped)
+        return source(name) if swapped is None else parsed(lua_path(name), swapped)
 
 
 LIBRARY = Library()

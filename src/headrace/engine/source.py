@@ -71,11 +71,31 @@ class Source:
 
 
 @cache
+def _paths() -> dict[str, str]:
+    """Map short names to paths below engine/lua: `ops/put` to `ops/jobs/put`."""
+    paths: dict[str, str] = {}
+    for kind in ("lib", "ops"):
+        for folder in [item for item in (LUA / kind).iterdir() if item.is_dir()]:
+            for file in folder.iterdir():
+                name, _, suffix = file.name.partition(".")
+                path = f"{kind}/{folder.name}/{name}"
+                if suffix == "lua" and paths.setdefault(f"{kind}/{name}", path) != path:
+                    raise ValueError(f"two files of {kind} are named {name}.lua")
+    return paths
+
+
+def lua_path(name: str) -> str:
+    """Return the path of a Lua file below engine/lua; files outside it keep their name."""
+    return _paths().get(name, name)
+
+
+@cache
 def source(name: str) -> Source:
-    """A Lua file by its name below engine/lua, such as ops/put."""
+    """Read a Lua file by its short name, such as `ops/put`, whatever folder it is in."""
     if name == "lib/defaults":
         return Source(name, lua_defaults())
-    return parsed(name, (LUA / f"{name}.lua").read_text())
+    path = lua_path(name)
+    return parsed(path, (LUA / f"{path}.lua").read_text())
 
 
 def parsed(name: str, text: str) -> Source:
@@ -103,7 +123,5 @@ def _argument(word: str) -> Argument:
 
 
 def operations() -> list[str]:
-    """The names of all operations."""
-    return sorted(
-        item.name.removesuffix(".lua") for item in (LUA / "ops").iterdir() if item.name[0] != "."
-    )
+    """Return the names of all operations."""
+    return sorted(name.removeprefix("ops/") for name in _paths() if name.startswith("ops/"))
