@@ -33,17 +33,17 @@ class Fault:
 
 ORDER = [
     Fault(
-        "equal priorities are not served by age", "lib/member", "numbered(job.seq,", "numbered(0,"
+        "equal priorities are not served by age", "lib/numbered", "numbered(job.seq,", "numbered(0,"
     ),
     Fault("a plain job is not put by age", "lib/plain_put", "numbered(seq,", "numbered(0,"),
     Fault("one job is not put by age", "ops/put_one", "numbered(seq,", "numbered(0,"),
     Fault("the back is the front", "lib/give_back", "position == 'back'", "position == 'front'"),
-    Fault("what returns has no priority", "lib/line_up", "job.priority", "0"),
+    Fault("what returns has no priority", "lib/move", "'waiting', job.priority", "'waiting', 0"),
     Fault(
         "a new priority changes no place",
         "lib/move",
-        "place(key('waiting', job.queue), member(job), job.priority)",
-        "place(key('waiting', job.queue), member(job), 0)",
+        "place(key('waiting', job.queue), job_member(job), job.priority)",
+        "place(key('waiting', job.queue), job_member(job), 0)",
     ),
     Fault("peek passes nothing over", "ops/peek", "job.remaining <= 0", "job.remaining < -9"),
 ]
@@ -59,14 +59,14 @@ TIME = [
     Fault("due too late", "lib/promote", "'-inf', now,", "'-inf', now - 1,"),
     Fault(
         "the end of sessions is not foreseen",
-        "lib/due_in",
+        "lib/pop_any",
         ", SESSIONS, key('gated', queue),",
         ", key('gated', queue),",
     ),
     Fault("what is scheduled never expires", "lib/duties", " or job.state == 'scheduled'", ""),
     Fault("one duty a call", "lib/tidy", "TIDY_AT_MOST = 16", "TIDY_AT_MOST = 1"),
     Fault("a heartbeat renews nothing", "ops/heartbeat", "now + span", "now"),
-    Fault("new data are not told", "lib/told_data", "elseif data then", "elseif nil then"),
+    Fault("new data are not told", "lib/emit", "elseif data then", "elseif nil then"),
     Fault("a result has the time of its queue", "lib/results", "extra(job, 'result_ttl') or ", ""),
 ]
 
@@ -108,7 +108,7 @@ LEASES = [
 ]
 
 SESSIONS = [
-    Fault("a session lives too long", "lib/live_session", "> now", ">= now"),
+    Fault("a session lives too long", "lib/end_session", "> now", ">= now"),
     Fault(
         "whoever has a session may pop",
         "ops/pop",
@@ -200,7 +200,7 @@ RETENTION = [
         "'ZRANGE', kept, '-inf', now - 1 -",
     ),
     Fault("a plain complete prunes nothing", "ops/complete", "or kept >", "or 0 >"),
-    Fault("a message is cut within a letter", "lib/error_text", "size > 0 and", "false and"),
+    Fault("a message is cut within a letter", "lib/failure_list", "size > 0 and", "false and"),
     Fault(
         "a history keeps whole messages",
         "lib/fail_job",
@@ -215,7 +215,7 @@ RETENTION = [
     ),
     Fault(
         "a dull failure keeps the traceback before",
-        "lib/error_text",
+        "lib/failure_list",
         "redis.call('HDEL', notes, 'error')",
         "",
     ),
@@ -234,7 +234,7 @@ STATISTICS = [
     Fault("retries are not counted", "lib/lose", "observe(job.queue, 'retries')", ""),
     Fault(
         "what was deleted ran",
-        "lib/grant",
+        "lib/pop_any",
         "emit('completed', job)",
         "emit('completed', job, nil, 0)",
     ),
@@ -254,7 +254,7 @@ TIDINGS = [
     Fault("one job is put beside what is due", "ops/put_one", "'-inf', now) > 0", "'-inf', 0) > 0"),
     Fault("what comes due is not told", "lib/promote", "emit('due', job)", ""),
     Fault("a holder is not told", "lib/lose", "tell_worker(job, 'lost')", ""),
-    Fault("nobody is woken", "lib/line_up", "wake(job.queue, 1)", ""),
+    Fault("nobody is woken", "lib/move", "wake(job.queue, 1)", ""),
     Fault(
         "an offer is taken up twice",
         "ops/hand_one",
@@ -292,7 +292,7 @@ TIDINGS = [
     Fault("nobody is woken for plain jobs", "lib/plain_put", "'work ' ..", "'rest ' .."),
     Fault("a sweep sees what is gone", "ops/sweep", "settle()", ""),
     Fault("somebody is woken in vain", "lib/pop_any", "wake(queue, -#granted)", ""),
-    Fault("nobody hears of the end", "lib/complete_job", "tell_ended(job.id)", ""),
+    Fault("nobody hears of the end", "lib/complete_any", "tell_ended(job.id)", ""),
 ]
 
 MATCHING = [
@@ -319,8 +319,8 @@ INGRESS = [
     Fault("no queue is a ring", "lib/take_in", "about[1] == '1'", "about[1] == '0'"),
     Fault("a known id is a new job", "lib/take_in", "if not read_job(id) then", "do"),
     Fault("ids of users are taken", "lib/take_in", "until not read_job(id)", "until id"),
-    Fault("a name has no end", "lib/is_name", "250", "251"),
-    Fault("nothing is a name", "lib/is_name", "bytes == '' or ", ""),
+    Fault("a name has no end", "lib/take_in", "250", "251"),
+    Fault("nothing is a name", "lib/take_in", "bytes == '' or ", ""),
     Fault("a plain pop sees no list", "ops/pop", "key('ingress', queue)) == 1", "queue) == 1"),
     Fault("peek sees no list", "ops/peek", "\ningress(queue)", ""),
     Fault("a sweep sees no list", "ops/sweep", "ingress(queue) and done", "done"),
@@ -328,7 +328,9 @@ INGRESS = [
 ]
 
 LAKES = [
-    Fault("the first lake decides", "lib/lakes", "event_number < lowest", "event_number > lowest"),
+    Fault(
+        "the first lake decides", "lib/trim_log", "event_number < lowest", "event_number > lowest"
+    ),
     Fault("lakes keep nothing from going", "lib/trim_log", "if kept then", "if false then"),
     Fault("age knows no lakes", "lib/trim_log", "oldest_ms <= kept_ms and", "true and"),
     Fault("numbers know no lake", "lib/trim_log", "events_count > kept_number", "0 > 9"),
@@ -379,16 +381,16 @@ ADOPTED = [
         "key('adopted', import)",
         "key('days', import)",
     ),
-    Fault("a line has no order", "lib/adopt_job", "job.seq = put_event", "job.seq = 0 * put_event"),
-    Fault("all was put now", "lib/adopt_job", "about.put_at or now", "now"),
-    Fault("all failed now", "lib/adopt_job", "known_at > 0 and known_at or now", "now"),
-    Fault("all ended now", "lib/adopt_job", "about.ended or now", "now"),
-    Fault("the past of a job is forgotten", "lib/adopt_job", "#entries > 0 and entries", "false"),
-    Fault("cancels are not counted", "lib/adopt_job", "about.releases)", "nil)"),
-    Fault("nobody put it", "lib/adopt_job", "  book(queue, 'put', 1)\n", ""),
+    Fault("a line has no order", "ops/adopt", "job.seq = put_event", "job.seq = 0 * put_event"),
+    Fault("all was put now", "ops/adopt", "about.put_at or now", "now"),
+    Fault("all failed now", "ops/adopt", "known_at > 0 and known_at or now", "now"),
+    Fault("all ended now", "ops/adopt", "about.ended or now", "now"),
+    Fault("the past of a job is forgotten", "ops/adopt", "#entries > 0 and entries", "false"),
+    Fault("cancels are not counted", "ops/adopt", "about.releases)", "nil)"),
+    Fault("nobody put it", "ops/adopt", "  book(queue, 'put', 1)\n", ""),
     Fault("a stranger is the parent", "ops/adopt", "if about.parents then", "if nil then"),
     Fault("a parent is missing", "ops/adopt", "taken[parents[i]] or id", "id"),
-    Fault("nobody tracks it", "lib/adopt_job", "if about.tracked then", "if nil then"),
+    Fault("nobody tracks it", "ops/adopt", "if about.tracked then", "if nil then"),
     Fault("an ended schedule comes again", "ops/schedule", "badge })[1]", "badge })[2]"),
     Fault("a schedule is taken over", "ops/schedule", "(old or adopted_as", "(adopted_as"),
     Fault("an item comes again", "ops/adopt_items", "not before[at] and ", ""),

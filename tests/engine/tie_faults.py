@@ -6,7 +6,7 @@ from tests.engine.faults import Fault
 
 TIES = [
     Fault("a second of a kind is made", "lib/put_any", "given and rival", "nil and rival"),
-    Fault("a claim outlives its job", "lib/over", "release_claim(job)", ""),
+    Fault("a claim outlives its job", "lib/ends", "release_claim(job)", ""),
     Fault("a claim stays in the queue that is left", "lib/depart", "release_claim(job)", ""),
     Fault("a claim stays where a job moves on", "lib/move_on", "release_claim(job)", ""),
     Fault("a job comes without a claim", "lib/join", "take_claim(job)", ""),
@@ -52,7 +52,7 @@ TIES = [
     Fault("a tag without jobs stays", "lib/tags", "redis.call('ZREM', TAGS, tag)", ""),
     Fault("tags are not counted", "lib/commit", "write_tags()", ""),
     Fault("what is forgotten stays tagged", "lib/move", "set_tags(job, {})", ""),
-    Fault("what is erased stays tagged", "lib/erase_all", "set_tags(job, {})", ""),
+    Fault("what is erased stays tagged", "lib/retain", "set_tags(job, {})", ""),
     Fault("a first tag outlives its job", "lib/tags", "next(tag_counts) or", ""),
     Fault(
         "what is not kept stays tagged",
@@ -66,7 +66,7 @@ TIES = [
         "erase_all(alone)",
         "for _, id in ipairs(alone) do erase(id) end",
     ),
-    Fault("a new tag is no event", "lib/retag", "emit(", "local _ = (function() end)("),
+    Fault("a new tag is no event", "lib/tags", "emit(", "local _ = (function() end)("),
     Fault("too many tags", "ops/tag", "#wanted > most", "#wanted > most + 1"),
     Fault("unwanted tags stay", "ops/untag", "if not unwanted[tag]", "if true"),
     Fault("one too many is tracked", "ops/track", ">= most", "> most"),
@@ -88,22 +88,25 @@ TIES = [
     ),
     Fault(
         "the plain ways do not see what is tracked",
-        "lib/ties",
+        "lib/short_way",
         "or extras.group or extras.tracked",
         "or extras.group",
     ),
-    Fault("a plain complete sees no claim", "lib/ties", "or extras.unique ", ""),
-    Fault("the audit sees no claims", "lib/tie_faults", "not has_claim(job)", "false"),
+    Fault("a plain complete sees no claim", "lib/short_way", "or extras.unique ", ""),
+    Fault("the audit sees no claims", "ops/audit_members", "not has_claim(job)", "false"),
     Fault(
         "the audit sees no tags",
-        "lib/tie_faults",
+        "ops/audit_members",
         "not redis.call('ZSCORE', key('tag', tag), job.id)",
         "false",
     ),
     Fault(
-        "the audit counts no tags", "lib/tie_faults", "or not redis.call('ZSCORE', TAGS, tag)", ""
+        "the audit counts no tags",
+        "ops/audit_members",
+        "or not redis.call('ZSCORE', TAGS, tag)",
+        "",
     ),
-    Fault("the audit sees nobody tracked", "lib/tie_faults", "extra(job, 'tracked')", "nil"),
+    Fault("the audit sees nobody tracked", "ops/audit_members", "extra(job, 'tracked')", "nil"),
     Fault("the audit counts no claims", "ops/audit_members", "reply[2] + 1", "reply[2]"),
     Fault(
         "the audit of a tag sees no ghost",

@@ -45,6 +45,6 @@ WRITE_FAULTS = [
     Fault("what is skipped is not counted", "lib/publish_rows", "or 'skipped'", "or 'made'"),
     Fault("options of rows are lost", "lib/publish_rows", "data, own, nonce", "data, nil, nonce"),
     Fault("the policy of a write is not kept", "lib/publish_rows", "on_exists = policy", ""),
-    Fault("payloads are cut wrong", "lib/read_chunk", "at + length)", "at + length + 1)"),
+    Fault("payloads are cut wrong", "lib/published", "at + length)", "at + length + 1)"),
     Fault("parcels have no order", "ops/prepare", "'ZADD', parcels, order", "'ZADD', parcels, 0"),
 ]

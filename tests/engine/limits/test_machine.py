@@ -114,7 +114,7 @@ FAULTS = [
     Fault(
         "a new priority leaves the lane as it was",
         "lib/move",
-        "  if is_in_lane(job) then\n    lanes('step_in', job, member(job))\n  end\nend",
+        "  if is_in_lane(job) then\n    lanes('step_in', job, job_member(job))\n  end\nend",
         "end",
     ),
     Fault("raised limits free nothing", "lib/limit_queue", "'WEIGHTS', 0", "'WEIGHTS', 1"),

@@ -28,8 +28,8 @@ LINKS = [
         "a link outlives the job", "lib/unlink", "lift(dependents_key(policy, parent), job.id)", ""
     ),
     Fault("a job is blocked by what it was", "lib/unlink", "redis.call('DEL', depends)", ""),
-    Fault("what is unlocked keeps its number", "lib/unlock", "job.seq = emit(", "local _ = emit("),
-    Fault("a delay ends with the blocking", "lib/unlock", "math.max(0, job.since - now)", "0"),
+    Fault("what is unlocked keeps its number", "lib/links", "job.seq = emit(", "local _ = emit("),
+    Fault("a delay ends with the blocking", "lib/links", "math.max(0, job.since - now)", "0"),
     Fault("nobody is replaced in his place", "lib/replace", " or job.state == 'blocked'", ""),
     Fault(
         "who is replaced loses his dependencies",

@@ -5,22 +5,20 @@ from __future__ import annotations
 from tests.engine.faults import Fault
 
 CALENDAR = [
-    Fault("a week begins on another day", "lib/calendar", "(day + 4) % 7", "(day + 3) % 7"),
-    Fault("a year has no leap day", "lib/calendar", "math.floor(of_era / 1460)", "0"),
+    Fault("a week begins on another day", "lib/cron", "(day + 4) % 7", "(day + 3) % 7"),
+    Fault("a year has no leap day", "lib/cron", "math.floor(of_era / 1460)", "0"),
     Fault(
         "a month is passed by a day too many",
-        "lib/calendar",
+        "lib/cron",
         "later - over + 1",
         "later - over + 2",
     ),
-    Fault("either day will do, always", "lib/calendar", "or rule.either and (", "or ("),
-    Fault("both days must fit, always", "lib/calendar", "or rule.either and", "or false and"),
-    Fault("the month does not matter", "lib/calendar", "not has(rule.months, month)", "false"),
-    Fault("an hour ends too early", "lib/minutes", "and 0 or 59, step)", "and 0 or 58, step)"),
-    Fault(
-        "a day begins too late", "lib/minutes", "step > 0 and 0 or DAY", "step > 0 and 60 or DAY"
-    ),
-    Fault("a set has no end", "lib/minutes", "#set - 1", "#set - 2"),
+    Fault("either day will do, always", "lib/cron", "or rule.either and (", "or ("),
+    Fault("both days must fit, always", "lib/cron", "or rule.either and", "or false and"),
+    Fault("the month does not matter", "lib/cron", "not has(rule.months, month)", "false"),
+    Fault("an hour ends too early", "lib/cron", "and 0 or 59, step)", "and 0 or 58, step)"),
+    Fault("a day begins too late", "lib/cron", "step > 0 and 0 or DAY", "step > 0 and 60 or DAY"),
+    Fault("a set has no end", "lib/cron", "#set - 1", "#set - 2"),
 ]
 
 ZONES = [
@@ -54,16 +52,22 @@ ZONES = [
 ]
 
 TURNS = [
-    Fault("one too many is made up for", "lib/turns", "math.huge) + 1)", "math.huge) + 2)"),
-    Fault("the oldest are made up for", "lib/turns", "missed - wanted + i - 1", "i - 1"),
-    Fault("a turn comes twice", "lib/turns", "while at > after and", "while at >= after and"),
+    Fault("one too many is made up for", "lib/take_turns", "math.huge) + 1)", "math.huge) + 2)"),
+    Fault("the oldest are made up for", "lib/take_turns", "missed - wanted + i - 1", "i - 1"),
+    Fault("a turn comes twice", "lib/take_turns", "while at > after and", "while at >= after and"),
     Fault(
-        "one too many of the newest", "lib/turns", "#newest <= backlog", "#newest <= backlog + 1"
+        "one too many of the newest",
+        "lib/take_turns",
+        "#newest <= backlog",
+        "#newest <= backlog + 1",
     ),
-    Fault("a turn comes too late", "lib/turns", "while at <= now and", "while at < now and"),
-    Fault("what was left is lost", "lib/turns", "newest[#newest - #turns] or", ""),
+    Fault("a turn comes too late", "lib/take_turns", "while at <= now and", "while at < now and"),
+    Fault("what was left is lost", "lib/take_turns", "newest[#newest - #turns] or", ""),
     Fault(
-        "the grid drifts", "lib/turns", "first + (missed - wanted + #turns) * every", "now + every"
+        "the grid drifts",
+        "lib/take_turns",
+        "first + (missed - wanted + #turns) * every",
+        "now + every",
     ),
     Fault("due too late", "lib/spawn", "'-inf', now,", "'-inf', now - 1,"),
     Fault("many are not called again", "lib/take_turns", "return left > 0\n", "return true\n"),
@@ -124,7 +128,7 @@ CHANGES = [
 
 OTHERS = [
     Fault("a plain pop makes nothing", "ops/pop", "key('schedules', queue), ", ""),
-    Fault("a turn is not foreseen", "lib/due_in", "key('schedules', queue), ", ""),
+    Fault("a turn is not foreseen", "lib/pop_any", "key('schedules', queue), ", ""),
     Fault("a pop makes nothing", "lib/pop_any", " and spawn(queue)", ""),
     Fault("a peek makes nothing", "ops/peek", " and spawn(queue)", ""),
     Fault("a sweep makes nothing", "ops/sweep", "done = spawn(queue) and done", ""),

@@ -1,7 +1,7 @@
 -- commit: makes everything the operation decided real, at its end and once. A call in which
 -- nothing happened does no housekeeping either: a refused operation changes nothing at all.
 --
--- uses   keys jobs places books tags emit notices ends tidy grown finishers
+-- uses   keys jobs places books tags emit notices ends tidy grown finishers retain
 -- later  follow_up
 
 local function follow_ends()
@@ -28,4 +28,15 @@ local function commit(reply)
   end
   send_notices()
   return reply
+end
+
+-- what is left to do after an operation that took the short way, or changed only feeds:
+-- what the agenda says is due, and of a queue that keeps too many completed jobs the oldest go.
+
+local function keep_house(log_has_grown, queue)
+  if queue then
+    retain(queue)
+  end
+  tidy(log_has_grown)
+  commit()
 end

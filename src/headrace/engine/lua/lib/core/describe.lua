@@ -1,7 +1,7 @@
 -- describe: a job as readers see it: its packed record and what lies beside it. The moment is
 -- when its lease ends (running) or it is due (scheduled).
 --
--- uses   keys jobs member places policies
+-- uses   keys jobs numbered places policies
 
 local LINKS_SHOWN = 1000
 
@@ -23,7 +23,7 @@ local function describe(id)
   if not job then
     return false
   end
-  local moment = redis.call('ZSCORE', key(job.state, job.queue), member(job))
+  local moment = redis.call('ZSCORE', key(job.state, job.queue), job_member(job))
   return {
     id, packed_job(job), job.data == false and payload(job) or '', moment or '',
     redis.call('HMGET', key('notes', id), 'progress', 'note', 'error'),

@@ -2,7 +2,7 @@
 -- the order of engine/record.py. What few jobs have is in its extra part. A large payload lies beside it,
 -- so that a move does not copy it.
 --
--- uses   keys inline packing chunks
+-- uses   keys packing chunks
 
 local known, touched, gone, packed_before = {}, {}, {}, {}
 

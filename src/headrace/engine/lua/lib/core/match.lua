@@ -2,7 +2,7 @@
 -- be done or being done. A bounded number of jobs is looked at; the cursor says where to go on, and
 -- there is none at the end. There is no index: a queue that nobody asks pays nothing.
 --
--- uses   keys numbered inline jobs walk
+-- uses   keys numbered packing jobs walk
 
 -- In the order in which jobs go through them, so that one that moves on between two steps is met.
 local MATCHED_STATES = { 'blocked', 'scheduled', 'waiting', 'running' }

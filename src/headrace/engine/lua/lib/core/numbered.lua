@@ -17,3 +17,16 @@ end
 local function name_in(member_name)
   return string.sub(member_name, string.byte(member_name) + 2)
 end
+
+-- the names under which a job stands in sorted sets. Equal priorities are served by seq.
+
+local function job_member(job)
+  if job.state == 'waiting' then
+    return numbered(job.seq, job.id)
+  end
+  return job.id
+end
+
+local function held_member(job)
+  return job.queue .. '\0' .. job.id
+end

@@ -2,6 +2,10 @@
 -- its length and the number of the state, and ends where nothing more is to be said: behind the data stands
 -- what has happened to the job since it was put.
 
+-- payloads up to this size are part of the job; larger ones lie beside it.
+
+local INLINE = 1024
+
 local STATES = { 'waiting', 'scheduled', 'blocked', 'running', 'failed', 'complete' }
 local NUMBERS = { waiting = 1, scheduled = 2, blocked = 3, running = 4, failed = 5, complete = 6 }
 local WAITING, RUNNING, COMPLETE = 1, 4, 6

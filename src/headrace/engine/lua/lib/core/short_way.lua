@@ -17,3 +17,11 @@ local function end_short_way(crowded)
   local log_has_grown = grown_between(first_event, event)
   return crowded or log_has_grown or redis.call('ZCOUNT', AGENDA, '-inf', now) > 0, log_has_grown
 end
+
+-- whether a job is tied to more than its queue. What follows from that is for the general form
+-- of an operation.
+
+local function has_ties(extras)
+  return extras.start_by or extras.key or extras.throttles or extras.unique or extras.awaited
+    or extras.group or extras.tracked
+end

@@ -1,7 +1,15 @@
 -- stats: statistics by queue and UTC day: count, mean and variance as they come (Welford), and a
 -- histogram by second, minute, quarter hour, hour and day.
 --
--- uses   keys now settings day_name
+-- uses   keys now settings
+
+-- how the statistics of a queue and a UTC day are called; today, unless another is given.
+
+local DAY = 86400000
+
+local function day_name(queue, given)
+  return string.format('%.0f', given or math.floor(now / DAY)) .. ':' .. queue
+end
 
 local LAST_DAY_BIN = 366
 

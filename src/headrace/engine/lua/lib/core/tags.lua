@@ -1,7 +1,7 @@
 -- tags: jobs are listed by their tags, by when they got them, and tags are counted. What a job has
 -- already it does not get again, so a tag keeps its time.
 --
--- uses   keys now jobs places
+-- uses   keys now jobs places emit
 
 local tag_counts = {}
 
@@ -50,4 +50,19 @@ local function write_tags()
       redis.call('ZREM', TAGS, tag)
     end
   end
+end
+
+-- a job gets other tags than it had, which is an event.
+
+local function tag_text(tags)
+  return #tags > 0 and cjson.encode(tags) or '[]'
+end
+
+local function retag(job, wanted)
+  if #wanted ~= #(extra(job, 'tags') or {}) then
+    set_tags(job, wanted)
+    emit('tagged', job, nil, nil, nil, { 'tags', tag_text(wanted) })
+    touch(job)
+  end
+  return wanted
 end

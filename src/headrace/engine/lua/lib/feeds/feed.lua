@@ -14,3 +14,16 @@ local function open_feed(feed, kind)
   feed_number, feed_published = tonumber(found[5] or 0), tonumber(found[6] or 0)
   return found[1] and (not kind or kind == found[1])
 end
+
+-- ids of a sorted feed that nobody gives are numbers, and new: one that is given must not
+-- come again.
+
+local counter
+
+local function count_past(id)
+  counter = counter or tonumber(redis.call('HGET', feed_key, 'counter') or 0)
+  if #id <= 15 and string.match(id, '^[1-9]%d*$') and tonumber(id) > counter then
+    counter = tonumber(id)
+    redis.call('HSET', feed_key, 'counter', id)
+  end
+end

@@ -1,6 +1,6 @@
 -- cancel_job: a job that is not complete is deleted, and its holder told.
 --
--- uses   now emit move books notices failure_list over
+-- uses   now emit move books notices failure_list ends
 
 local function cancel_job(job, reason)
   local run
@@ -12,7 +12,7 @@ local function cancel_job(job, reason)
   unlist_failure(job)
   leave(job)
   book(job.queue, 'cancelled', 1)
-  over(job, 'cancelled')
+  job_finished(job, 'cancelled')
   tell_ended(job.id)
   forget(job)
 end

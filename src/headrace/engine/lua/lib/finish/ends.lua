@@ -1,6 +1,6 @@
 -- ends: what others wait for has ended. They are seen to by follow_up, before the script ends.
 --
--- uses   keys jobs places policies
+-- uses   keys jobs places policies claims
 
 -- What ended and how, and lists of dependents that were begun with. While cascading, what is
 -- cancelled takes its dependents along.
@@ -28,4 +28,12 @@ local function end_links(job, outcome)
     end
   end
   leave_group(job, ending)
+end
+
+-- what follows when a job has come to an end: completed, failed, cancelled or expired. It has
+-- left its state and still has its record.
+
+local function job_finished(job, outcome)
+  end_links(job, outcome)
+  release_claim(job)
 end

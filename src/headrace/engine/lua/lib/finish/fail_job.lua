@@ -1,6 +1,6 @@
 -- fail_job: a job is set aside as failed, listed by type until it is retried, moved or cancelled.
 --
--- uses   now emit told_data history move jobs observe notices failure_list over error_text
+-- uses   now emit history move jobs observe notices failure_list ends
 
 local function fail_job(job, kind, message, reason, traceback, data)
   local short = shortened(message)
@@ -12,7 +12,7 @@ local function fail_job(job, kind, message, reason, traceback, data)
   keep_error(job, message, traceback)
   unlist_failure(job)
   leave(job)
-  over(job, 'failed')
+  job_finished(job, 'failed')
   set_extra(job, 'failure', { kind, short, now, job.worker })
   job.worker = ''
   job.since = now

@@ -1,6 +1,6 @@
 -- move_on: a job that is done in its queue goes to the next one, in the same step.
 --
--- uses   emit told_data history move books join claims
+-- uses   emit history move books join claims
 
 return function(job, run, data, next_queue, delay, parents)
   local event = emit('completed', job, nil, run,

@@ -1,7 +1,24 @@
 -- retain: completed jobs are kept up to a number and an age; the oldest go first. One whose result
 -- is still kept goes with it.
 --
--- uses   keys now settings places books jobs erase_all
+-- uses   keys now settings places books jobs tags
+
+-- jobs go that nobody has read. Only if there are tags at all they are read, for theirs.
+
+local function erase_all(ids)
+  if #ids > 0 and there_are_tags() then
+    read_jobs(ids)
+    for _, id in ipairs(ids) do
+      local job = read_job(id)
+      if job then
+        set_tags(job, {})
+      end
+    end
+  end
+  for _, id in ipairs(ids) do
+    erase(id)
+  end
+end
 
 local RETAIN_AT_MOST = 600
 

@@ -3,6 +3,13 @@
 --
 -- uses   keys now settings jobs places move
 
+-- whether a worker's session is still the one with this token, and alive.
+
+local function live_session(worker, token)
+  local ends = redis.call('ZSCORE', SESSIONS, worker)
+  return ends and tonumber(ends) > now and redis.call('HGET', key('session', worker), 'token') == token
+end
+
 local AT_MOST = 256
 
 -- Some of the jobs that a worker holds, and whether they are all.

@@ -2,7 +2,29 @@
 -- ('k' .. queue .. '\0' .. key) and each throttle ('t' .. name). A gate knows the jobs that run behind
 -- it and until when; a lease that ran out does not count.
 --
--- uses   keys now settings places share
+-- uses   keys now settings places
+
+-- the part of a limit that is this shard's: with several shards each lets through its own part
+-- of what the queue or the throttle lets through, so that all together never exceed it.
+
+local function share(limit, shards)
+  shards = tonumber(shards or 1)
+  if not limit or limit == 'none' or shards == 1 then
+    return limit and limit ~= 'none' and (tonumber(limit) or limit)
+  end
+  local number, span = string.match(limit, '^(%d+)(.*)$')
+  local part = math.floor(number / shards)
+  if shard_number() < number % shards then
+    part = part + 1
+  end
+  return span == '' and part or part .. span
+end
+
+-- where the jobs of a lane stand.
+
+local function lane_key(queue, lane)
+  return key('lane', queue .. '\0' .. lane)
+end
 
 -- A lane is a key and throttles, each followed by '\0'; without any it is ''.
 local function lane_of(job)

@@ -9,7 +9,7 @@
 --   stops:<throttle>         queues with lanes parked at a throttle
 --   lanes:<queue>            of each lane, whether it has a turn or is parked, and which and where
 --
--- uses   keys numbered now settings jobs places emit notices finishers gates lane_key govern share
+-- uses   keys numbered now settings jobs places emit notices finishers gates govern
 
 local changed, freed = {}, {}
 

@@ -1,7 +1,7 @@
 -- room: how many more jobs of a queue may start now by its own limits, and from when on one more may
 -- by itself.
 --
--- uses   keys now settings places gates share
+-- uses   keys now settings places gates
 
 return function(queue)
   local limits = settings(queue)

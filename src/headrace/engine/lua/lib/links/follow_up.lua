@@ -2,7 +2,7 @@
 -- A bounded number in a script: the rest stays listed apart and is on the agenda, whatever becomes
 -- of the record of what has ended, or of a new job of that id.
 --
--- uses   keys now jobs places policies ends unlock cancel_job fail_job
+-- uses   keys now jobs places policies ends links cancel_job fail_job
 
 local FOLLOW_AT_MOST = 256
 

@@ -2,7 +2,7 @@
 -- blocked. Both sides have the number of the newest event: it tells a link from an earlier one
 -- between the same two.
 --
--- uses   keys jobs places emit policies ends
+-- uses   keys jobs places emit policies ends now move
 
 -- Whether there is something to wait for, and whether it has failed.
 local function group_is_open(group, policy)
@@ -56,4 +56,13 @@ local function link(job, open)
       ends[#ends + 1] = { parent, 'failed' }
     end
   end
+end
+
+-- a blocked job joins the line, at the back; what is left of its delay it waits out.
+
+local function unlock(job)
+  local delay = math.max(0, job.since - now)
+  leave(job)
+  job.seq = emit('unlocked', job, nil, nil, nil, { 'delay', delay })
+  line_up(job, delay)
 end

@@ -2,8 +2,63 @@
 -- in time, repeated. When housekeeping is not done, nothing is handed out and the call is to be made
 -- again at once (due is 0), so that every job that may come first has been considered.
 --
--- uses   keys numbered now settings jobs places move reclaim promote spawn ingress grant notices due_in tidy
--- uses   commit keep_house
+-- uses   keys numbered now settings jobs places move reclaim promote spawn ingress notices tidy commit emit
+-- uses   observe books ends in_lanes
+
+-- a job goes to a worker under a new lease, or for good where popping removes it.
+
+local function start_in_time(job)
+  lift(AGENDA, 'start:' .. job.id)
+  set_extra(job, 'start_by', nil)
+end
+
+local function grant(job, known_member, worker, secret, deadline, waited)
+  observe(job.queue, 'wait', waited)
+  leave(job, known_member)
+  if extra(job, 'start_by') then
+    start_in_time(job)
+  end
+  local attempt = job.attempt + 1
+  job.attempt = attempt
+  job.worker = worker
+  job.token = attempt .. '.' .. secret
+  job.since = now
+  emit('popped', job, waited)
+  local limits = settings(job.queue)
+  if limits.limited or is_in_lane(job) then
+    lanes('pass_gates', job, limits.removes ~= 1 and deadline)
+  end
+  if limits.removes == 1 then
+    emit('completed', job)
+    job_finished(job, 'completed')
+    book(job.queue, 'complete', 1)
+    book(job.queue, 'pruned', 1)
+    forget(job)
+  else
+    enter(job, 'running', deadline)
+  end
+end
+
+-- the milliseconds until something becomes due by itself, -1 when nothing will.
+
+-- Sorted sets by time of what may give a queue work by itself: a scheduled job, the turn of
+-- a schedule, a lease or a session that runs out, a gate that opens.
+local function what_comes(queue)
+  return {
+    key('scheduled', queue), key('schedules', queue), key('running', queue), SESSIONS, key('gated', queue),
+  }
+end
+
+local function due_in(sets, earliest)
+  for _, where in ipairs(sets) do
+    local first = redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')
+    earliest = math.min(earliest, tonumber(first[2] or math.huge))
+  end
+  if earliest == math.huge then
+    return -1
+  end
+  return math.max(0, earliest - now)
+end
 
 local ROUNDS = 4
 

@@ -3,7 +3,7 @@
 -- the gate may be open. A bounded number of looks that hand out nothing; and nothing is handed out
 -- before every gate that may be open has been looked at, so that the order holds.
 --
--- uses   keys numbered places gates lane_key in_lanes
+-- uses   keys numbered places gates in_lanes
 
 local LOOK_AT_MOST = 64
 

@@ -1,6 +1,6 @@
 -- join: a job comes into a queue, as new as any other there: at the back, its retries renewed.
 --
--- uses   now jobs books open_queue claims line_up
+-- uses   now jobs books open_queue claims move
 -- later  hold_back
 
 local function join(job, queue, seq, delay, parents)

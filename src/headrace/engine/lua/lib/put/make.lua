@@ -1,6 +1,6 @@
 -- make: a job comes into being, with what it was given: its options.
 --
--- uses   keys now settings jobs emit told_data join places ends claims tags
+-- uses   keys now settings jobs emit join places ends claims tags
 
 local function apply_options(job, given)
   job.priority = given.priority or job.priority

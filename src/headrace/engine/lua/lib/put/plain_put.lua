@@ -1,7 +1,7 @@
 -- plain_put: jobs without options come into a queue without limits, in a straight line. Put and
 -- publish share it; nothing is written before it is clear that all of them can go this way.
 --
--- uses   keys numbered now inline packing plain_event short_way
+-- uses   keys numbered now packing plain_event short_way
 
 -- What is to be written, and how many; nil if an id comes twice or a payload is too large.
 local function plain_jobs(queue, rows, retries)

@@ -1,6 +1,6 @@
 -- put_any: a put in its general form: jobs with options, with given ids, of a new queue, repeated.
 --
--- uses   now jobs make claims commit keep_house
+-- uses   now jobs make claims commit
 -- later  circle
 
 -- What a job is given: the options of the call, and its own before them.

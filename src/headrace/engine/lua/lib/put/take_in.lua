@@ -1,7 +1,33 @@
 -- take_in: elements of the list of a queue become jobs, those pushed first before the others, a bounded
 -- number in a call. True when none is left. What is no list is left alone.
 --
--- uses   keys settings jobs make is_name
+-- uses   keys settings jobs make
+
+-- whether bytes from outside can be the id of a job, by the same rules as the client's: not empty,
+-- not long, no control characters, and text.
+
+local LONGEST_NAME = 250
+
+-- The letters of UTF-8 beyond ASCII, as the bytes that they may be made of.
+local LETTERS = {
+  '[\194-\223][\128-\191]',
+  '\224[\160-\191][\128-\191]',
+  '[\225-\236\238\239][\128-\191][\128-\191]',
+  '\237[\128-\159][\128-\191]',
+  '\240[\144-\191][\128-\191][\128-\191]',
+  '[\241-\243][\128-\191][\128-\191][\128-\191]',
+  '\244[\128-\143][\128-\191][\128-\191]',
+}
+
+local function is_name(bytes)
+  if bytes == '' or #bytes > LONGEST_NAME or string.find(bytes, '%c') then
+    return false
+  end
+  for _, letter in ipairs(LETTERS) do
+    bytes = string.gsub(bytes, letter, ' ')
+  end
+  return not string.find(bytes, '[\128-\255]')
+end
 
 local PIECE, ENOUGH_BYTES = 32, 4194304
 local left, bytes = 256, 0

@@ -2,8 +2,84 @@
 -- changed, a rule of fixed times keeps to the clock on the wall: what falls in the hour that is left
 -- out comes right after it, once, and what falls in the hour that comes twice comes the first time.
 -- Other rules keep to real time.
---
--- uses   minutes
+
+-- the first minute of the calendar that fits a cron rule.
+
+-- days since 1970 as dates, and the next or the last day that fits a cron rule. A rule is
+-- packed by engine/cron.py: sets as texts with a 1 at the place of each number.
+
+-- The longest that a rule keeps one waiting is forty years, for a 29 February on a given weekday.
+local DAYS_TRIED = 5000
+
+local function has(set, n)
+  return string.byte(set, n + 1) == 49
+end
+
+-- Month and day of the month, by eras of 400 years that begin in March.
+local function date_of(day)
+  local of_era = (day + 719468) % 146097
+  local year = math.floor((of_era - math.floor(of_era / 1460) + math.floor(of_era / 36524)
+    - math.floor(of_era / 146096)) / 365)
+  local of_year = of_era - 365 * year - math.floor(year / 4) + math.floor(year / 100)
+  local from_march = math.floor((5 * of_year + 2) / 153)
+  local date = of_year - math.floor((153 * from_march + 2) / 5) + 1
+  return from_march < 10 and from_march + 3 or from_march - 9, date
+end
+
+local function beyond_month(day, date, step)
+  if step < 0 then
+    return day - date
+  end
+  local later = day - date + 32
+  local _, over = date_of(later)
+  return later - over + 1
+end
+
+local function seek_day(rule, day, step)
+  for _ = 1, DAYS_TRIED do
+    local month, date = date_of(day)
+    local on_date, on_weekday = has(rule.days, date), has(rule.weekdays, (day + 4) % 7)
+    if not has(rule.months, month) then
+      day = beyond_month(day, date, step)
+    elseif on_date and on_weekday or rule.either and (on_date or on_weekday) then
+      return day
+    else
+      day = day + step
+    end
+  end
+  error('no day fits the rule')
+end
+
+local DAY_MINUTES = 1440
+
+local function seek_number(set, from, step)
+  for n = from, step > 0 and #set - 1 or 0, step do
+    if has(set, n) then
+      return n
+    end
+  end
+end
+
+local function seek_in_day(rule, minute, step)
+  local hour = math.floor(minute / 60)
+  local found = has(rule.hours, hour) and seek_number(rule.minutes, minute % 60, step)
+  if found then
+    return 60 * hour + found
+  end
+  hour = seek_number(rule.hours, hour + step, step)
+  return hour and 60 * hour + seek_number(rule.minutes, step > 0 and 0 or 59, step)
+end
+
+-- The first minute of the calendar that fits, at or beyond one, in the direction of step.
+local function seek_minute(rule, minute, step)
+  local day = math.floor(minute / DAY_MINUTES)
+  local fits = seek_day(rule, day, step)
+  local found = fits == day and seek_in_day(rule, minute - DAY_MINUTES * day, step)
+  if fits == day and not found then
+    fits = seek_day(rule, day + step, step)
+  end
+  return DAY_MINUTES * fits + (found or seek_in_day(rule, step > 0 and 0 or DAY_MINUTES - 1, step))
+end
 
 local function read_rule(packed, packed_offsets)
   local rule = {}

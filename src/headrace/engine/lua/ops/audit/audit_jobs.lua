@@ -1,13 +1,13 @@
 -- audit_jobs: which of these jobs have a record whose state does not list them.
 --
 -- each   id
--- uses   keys jobs member
+-- uses   keys jobs numbered
 -- reply  {id, what is wrong}, ...
 
 local reply = {}
 for id in each() do
   local job = read_job(id)
-  if job and not redis.call('ZSCORE', key(job.state, job.queue), member(job))
+  if job and not redis.call('ZSCORE', key(job.state, job.queue), job_member(job))
     and not (job.state == 'complete' and redis.call('EXISTS', key('result', id)) == 1) then
     reply[#reply + 1] = { id, 'says ' .. job.state .. ' in ' .. job.queue .. ' but is not listed there' }
   end

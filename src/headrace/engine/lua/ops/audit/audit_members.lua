@@ -1,9 +1,38 @@
 -- audit_members: checks a page of the members of one state of a queue against their jobs.
 --
 -- args   queue state offset:int count:int
--- uses   keys numbered settings jobs member gates lane_key tie_faults
+-- uses   keys numbered settings jobs gates
 -- reply  {how many were looked at, how many of them have a claim, {id of a job with links, ...},
 --        {id, what is wrong}, ...}
+
+-- what is wrong with the claim of a job, its tags or its being tracked.
+
+local function may_claim(job)
+  return extra(job, 'unique') and job.state ~= 'failed' and job.state ~= 'complete'
+end
+
+local function has_claim(job)
+  return may_claim(job)
+    and redis.call('HGET', key('unique', job.queue), extra(job, 'unique')) == job.id
+end
+
+local function unlisted_tag(job)
+  for _, tag in ipairs(extra(job, 'tags') or {}) do
+    if not redis.call('ZSCORE', key('tag', tag), job.id) or not redis.call('ZSCORE', TAGS, tag) then
+      return tag
+    end
+  end
+end
+
+local function tie_fault(job)
+  if may_claim(job) and not has_claim(job) then
+    return 'has no claim to its unique value ' .. extra(job, 'unique')
+  elseif unlisted_tag(job) then
+    return 'is not listed under its tag ' .. unlisted_tag(job)
+  elseif extra(job, 'tracked') and not redis.call('ZSCORE', TRACKED, job.id) then
+    return 'is tracked but not listed as tracked'
+  end
+end
 
 local found = redis.call('ZRANGE', key(state, queue), offset, offset + count - 1, 'WITHSCORES')
 local linked = {}
@@ -42,7 +71,7 @@ local function fault(name, score)
   elseif job.state ~= state or job.queue ~= queue then
     return id, 'is listed as ' .. state .. ' in ' .. queue .. ' but its record says '
       .. job.state .. ' in ' .. job.queue
-  elseif member(job) ~= name or (state == 'waiting' and tonumber(score) ~= job.priority) then
+  elseif job_member(job) ~= name or (state == 'waiting' and tonumber(score) ~= job.priority) then
     return id, 'waits at another place than its record says'
   elseif state == 'waiting' and not stands_in_lane(job, name) then
     return id, 'waits, but not in its lane'

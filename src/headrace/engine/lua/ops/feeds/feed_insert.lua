@@ -4,7 +4,7 @@
 --
 -- args   feed at_place reference nonce
 -- each   id item
--- uses   keys feed feed_change feed_order feed_counter feed_commit
+-- uses   keys feed feed_change feed_order feed_commit
 -- reply  1 or why not
 -- error  FEED_NOT_FOUND ITEM_NOT_FOUND
 

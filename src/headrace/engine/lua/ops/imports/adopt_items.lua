@@ -3,7 +3,7 @@
 --
 -- args   import_name feed
 -- each   id item
--- uses   keys places feed feed_change feed_order feed_counter feed_evict feed_commit adopted
+-- uses   keys places feed feed_change feed_order feed_evict feed_commit adopted
 -- reply  for each, 1 or 0 if it came before, or why not
 -- error  FEED_NOT_FOUND
 

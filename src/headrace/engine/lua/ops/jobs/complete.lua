@@ -5,7 +5,7 @@
 -- args   next_queue:optional delay:int parents:packed
 -- each   id token given
 -- flags  allow-oom
--- uses   keys now defaults setting packing fast short_way stats ties
+-- uses   keys now defaults setting packing fast short_way stats
 -- reply  how many if all are complete, else for each its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE DEPENDENCY_REFUSED
 

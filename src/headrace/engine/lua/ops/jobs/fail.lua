@@ -4,7 +4,7 @@
 --
 -- each   id token failure message traceback:optional retry_in:int data:optional
 -- flags  allow-oom
--- uses   jobs held fail_job give_back error_text observe notices commit
+-- uses   jobs held fail_job give_back failure_list observe notices commit
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 

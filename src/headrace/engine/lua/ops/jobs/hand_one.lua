@@ -4,7 +4,7 @@
 -- something else waits, or the job has no retry that it could lose with a worker that has just died.
 --
 -- args   queue id data
--- uses   keys now defaults setting inline packing plain_event fast grown day_name
+-- uses   keys now defaults setting packing plain_event fast grown stats
 -- reply  1 made, 0 put is to be called, 2 put_one is to be called, for the next jobs as well, -1 the same of put
 
 local where = job_prefix .. id

@@ -4,7 +4,7 @@
 -- args   lease:int
 -- each   id token data:optional
 -- flags  allow-oom
--- uses   keys now settings jobs emit told_data places held in_lanes commit
+-- uses   keys now settings jobs emit places held in_lanes commit
 -- reply  for each, the new deadline ('inf' for none) or why not
 -- error  NOT_FOUND LEASE_LOST
 

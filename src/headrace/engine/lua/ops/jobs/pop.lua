@@ -5,7 +5,7 @@
 --
 -- args   queue worker secret count:int lease:int offer:int
 -- flags  allow-oom
--- uses   keys numbered now defaults setting packing fast short_way stats ties
+-- uses   keys numbered now defaults setting packing fast short_way stats
 -- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 

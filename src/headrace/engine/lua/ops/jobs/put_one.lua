@@ -3,7 +3,7 @@
 -- changes nothing, and put is to be called. Its id is a new one: if it exists, this call is repeated.
 --
 -- args   queue id data
--- uses   keys numbered now defaults setting inline packing plain_event fast grown
+-- uses   keys numbered now defaults setting packing plain_event fast grown
 -- reply  1 made, 0 put is to be called, 2 hand_one is to be called, for the next jobs as well, -1 the same of put
 
 local where = job_prefix .. id

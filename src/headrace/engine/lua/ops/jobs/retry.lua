@@ -5,7 +5,7 @@
 -- args   delay:int nonce expected:packed
 -- each   id
 -- flags  allow-oom
--- uses   jobs emit move failure_list claims line_up commit
+-- uses   jobs emit move failure_list claims commit
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
 

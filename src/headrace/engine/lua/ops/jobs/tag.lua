@@ -3,7 +3,7 @@
 --
 -- args   names:packed most:int
 -- each   id
--- uses   jobs tags retag commit
+-- uses   jobs tags commit
 -- reply  for each, its tags or why not
 -- error  NOT_FOUND TOO_MANY
 

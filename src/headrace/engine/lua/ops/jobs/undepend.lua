@@ -4,7 +4,7 @@
 -- args   parents:packed
 -- each   id
 -- flags  allow-oom
--- uses   keys jobs places policies unlock commit
+-- uses   keys jobs places policies links commit
 -- reply  for each, its state or why not
 -- error  NOT_FOUND WRONG_STATE
 

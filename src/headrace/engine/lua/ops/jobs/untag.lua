@@ -3,7 +3,7 @@
 -- args   names:packed
 -- each   id
 -- flags  allow-oom
--- uses   jobs tags retag commit
+-- uses   jobs tags commit
 -- reply  for each, its tags or why not
 -- error  NOT_FOUND
 

@@ -2,10 +2,27 @@
 -- many milliseconds it may be open by itself, and is likely to be}; what there is none of is ''.
 --
 -- args   id
--- uses   keys now settings jobs member places gates lane_key share expected
+-- uses   keys now settings jobs numbered places gates stats
 -- later  room
 -- reply  {state, queue, paused, moment or '', worker, how many wait before it, {gate, ...}, {dependency, ...}}
 -- error  NOT_FOUND
+
+-- in how many milliseconds the first of some running jobs is likely to be done: when it has
+-- run as long as jobs of its queue have run today on average. '' when there is nothing to go by.
+
+local function expected(queue, ids)
+  local day = math.floor(now / DAY) .. ':' .. queue
+  local mean = tonumber(redis.call('HGET', key('stats', day), 'run:mean') or nil)
+  local soonest = math.huge
+  read_jobs(ids)
+  for _, id in ipairs(ids) do
+    local job = read_job(id)
+    if job and mean then
+      soonest = math.min(soonest, math.max(0, job.since + mean - now))
+    end
+  end
+  return soonest < math.huge and math.ceil(soonest) or ''
+end
 
 local DEPENDENCIES_SHOWN = 10
 
@@ -19,7 +36,7 @@ local lane = lane_of(job)
 
 local function before()
   local where = limits.governed and lane_key(queue, lane) or key('waiting', queue)
-  return redis.call('ZRANK', where, member(job)) or 0
+  return redis.call('ZRANK', where, job_member(job)) or 0
 end
 
 local function described(name, running_in, concurrency, rate, moment)
@@ -46,7 +63,7 @@ if state == 'waiting' then
   end
 end
 return {
-  state, queue, limits.paused, redis.call('ZSCORE', key(state, queue), member(job)) or '', job.worker,
+  state, queue, limits.paused, redis.call('ZSCORE', key(state, queue), job_member(job)) or '', job.worker,
   state == 'waiting' and before() or 0, closed,
   redis.call('ZRANGE', key('depends', id), 0, DEPENDENCIES_SHOWN - 1),
 }

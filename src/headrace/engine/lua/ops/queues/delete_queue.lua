@@ -3,7 +3,7 @@
 --
 -- args   queue at_most:int
 -- flags  allow-oom
--- uses   keys numbered now settings jobs places cancel_job notices move books chunks results schedules erase_all
+-- uses   keys numbered now settings jobs places cancel_job notices move books chunks results schedules retain
 -- uses   commit
 -- reply  1 when it is gone, 0 when there is more, or why not
 -- error  QUEUE_NOT_FOUND

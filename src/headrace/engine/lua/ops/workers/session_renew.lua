@@ -3,7 +3,7 @@
 --
 -- args   worker token
 -- flags  allow-oom
--- uses   keys now live_session
+-- uses   keys now end_session
 -- reply  milliseconds until it ends (-1 never) or why not
 -- error  SESSION_ENDED
 

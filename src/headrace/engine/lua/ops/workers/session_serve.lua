@@ -2,7 +2,7 @@
 --
 -- args   worker token queue
 -- flags  allow-oom
--- uses   keys now live_session
+-- uses   keys now end_session
 -- reply  how many jobs wait, or why not
 -- error  SESSION_ENDED
 

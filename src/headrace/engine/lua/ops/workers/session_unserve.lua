@@ -3,7 +3,7 @@
 --
 -- args   worker token queue
 -- flags  allow-oom
--- uses   keys live_session end_session jobs give_back notices commit
+-- uses   keys end_session jobs give_back notices commit
 -- reply  1, 0 when it is to be called again, or why not
 -- error  SESSION_ENDED
 

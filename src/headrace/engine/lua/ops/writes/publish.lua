@@ -2,7 +2,7 @@
 -- leave the bundle: so each does once, whoever publishes and however often. What is over is done.
 --
 -- args   bundle
--- uses   keys now places defaults setting fast short_way plain_put bundles published read_chunk commit
+-- uses   keys now places defaults setting fast short_way plain_put bundles published commit
 -- reply  {1 if more is to come else 0, how many were made, moved, replaced, skipped}, or why not
 -- error  NOT_DECIDED GIVEN_UP
 
