@@ -152,7 +152,7 @@ def test_a_script_also_loads_with_parts_swapped(url: str, op: str) -> None:
     [
         ("ops/pop", "local deadline = span and now + span or 'inf'"),
         ("lib/settings", "  found = defaults()"),
-        ("lib/pop_any", "  local ready = reclaim() and promote(queue)"),
+        ("lib/pop_general", "  local ready = reclaim_dead_worker() and promote_due_jobs(queue)"),
     ],
     ids=["an operation", "what it uses", "what is made when needed"],
 )
@@ -205,7 +205,7 @@ def test_the_fields_of_a_job_are_compiled_to_their_positions() -> None:
 
 
 def test_a_new_job_has_a_value_for_every_field() -> None:
-    [values] = re.findall(r"local job = \{(.*)\}", FILES["lib/jobs"])
+    [values] = re.findall(r"local job = \{(.*)\}", FILES["lib/job_records"])
     assert len(values.split(",")) == len(FIELDS)
 
 

@@ -27,7 +27,7 @@ PROFILES = ("job", "task", "manual", "ring", "fifo")
 WORKERS = ("ada", "bob")
 
 # The plain case of put, pop and complete takes a short way; this makes it take the long one.
-LONG_WAY = {"fast": "local FAST = false\n"}
+LONG_WAY = {"fast_path_switch": "local FAST_PATH = false\n"}
 
 REPEATABLE = {
     *("put", "complete", "fail", "release", "cancel", "timeout", "retry", "requeue", "prioritise"),

@@ -9,7 +9,7 @@ WRITE_FAULTS = [
     Fault("a bundle grows after it was prepared", "ops/stage", "not is_loose(parcel)", "false"),
     Fault("a gap in a parcel is not noticed", "ops/stage", "there < position", "false"),
     Fault("what nobody wants stays", "ops/stage", "now + STAGED_FOR", "now + 1000 * STAGED_FOR"),
-    Fault("what is prepared goes", "ops/prepare", "lift(AGENDA, staged_entry(parcel))", ""),
+    Fault("what is prepared goes", "ops/prepare", "zset_remove(AGENDA, staged_entry(parcel))", ""),
     Fault("what is not there is prepared", "ops/prepare", "== chunks", "~= nil"),
     Fault("what was given up is prepared", "ops/prepare", "'given_up' then", "'' then"),
     Fault("what was decided is prepared", "ops/prepare", "state ~= 'prepared'", "false"),

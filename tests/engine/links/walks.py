@@ -165,10 +165,10 @@ WALKS: list[Callable[[Pair], None]] = [
 
 def smallest_steps(swaps: dict[str, str]) -> dict[str, str]:
     """The same scripts, but only one dependent is seen to in each."""
-    text = swaps.get("follow_up", source("lib/follow_up").text)
+    text = swaps.get("update_dependents", source("lib/update_dependents").text)
     changed = text.replace("FOLLOW_AT_MOST = 256", "FOLLOW_AT_MOST = 1")
     assert changed != text
-    return {**swaps, "follow_up": changed}
+    return {**swaps, "update_dependents": changed}
 
 
 def walk(url: str, way: Callable[[Pair], None], swaps: dict[str, str], *, slow: bool) -> None:

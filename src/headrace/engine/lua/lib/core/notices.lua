@@ -3,30 +3,30 @@
 --
 -- uses   keys
 
-local woken, coming, told, ended = {}, {}, {}, {}
+local woken, due_soon, messages, finished_ids = {}, {}, {}, {}
 
 local function wake(queue, jobs)
   woken[queue] = (woken[queue] or 0) + jobs
 end
 
-local function expect(queue, at)
-  coming[queue] = math.min(coming[queue] or at, at)
+local function announce_due(queue, at)
+  due_soon[queue] = math.min(due_soon[queue] or at, at)
 end
 
-local function tell_queue(queue, message)
-  told[#told + 1] = { key('queue', queue), message }
+local function notify_queue(queue, message)
+  messages[#messages + 1] = { key('queue', queue), message }
 end
 
-local function tell_worker(job, what)
-  told[#told + 1] = { key('worker', job.worker), cmsgpack.pack({ what, job.id, job.token }) }
+local function notify_worker(job, what)
+  messages[#messages + 1] = { key('worker', job.worker), cmsgpack.pack({ what, job.id, job.token }) }
 end
 
-local function tell_ended(id)
-  ended[#ended + 1] = id
+local function notify_finished(id)
+  finished_ids[#finished_ids + 1] = id
 end
 
-local function tell_trackers(entry)
-  told[#told + 1] = { key('tracked', ''), cmsgpack.pack(entry) }
+local function notify_trackers(entry)
+  messages[#messages + 1] = { key('tracked', ''), cmsgpack.pack(entry) }
 end
 
 local function send_notices()
@@ -36,15 +36,15 @@ local function send_notices()
     end
   end
   -- Who waits knows when something is due; only what comes before that is news.
-  for queue, at in pairs(coming) do
+  for queue, at in pairs(due_soon) do
     if tonumber(redis.call('ZRANGE', key('scheduled', queue), 0, 0, 'WITHSCORES')[2]) == at then
       redis.call('SPUBLISH', key('queue', queue), 'coming')
     end
   end
-  for _, notice in ipairs(told) do
+  for _, notice in ipairs(messages) do
     redis.call('SPUBLISH', notice[1], notice[2])
   end
-  if #ended > 0 then
-    redis.call('SPUBLISH', key('ended', ''), cmsgpack.pack(ended))
+  if #finished_ids > 0 then
+    redis.call('SPUBLISH', key('ended', ''), cmsgpack.pack(finished_ids))
   end
 end

@@ -1,16 +1,16 @@
 -- tags: jobs are listed by their tags, by when they got them, and tags are counted. What a job has
 -- already it does not get again, so a tag keeps its time.
 --
--- uses   keys now jobs places emit
+-- uses   keys now job_records sorted_sets events
 
 local tag_counts = {}
 
 local function list_tag(job, tag, by)
   tag_counts[tag] = (tag_counts[tag] or 0) + by
   if by > 0 then
-    place(key('tag', tag), job.id, now)
+    zset_add(key('tag', tag), job.id, now)
   else
-    lift(key('tag', tag), job.id)
+    zset_remove(key('tag', tag), job.id)
   end
 end
 
@@ -40,7 +40,7 @@ local function set_tags(job, wanted)
 end
 
 -- Also such as are given in this call, which are not written before its end.
-local function there_are_tags()
+local function any_tags()
   return next(tag_counts) or redis.call('EXISTS', TAGS) == 1
 end
 
@@ -58,11 +58,11 @@ local function tag_text(tags)
   return #tags > 0 and cjson.encode(tags) or '[]'
 end
 
-local function retag(job, wanted)
+local function change_tags(job, wanted)
   if #wanted ~= #(extra(job, 'tags') or {}) then
     set_tags(job, wanted)
     emit('tagged', job, nil, nil, nil, { 'tags', tag_text(wanted) })
-    touch(job)
+    mark_changed(job)
   end
   return wanted
 end

@@ -20,7 +20,7 @@ end
 
 local counter
 
-local function count_past(id)
+local function raise_counter(id)
   counter = counter or tonumber(redis.call('HGET', feed_key, 'counter') or 0)
   if #id <= 15 and string.match(id, '^[1-9]%d*$') and tonumber(id) > counter then
     counter = tonumber(id)

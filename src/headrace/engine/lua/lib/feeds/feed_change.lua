@@ -3,13 +3,13 @@
 -- the item is the last part, and may have some. The life of a feed tells it from a later one of the
 -- same name: it is the number of the event by which it was made.
 --
--- uses   keys emit defaults setting feed
+-- uses   keys events defaults setting_value feed
 
 local largest_data
 
 local function log_change(feed, kind, id, item, place, instance)
   largest_data = largest_data
-    or setting(nil, redis.call('HGET', CONFIG, 'event_data'), default_event_data)
+    or setting_value(nil, redis.call('HGET', CONFIG, 'event_data'), default_event_data)
   local more
   if #item > largest_data then
     more = { 'left_out', #item }
@@ -23,7 +23,7 @@ local function log_change(feed, kind, id, item, place, instance)
 end
 
 -- The place is where the item stands now: newest, first, or after which one; '' is where it was.
-local function change(feed, kind, id, item, place, instance)
+local function record_change(feed, kind, id, item, place, instance)
   feed_number = feed_number + 1
   log_change(feed, kind, id, item, place, instance)
   changes = changes + 1

@@ -15,7 +15,7 @@ local function feed_evict(feed)
   redis.call('ZREMRANGEBYRANK', order, 0, #oldest - 1)
   redis.call('HDEL', key('items', feed), unpack(oldest))
   for _, id in ipairs(oldest) do
-    change(feed, 'retracted', id, '', '', '')
+    record_change(feed, 'retracted', id, '', '', '')
   end
   return excess - #oldest
 end

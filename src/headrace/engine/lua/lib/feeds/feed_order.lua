@@ -2,7 +2,7 @@
 -- up, the smallest part around it that is empty enough is numbered anew. The larger the part, the
 -- emptier it has to be: so an insertion moves few others on average, wherever insertions go.
 --
--- uses   keys chunks
+-- uses   keys batched_calls
 
 local POSITIONS = 2 ^ 53
 local GAP = 2 ^ 20
@@ -25,7 +25,7 @@ local function neighbours(order, where, reference)
   return found[1], tonumber(found[2]), tonumber(found[4])
 end
 
-local function between(before, after)
+local function position_between(before, after)
   if not before and not after then
     return POSITIONS / 2
   elseif not after and before + GAP < POSITIONS then
@@ -37,7 +37,7 @@ local function between(before, after)
   return high - low > 1 and low + math.floor((high - low) / 2)
 end
 
-local function spread(order, around)
+local function renumber_around(order, around)
   local size, most = SMALLEST_PART, ROOM ^ 3
   local first, last, count
   while true do
@@ -55,23 +55,23 @@ local function spread(order, around)
     renumbered[2 * i - 1] = string.format('%.0f', first + math.floor(i * size / (count + 1)))
     renumbered[2 * i] = id
   end
-  in_chunks('ZADD', order, renumbered)
+  call_in_batches('ZADD', order, renumbered)
 end
 
 -- Puts an id, which is not in the order, at a place, and says where that is.
-local function stand(order, id, where, reference)
+local function insert_at(order, id, where, reference)
   local one_before, before, after = neighbours(order, where, reference)
-  local position = between(before, after)
+  local position = position_between(before, after)
   if not position then
-    spread(order, before or after)
+    renumber_around(order, before or after)
     one_before, before, after = neighbours(order, where, reference)
-    position = between(before, after)
+    position = position_between(before, after)
   end
   redis.call('ZADD', order, string.format('%.0f', position), id)
   return one_before and 'after ' .. one_before or 'first'
 end
 
-local function stands(order, id, where, reference)
+local function is_at(order, id, where, reference)
   local rank = redis.call('ZRANK', order, id)
   if where == 'first' then
     return rank == 0
@@ -82,16 +82,16 @@ local function stands(order, id, where, reference)
 end
 
 -- The same for one that is in the order; '' if it is there already.
-local function stand_elsewhere(order, id, where, reference)
-  if id == reference or stands(order, id, where, reference) then
+local function move_to(order, id, where, reference)
+  if id == reference or is_at(order, id, where, reference) then
     return ''
   end
   redis.call('ZREM', order, id)
-  return stand(order, id, where, reference)
+  return insert_at(order, id, where, reference)
 end
 
 -- The place of the next one, so that several stand in the order in which they were given.
-local function following(id, where, reference)
+local function next_place(id, where, reference)
   if where == 'first' or where == 'after' then
     return 'after', id
   end

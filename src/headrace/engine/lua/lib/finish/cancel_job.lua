@@ -1,18 +1,18 @@
 -- cancel_job: a job that is not complete is deleted, and its holder told.
 --
--- uses   now emit move books notices failure_list ends
+-- uses   now events job_states books notices failures job_finished
 
 local function cancel_job(job, reason)
   local run
   if job.state == 'running' then
     run = now - job.since
-    tell_worker(job, 'cancelled')
+    notify_worker(job, 'cancelled')
   end
   emit('cancelled', job, nil, run, nil, { 'was', job.state, 'reason', reason })
   unlist_failure(job)
-  leave(job)
+  leave_state(job)
   book(job.queue, 'cancelled', 1)
   job_finished(job, 'cancelled')
-  tell_ended(job.id)
-  forget(job)
+  notify_finished(job.id)
+  delete_job(job)
 end

@@ -1,12 +1,12 @@
 -- expire_job: a job that was not started in time is over.
 --
--- uses   emit move books notices ends
+-- uses   events job_states books notices job_finished
 
 local function expire_job(job)
   emit('expired', job)
-  leave(job)
+  leave_state(job)
   book(job.queue, 'expired', 1)
   job_finished(job, 'expired')
-  tell_ended(job.id)
-  forget(job)
+  notify_finished(job.id)
+  delete_job(job)
 end

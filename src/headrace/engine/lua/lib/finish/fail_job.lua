@@ -1,23 +1,23 @@
 -- fail_job: a job is set aside as failed, listed by type until it is retried, moved or cancelled.
 --
--- uses   now emit history move jobs observe notices failure_list ends
+-- uses   now events job_history job_states job_records observations notices failures job_finished
 
 local function fail_job(job, kind, message, reason, traceback, data)
-  local short = shortened(message)
+  local short = short_message(message)
   local run = job.state == 'running' and now - job.since or nil
-  emit('failed', job, nil, run, told_change(job, data, {
+  emit('failed', job, nil, run, changed_payload(job, data, {
     'failure', kind, 'message', short, 'reason', reason,
   }))
-  remember(job, 'failed', kind, short)
-  keep_error(job, message, traceback)
+  add_history(job, 'failed', kind, short)
+  store_error_text(job, message, traceback)
   unlist_failure(job)
-  leave(job)
+  leave_state(job)
   job_finished(job, 'failed')
   set_extra(job, 'failure', { kind, short, now, job.worker })
   job.worker = ''
   job.since = now
-  enter(job, 'failed', now)
+  enter_state(job, 'failed', now)
   list_failure(job, 1)
   observe(job.queue, 'failures')
-  tell_ended(job.id)
+  notify_finished(job.id)
 end

@@ -2,12 +2,12 @@
 -- ('k' .. queue .. '\0' .. key) and each throttle ('t' .. name). A gate knows the jobs that run behind
 -- it and until when; a lease that ran out does not count.
 --
--- uses   keys now settings places
+-- uses   keys now settings sorted_sets
 
 -- the part of a limit that is this shard's: with several shards each lets through its own part
 -- of what the queue or the throttle lets through, so that all together never exceed it.
 
-local function share(limit, shards)
+local function shard_share(limit, shards)
   shards = tonumber(shards or 1)
   if not limit or limit == 'none' or shards == 1 then
     return limit and limit ~= 'none' and (tonumber(limit) or limit)
@@ -60,7 +60,7 @@ local function limits_of(gate)
       found = { limits.key_concurrency, limits.key_rate }
     else
       local stored = redis.call('HMGET', key('throttle', string.sub(gate, 2)), 'concurrency', 'rate', 'shards')
-      found = { share(stored[1], stored[3]), share(stored[2], stored[3]) }
+      found = { shard_share(stored[1], stored[3]), shard_share(stored[2], stored[3]) }
     end
     gate_limits[gate] = found
   end
@@ -76,31 +76,31 @@ local function rate_place(gate)
 end
 
 -- In whole microseconds, so that no fraction gets lost.
-local function used_until(gate)
+local function rate_used_until(gate)
   return math.max(1000 * now, tonumber(redis.call('ZSCORE', rate_place(gate)) or 0))
 end
 
 -- How many may start at once after a rest, and in how many microseconds one more may.
-local function pace(rate)
+local function rate_step(rate)
   local starts, span = string.match(rate, '^(%d+)/(%d+)$')
   return tonumber(starts), math.max(1, math.floor(1000 * span / starts))
 end
 
 -- How many may start now by a rate, and from when on the next one may.
 local function starts_left(gate, rate)
-  local starts, step = pace(rate)
+  local starts, step = rate_step(rate)
   if starts == 0 then
     return 0, math.huge
   end
-  local used = used_until(gate)
+  local used = rate_used_until(gate)
   return math.floor((1000 * now + starts * step - used) / step),
     math.max(now, math.ceil((used + step - starts * step) / 1000))
 end
 
 local function use_rate(gate, rate)
-  local _, step = pace(rate)
+  local _, step = rate_step(rate)
   local where, name = rate_place(gate)
-  local free_at = used_until(gate) + step
+  local free_at = rate_used_until(gate) + step
   local over = redis.call('ZRANGE', where, '-inf', string.format('%.0f', 1000 * now), 'BYSCORE', 'LIMIT', 0, 2)
   if #over > 0 then
     redis.call('ZREM', where, unpack(over))
@@ -124,7 +124,7 @@ end
 local function closed_until(gate)
   local concurrency, rate = limits_of(gate)
   if concurrency then
-    settle()
+    flush_zsets()
     if running_at(gate) >= concurrency then
       local first = redis.call('ZRANGE', key('gate', gate), '(' .. now, '+inf', 'BYSCORE',
         'LIMIT', 0, 1, 'WITHSCORES')

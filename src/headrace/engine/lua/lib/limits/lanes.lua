@@ -9,7 +9,7 @@
 --   stops:<throttle>         queues with lanes parked at a throttle
 --   lanes:<queue>            of each lane, whether it has a turn or is parked, and which and where
 --
--- uses   keys numbered now settings jobs places emit notices finishers gates govern
+-- uses   keys set_members now settings job_records sorted_sets events notices write_back_hooks gates use_lanes
 
 local changed, freed = {}, {}
 
@@ -25,15 +25,15 @@ end
 local function step_in(job, name)
   local lane = lane_of(job)
   if extra(job, 'throttles') then
-    govern(job.queue)
+    use_lanes(job.queue)
   end
-  place(lane_key(job.queue, lane), name, job.priority)
+  zset_add(lane_key(job.queue, lane), name, job.priority)
   change_lane(job.queue, lane, false)
 end
 
 local function step_out(job, name)
   local lane = lane_of(job)
-  lift(lane_key(job.queue, lane), name)
+  zset_remove(lane_key(job.queue, lane), name)
   change_lane(job.queue, lane, false)
 end
 
@@ -132,7 +132,7 @@ local function refresh_lanes()
   if not next(changed) then
     return
   end
-  settle()
+  flush_zsets()
   for queue, lanes in pairs(changed) do
     for lane, served in pairs(lanes) do
       refresh_lane(queue, lane, served)
@@ -177,12 +177,12 @@ local function pass_gates(job, deadline)
   local queue, lane = job.queue, lane_of(job)
   local limits = settings(queue)
   if limits.rate then
-    use_rate('q' .. queue, share(limits.rate, limits.shards))
+    use_rate('q' .. queue, shard_share(limits.rate, limits.shards))
   end
   for _, gate in ipairs(gates_of(queue, lane)) do
     local _, rate = limits_of(gate)
     if deadline then
-      place(key('gate', gate), job.id, deadline)
+      zset_add(key('gate', gate), job.id, deadline)
     end
     if rate then
       use_rate(gate, rate)
@@ -200,13 +200,13 @@ local function renew_gates(job, deadline)
     if before and tonumber(before) > tonumber(deadline) then
       freed[gate] = true
     end
-    place(key('gate', gate), job.id, deadline)
+    zset_add(key('gate', gate), job.id, deadline)
   end
 end
 
 local function leave_gates(job)
   for _, gate in ipairs(gates_of(job.queue, lane_of(job))) do
-    lift(key('gate', gate), job.id)
+    zset_remove(key('gate', gate), job.id)
     freed[gate] = true
   end
 end
@@ -225,7 +225,7 @@ local function tell_queues_at(gate)
   end
 end
 
-finishers[#finishers + 1] = function()
+write_back_hooks[#write_back_hooks + 1] = function()
   refresh_lanes()
   for gate in pairs(freed) do
     tell_queues_at(gate)

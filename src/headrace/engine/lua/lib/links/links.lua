@@ -2,12 +2,12 @@
 -- blocked. Both sides have the number of the newest event: it tells a link from an earlier one
 -- between the same two.
 --
--- uses   keys jobs places emit policies ends now move
+-- uses   keys job_records sorted_sets events dependency_policies job_finished now job_states
 
 -- Whether there is something to wait for, and whether it has failed.
 local function group_is_open(group, policy)
   local members = key('group', group)
-  settle_one(members)
+  flush_zset(members)
   local failed = redis.call('ZCOUNT', members, 1, 1)
   local all = redis.call('ZCARD', members)
   return all > (policy == 'run' and failed or 0), failed > 0
@@ -42,27 +42,27 @@ local function link(job, open)
   if not number then
     open_log()
   end
-  local policy = policy_when_failed(job)
+  local policy = failure_policy(job)
   for _, one in ipairs(open) do
     local parent, failed = one[1], one[2]
-    place(key('depends', job.id), parent, number)
-    place(dependents_key(policy, parent), job.id, number)
+    zset_add(key('depends', job.id), parent, number)
+    zset_add(dependents_key(policy, parent), job.id, number)
     local parent_job = not group_of(parent) and read_job(parent)
     if parent_job then
       set_extra(parent_job, 'awaited', true)
-      touch(parent_job)
+      mark_changed(parent_job)
     end
     if failed and policy ~= 'wait' then
-      ends[#ends + 1] = { parent, 'failed' }
+      finished_parents[#finished_parents + 1] = { parent, 'failed' }
     end
   end
 end
 
 -- a blocked job joins the line, at the back; what is left of its delay it waits out.
 
-local function unlock(job)
+local function unblock_job(job)
   local delay = math.max(0, job.since - now)
-  leave(job)
+  leave_state(job)
   job.seq = emit('unlocked', job, nil, nil, nil, { 'delay', delay })
-  line_up(job, delay)
+  enqueue(job, delay)
 end

@@ -1,7 +1,7 @@
 -- peek_lanes: the next jobs of a queue with lanes: of those that have a turn, one after the other where
 -- turns are fair, else by priority and age; of each lane no more than its gates let through.
 --
--- uses   keys numbered now settings jobs gates in_lanes
+-- uses   keys set_members now settings job_records gates lane_access
 
 local LANES_AT_MOST = 100
 

@@ -3,7 +3,7 @@
 -- the gate may be open. A bounded number of looks that hand out nothing; and nothing is handed out
 -- before every gate that may be open has been looked at, so that the order holds.
 --
--- uses   keys numbered places gates in_lanes
+-- uses   keys set_members sorted_sets gates lane_access
 
 local LOOK_AT_MOST = 64
 
@@ -14,7 +14,7 @@ local function serve(lane, priority)
   end
   local name = redis.call('ZRANGE', lane_key(queue, lane), 0, 0)[1]
   if not hand_out_waiting(name_in(name), name) then
-    lift(lane_key(queue, lane), name)
+    zset_remove(lane_key(queue, lane), name)
     lanes('change', queue, lane, false)
   end
 end

@@ -2,8 +2,8 @@
 -- left there. The time is that of the taking in.
 --
 -- uses   keys
--- later  take_in
+-- later  take_ingress
 
-local function ingress(queue)
-  return redis.call('EXISTS', key('ingress', queue)) == 0 or take_in(queue)
+local function drain_ingress(queue)
+  return redis.call('EXISTS', key('ingress', queue)) == 0 or take_ingress(queue)
 end

@@ -1,10 +1,10 @@
 -- plain_put: jobs without options come into a queue without limits, in a straight line. Put and
 -- publish share it; nothing is written before it is clear that all of them can go this way.
 --
--- uses   keys numbered now packing plain_event short_way
+-- uses   keys set_members now job_packing plain_put_event fast_path
 
 -- What is to be written, and how many; nil if an id comes twice or a payload is too large.
-local function plain_jobs(queue, rows, retries)
+local function pack_plain_jobs(queue, rows, retries)
   local jobs, places, made, seen = {}, {}, 0, {}
   -- Records are packed by hand: what they have in common is packed once.
   local before_seq, after_seq = JUST_PUT .. cmsgpack.pack(queue, 0), cmsgpack.pack(now, retries)
@@ -24,13 +24,13 @@ local function plain_jobs(queue, rows, retries)
 end
 
 -- False, and nothing is done, if one of them exists. Payloads up to the largest stand in their events.
-local function enter_plainly(queue, rows, jobs, places, made, largest)
+local function insert_plain_jobs(queue, rows, jobs, places, made, largest)
   if redis.call('MSETNX', unpack(jobs)) == 0 then
     return false
   end
   for id, data in rows() do
     event = event + 1
-    add_plain_event(event_prefix .. string.format('%d', event), queue, id, data, largest)
+    add_plain_put_event(event_prefix .. string.format('%d', event), queue, id, data, largest)
   end
   redis.call('ZADD', key('waiting', queue), unpack(places))
   local books = key('books', queue)

@@ -11,7 +11,7 @@
 -- The longest that a rule keeps one waiting is forty years, for a 29 February on a given weekday.
 local DAYS_TRIED = 5000
 
-local function has(set, n)
+local function contains(set, n)
   return string.byte(set, n + 1) == 49
 end
 
@@ -38,8 +38,8 @@ end
 local function seek_day(rule, day, step)
   for _ = 1, DAYS_TRIED do
     local month, date = date_of(day)
-    local on_date, on_weekday = has(rule.days, date), has(rule.weekdays, (day + 4) % 7)
-    if not has(rule.months, month) then
+    local on_date, on_weekday = contains(rule.days, date), contains(rule.weekdays, (day + 4) % 7)
+    if not contains(rule.months, month) then
       day = beyond_month(day, date, step)
     elseif on_date and on_weekday or rule.either and (on_date or on_weekday) then
       return day
@@ -54,7 +54,7 @@ local DAY_MINUTES = 1440
 
 local function seek_number(set, from, step)
   for n = from, step > 0 and #set - 1 or 0, step do
-    if has(set, n) then
+    if contains(set, n) then
       return n
     end
   end
@@ -62,7 +62,7 @@ end
 
 local function seek_in_day(rule, minute, step)
   local hour = math.floor(minute / 60)
-  local found = has(rule.hours, hour) and seek_number(rule.minutes, minute % 60, step)
+  local found = contains(rule.hours, hour) and seek_number(rule.minutes, minute % 60, step)
   if found then
     return 60 * hour + found
   end

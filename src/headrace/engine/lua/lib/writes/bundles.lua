@@ -2,7 +2,7 @@
 -- a record and its parcels, each a list of chunks of rows. The decision is made at the home of the
 -- write, and there too a bundle is given up first, so that it cannot be both.
 --
--- uses   keys now places
+-- uses   keys now sorted_sets
 
 local DAY = 86400000
 local STAGED_FOR, DECIDED_WITHIN, RECORDS_FOR = DAY, DAY, 7 * DAY
@@ -21,12 +21,12 @@ end
 
 -- When the agenda sees to a bundle, if nobody has by then.
 local function tend_at(bundle, at)
-  place(AGENDA, 'bundle:' .. bundle, at)
+  zset_add(AGENDA, 'bundle:' .. bundle, at)
 end
 
 -- When clients see to it: they know of the other shards.
 local function look_at(bundle, at)
-  place(BUNDLES, bundle, at)
+  zset_add(BUNDLES, bundle, at)
 end
 
 local function is_in_hand(bundle)
@@ -69,14 +69,14 @@ end
 
 local function forget_bundle(bundle)
   redis.call('DEL', key('bundle', bundle))
-  lift(BUNDLES, bundle)
-  lift(AGENDA, 'bundle:' .. bundle)
+  zset_remove(BUNDLES, bundle)
+  zset_remove(AGENDA, 'bundle:' .. bundle)
 end
 
 -- From now on it cannot be decided. At home that is remembered, for a call that comes late.
 local function give_up(bundle, is_home)
   redis.call('HSET', key('bundle', bundle), 'state', 'given_up')
-  lift(BUNDLES, bundle)
+  zset_remove(BUNDLES, bundle)
   local dropped = drop_parcels(bundle)
   if not dropped then
     tend_at(bundle, now)

@@ -2,7 +2,7 @@
 -- batch is kept, as those before it are done. Entries of writes that were published go after a week;
 -- those of a stream a year after its last batch.
 --
--- uses   keys now places bundles
+-- uses   keys now sorted_sets bundles
 
 local STREAMS_FOR = 365 * DAY
 
@@ -10,9 +10,9 @@ local TALLIES = { 'made', 'moved', 'replaced', 'skipped' }
 
 local function forget_write(write)
   redis.call('DEL', key('write', write))
-  lift(WRITES, write)
-  lift(STREAMS, write)
-  lift(AGENDA, 'write:' .. write)
+  zset_remove(WRITES, write)
+  zset_remove(STREAMS, write)
+  zset_remove(AGENDA, 'write:' .. write)
 end
 
 local function is_published(write)
@@ -21,8 +21,8 @@ end
 
 local function keep_write(write, batch)
   local is_stream = batch >= 0
-  place(is_stream and STREAMS or WRITES, write, now)
-  place(AGENDA, 'write:' .. write, now + (is_stream and STREAMS_FOR or RECORDS_FOR))
+  zset_add(is_stream and STREAMS or WRITES, write, now)
+  zset_add(AGENDA, 'write:' .. write, now + (is_stream and STREAMS_FOR or RECORDS_FOR))
 end
 
 -- Which shards have published fewer rows than were decided, and how many fewer. What another shard knows

@@ -1,7 +1,7 @@
 -- publish_rows: staged rows become jobs in the general form of a put. Nothing may fail any more: what a
 -- put would refuse is skipped, and counted.
 --
--- uses   jobs make
+-- uses   job_records create_job
 
 local again, nonce, on_exists = false, '', ''
 
@@ -10,7 +10,7 @@ local function refused_links()
   return nil
 end
 
--- later  existing
+-- later  put_existing_id
 
 local COUNTED = { 'made', 'made', 'moved', 'replaced' }
 
@@ -28,8 +28,8 @@ return function(queue, policy, every, others)
     if others then
       spare, own = others[at][1], others[at][2]
     end
-    local job = known[id]
-    local answer = job and existing(job, queue, spare, data, own) or make(queue, id, data, own, nonce) and 1
+    local job = loaded_jobs[id]
+    local answer = job and put_existing_id(job, queue, spare, data, own) or create_job(queue, id, data, own, nonce) and 1
     local what = COUNTED[answer] or 'skipped'
     counted[what] = (counted[what] or 0) + 1
   end

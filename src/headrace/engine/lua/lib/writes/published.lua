@@ -1,6 +1,6 @@
 -- published: what is noted of a bundle when a chunk of it has become jobs.
 --
--- uses   keys now places bundles
+-- uses   keys now sorted_sets bundles
 -- later  conclude_alone
 
 -- a chunk of staged rows: a packed list of ids, of lengths and, if any row has them, of spare
@@ -40,7 +40,7 @@ local function note_published(bundle, is_home, parcel, counted)
   redis.call('HSET', record, 'state', 'published')
   tend_at(bundle, now + RECORDS_FOR)
   if not is_home then
-    lift(BUNDLES, bundle)
+    zset_remove(BUNDLES, bundle)
   elseif redis.call('HGET', META, 'shards') == '1' then
     conclude_alone(bundle)
   end

@@ -1,7 +1,7 @@
 -- audit_jobs: which of these jobs have a record whose state does not list them.
 --
 -- each   id
--- uses   keys jobs numbered
+-- uses   keys job_records set_members
 -- reply  {id, what is wrong}, ...
 
 local reply = {}

@@ -3,7 +3,7 @@
 --
 -- args   offset:int count:int
 -- each   id
--- uses   keys jobs policies links
+-- uses   keys job_records dependency_policies links
 -- reply  {1 when there are more pages, {id, what is wrong}, ...}
 
 local last = offset + count - 1
@@ -21,7 +21,7 @@ local function wrong(id, problem)
   reply[#reply + 1] = { id, problem }
 end
 
-local function called(parent)
+local function parent_name(parent)
   local group = group_of(parent)
   return group and 'group ' .. group or parent
 end
@@ -45,7 +45,7 @@ local function check_members(group)
 end
 
 local function check_parents(job)
-  local policy = policy_when_failed(job)
+  local policy = failure_policy(job)
   local found = page(key('depends', job.id))
   if offset == 0 and not found[1] then
     wrong(job.id, 'is blocked but depends on nothing')
@@ -54,10 +54,10 @@ local function check_parents(job)
     local parent = found[i]
     if redis.call('ZSCORE', dependents_key(policy, parent), job.id) == found[i + 1] then
       if not open_parents({ parent }, policy)[1] then
-        wrong(job.id, 'depends on ' .. called(parent) .. ', which is over')
+        wrong(job.id, 'depends on ' .. parent_name(parent) .. ', which is over')
       end
     elseif not is_being_unlocked(job.id, policy, parent, found[i + 1]) then
-      wrong(job.id, 'depends on ' .. called(parent) .. ', which does not know of it')
+      wrong(job.id, 'depends on ' .. parent_name(parent) .. ', which does not know of it')
     end
     if group_of(parent) then
       check_members(group_of(parent))

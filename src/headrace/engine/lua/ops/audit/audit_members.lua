@@ -1,7 +1,7 @@
 -- audit_members: checks a page of the members of one state of a queue against their jobs.
 --
 -- args   queue state offset:int count:int
--- uses   keys numbered settings jobs gates
+-- uses   keys set_members settings job_records gates
 -- reply  {how many were looked at, how many of them have a claim, {id of a job with links, ...},
 --        {id, what is wrong}, ...}
 
@@ -24,7 +24,7 @@ local function unlisted_tag(job)
   end
 end
 
-local function tie_fault(job)
+local function reference_fault(job)
   if may_claim(job) and not has_claim(job) then
     return 'has no claim to its unique value ' .. extra(job, 'unique')
   elseif unlisted_tag(job) then
@@ -88,7 +88,7 @@ local function fault(name, score)
   elseif state == 'failed' and not redis.call('ZSCORE', key('failures', extra(job, 'failure')[1]), id) then
     return id, 'is failed but not listed under its type'
   end
-  return id, tie_fault(job)
+  return id, reference_fault(job)
 end
 
 for i = 1, #found, 2 do

@@ -1,7 +1,7 @@
 -- audit_tag: checks a page of the jobs that are listed under a tag, and whether it counts them all.
 --
 -- args   tag offset:int count:int
--- uses   keys jobs tags
+-- uses   keys job_records tags
 -- reply  {how many were looked at, how many the tag counts, how many there are, {id, what is wrong}, ...}
 
 local where = key('tag', tag)

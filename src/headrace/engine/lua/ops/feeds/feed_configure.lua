@@ -4,7 +4,7 @@
 --
 -- args   feed kind max_length about nonce instance
 -- flags  allow-oom
--- uses   keys feed feed_change feed_evict feed_commit
+-- uses   keys feed feed_change feed_evict feed_write_back
 -- reply  1, 0 when it is to be called again, or why not
 -- error  FEED_NOT_FOUND
 
@@ -14,6 +14,6 @@ end
 if redis.call('HGET', feed_key, 'configured_by') ~= nonce then
   redis.call('HSET', feed_key, 'max_length', max_length, 'about', about, 'configured_by', nonce)
   feed_most = tonumber(max_length)
-  change(feed, 'feed_configured', '', '', '', instance)
+  record_change(feed, 'feed_configured', '', '', '', instance)
 end
-return feed_commit(feed_evict(feed) == 0 and 1 or 0)
+return feed_write_back(feed_evict(feed) == 0 and 1 or 0)

@@ -2,15 +2,15 @@
 --
 -- args   feed instance
 -- flags  allow-oom
--- uses   keys feed feed_change feed_commit
+-- uses   keys feed feed_change feed_write_back
 -- reply  1 or why not
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed) then
   return again and 1 or 'FEED_NOT_FOUND'
 end
-change(feed, 'feed_deleted', '', '', '', instance)
+record_change(feed, 'feed_deleted', '', '', '', instance)
 redis.call('ZREM', FEEDS, feed)
 redis.call('UNLINK', feed_key, key('items', feed), key('order', feed))
 feed_key = nil
-return feed_commit(1)
+return feed_write_back(1)

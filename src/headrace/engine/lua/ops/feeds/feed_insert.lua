@@ -4,7 +4,7 @@
 --
 -- args   feed at_place reference nonce
 -- each   id item
--- uses   keys feed feed_change feed_order feed_commit
+-- uses   keys feed feed_change feed_order feed_write_back
 -- reply  1 or why not
 -- error  FEED_NOT_FOUND ITEM_NOT_FOUND
 
@@ -22,19 +22,19 @@ local go, beside = at_place, reference
 for id, item in each() do
   local before = redis.call('HGET', items, id)
   if not before then
-    local place = stand(order, id, go == '' and 'last' or go, beside)
+    local place = insert_at(order, id, go == '' and 'last' or go, beside)
     redis.call('HSET', items, id, item)
-    change(feed, 'published', id, item, place, '')
-    count_past(id)
+    record_change(feed, 'published', id, item, place, '')
+    raise_counter(id)
     feed_published = feed_published + 1
   else
-    local place = go == '' and '' or stand_elsewhere(order, id, go, beside)
+    local place = go == '' and '' or move_to(order, id, go, beside)
     if not (again and before == item and place == '') then
       redis.call('HSET', items, id, item)
-      change(feed, 'edited', id, item, place, '')
+      record_change(feed, 'edited', id, item, place, '')
     end
   end
-  go, beside = following(id, go, beside)
+  go, beside = next_place(id, go, beside)
 end
 feed_by = nonce
-return feed_commit(1)
+return feed_write_back(1)

@@ -2,7 +2,7 @@
 -- there is opened as it is. The nonce tells a repeated call from a second one.
 --
 -- args   feed kind max_length about nonce instance open:flag
--- uses   keys now feed feed_change feed_commit
+-- uses   keys now feed feed_change feed_write_back
 -- reply  plain or sorted, as it is, or why not
 -- error  FEED_EXISTS
 
@@ -14,8 +14,8 @@ if found[1] then
   end
   return 'FEED_EXISTS'
 end
-change(feed, 'feed_made', '', '', '', instance)
+record_change(feed, 'feed_made', '', '', '', instance)
 redis.call('HSET', feed_key, 'kind', kind, 'max_length', max_length, 'about', about,
   'created', now, 'made_by', nonce, 'life', feed_life)
 redis.call('ZADD', FEEDS, number, feed)
-return feed_commit(kind)
+return feed_write_back(kind)

@@ -4,7 +4,7 @@
 -- args   feed at_place reference
 -- each   id
 -- flags  allow-oom
--- uses   keys feed feed_change feed_order feed_commit
+-- uses   keys feed feed_change feed_order feed_write_back
 -- reply  1 or why not
 -- error  FEED_NOT_FOUND ITEM_NOT_FOUND
 
@@ -28,16 +28,16 @@ local go, beside = at_place, reference
 for i = 1, #ids do
   local id = ids[from_the_end and #ids + 1 - i or i]
   if not (from_the_end and moved[id]) then
-    local place = stand_elsewhere(order, id, go, beside)
+    local place = move_to(order, id, go, beside)
     if place ~= '' then
-      change(feed, 'positioned', id, '', place, '')
+      record_change(feed, 'positioned', id, '', place, '')
     end
     if from_the_end then
       go, beside = 'before', id
     else
-      go, beside = following(id, go, beside)
+      go, beside = next_place(id, go, beside)
     end
     moved[id] = true
   end
 end
-return feed_commit(1)
+return feed_write_back(1)

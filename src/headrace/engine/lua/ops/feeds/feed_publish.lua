@@ -4,7 +4,7 @@
 --
 -- args   feed touch:flag nonce
 -- each   id item
--- uses   keys feed feed_change feed_evict feed_commit
+-- uses   keys feed feed_change feed_evict feed_write_back
 -- reply  1 or why not
 -- error  FEED_NOT_FOUND
 
@@ -20,7 +20,7 @@ for id, item in each() do
   if not again or touch or redis.call('HGET', items, id) ~= item then
     local is_new = redis.call('HSET', items, id, item) == 1
     local place = (is_new or touch) and 'newest' or ''
-    change(feed, is_new and 'published' or 'edited', id, item, place, '')
+    record_change(feed, is_new and 'published' or 'edited', id, item, place, '')
     if place ~= '' then
       redis.call('ZADD', order, feed_number, id)
     end
@@ -31,4 +31,4 @@ feed_by = nonce
 if feed_published > published then
   feed_evict(feed)
 end
-return feed_commit(1)
+return feed_write_back(1)

@@ -3,7 +3,7 @@
 -- args   feed
 -- each   id
 -- flags  allow-oom
--- uses   keys feed feed_change feed_commit
+-- uses   keys feed feed_change feed_write_back
 -- reply  for each, 1 if it was there, else 0, or why not
 -- error  FEED_NOT_FOUND
 
@@ -15,8 +15,8 @@ for id in each() do
   local was_there = redis.call('HDEL', key('items', feed), id)
   if was_there == 1 then
     redis.call('ZREM', key('order', feed), id)
-    change(feed, 'retracted', id, '', '', '')
+    record_change(feed, 'retracted', id, '', '', '')
   end
   answers[#answers + 1] = again and 1 or was_there
 end
-return feed_commit(answers)
+return feed_write_back(answers)

@@ -4,8 +4,8 @@
 --
 -- args   import_name
 -- each   id spare badge queue data about:packed result:optional
--- uses   jobs adopted commit keys now settings make emit open_queue claims books move keep_complete
--- uses   failure_list notices join
+-- uses   job_records imported_ids write_back keys now settings create_job events open_queue unique_values books job_states keep_completed
+-- uses   failures notices join_queue
 -- reply  for each, 1 adopted now, 2 under its spare id, '=' and an id: adopted before under that id, or why not
 -- error  JOB_EXISTS
 
@@ -15,7 +15,7 @@
 local IMPORTED = 'imported'
 
 -- The first entry and the newest ones, as history keeps them.
-local function past_of(job, entries)
+local function set_history(job, entries)
   local limit = settings(job.queue).history
   while #entries > limit do
     table.remove(entries, math.min(2, #entries))
@@ -26,42 +26,42 @@ end
 local states = {}
 
 function states.waiting(job)
-  line_up(job, 0)
+  enqueue(job, 0)
 end
 
 function states.scheduled(job, about)
   job.since = about.since
-  enter(job, 'scheduled', about.since)
+  enter_state(job, 'scheduled', about.since)
 end
 
 function states.blocked(job, about)
-  if not hold_back(job, about.depends_on, 0) then
-    line_up(job, 0)
+  if not block_job(job, about.depends_on, 0) then
+    enqueue(job, 0)
   end
 end
 
 function states.failed(job, about)
   local kind, message, known_at, worker = unpack(about.failure)
-  local at, short = known_at > 0 and known_at or now, shortened(message)
+  local at, short = known_at > 0 and known_at or now, short_message(message)
   emit('failed', job, nil, nil, nil, { 'failure', kind, 'message', short, 'reason', IMPORTED })
-  keep_error(job, message, nil, at)
+  store_error_text(job, message, nil, at)
   set_extra(job, 'failure', { kind, short, at, worker })
   job.since = at
-  enter(job, 'failed', at)
+  enter_state(job, 'failed', at)
   list_failure(job, 1)
-  tell_ended(job.id)
+  notify_finished(job.id)
 end
 
 function states.complete(job, about, result)
   emit('completed', job, nil, nil, nil, { 'reason', IMPORTED })
   job.since, job.ended, job.worker = about.since or now, about.ended or now, about.worker
-  tell_ended(job.id)
-  keep_complete(job, result)
+  notify_finished(job.id)
+  keep_completed(job, result)
 end
 
 local LIVE = { waiting = true, scheduled = true, blocked = true }
 
-local function adopt_job(id, queue, data, about, result)
+local function import_job(id, queue, data, about, result)
   local job = new_job(id, queue, settings(queue).retries)
   apply_options(job, about)
   set_data(job, data)
@@ -71,59 +71,59 @@ local function adopt_job(id, queue, data, about, result)
   if about.remaining ~= nil then
     job.remaining = about.remaining
   end
-  past_of(job, about.history)
+  set_history(job, about.history)
   open_queue(queue)
   local more = { 'reason', IMPORTED }
   if about.state == 'scheduled' then
     more[3], more[4] = 'delay', math.max(1, about.since - now)
   end
-  job.seq = put_event(job, data, more)
+  job.seq = emit_put(job, data, more)
   if about.tracked then
     redis.call('ZADD', TRACKED, now, id)
     set_extra(job, 'tracked', true)
   end
   if LIVE[about.state] then
-    take_claim(job)
+    claim_unique_value(job)
   end
   book(queue, 'put', 1)
   states[about.state](job, about, result)
 end
 
-local ids, badges = {}, {}
-for id, _, badge in each() do
+local ids, import_ids = {}, {}
+for id, _, import_id in each() do
   ids[#ids + 1] = id
-  badges[#badges + 1] = badge
+  import_ids[#import_ids + 1] = import_id
 end
-local before = adopted_as(import_name, badges)
+local before = imported_as(import_name, import_ids)
 read_jobs(ids)
 local answers, taken = {}, {}
 
 -- What jobs of these badges are called here; those that did not come are left out.
 local function ids_here(parents)
   local ids = {}
-  for i, id in ipairs(adopted_as(import_name, parents)) do
+  for i, id in ipairs(imported_as(import_name, parents)) do
     ids[#ids + 1] = taken[parents[i]] or id or nil
   end
   return ids
 end
 
-for id, spare, badge, queue, data, about, result in each() do
+for id, spare, import_id, queue, data, about, result in each() do
   local at = #answers + 1
-  local job, adopted_id = known[id], before[at] or taken[badge]
+  local job, imported_id = loaded_jobs[id], before[at] or taken[import_id]
   local free = not job and id or not read_job(spare) and spare
-  if adopted_id then
-    answers[at] = '=' .. adopted_id
+  if imported_id then
+    answers[at] = '=' .. imported_id
   elseif not free then
     answers[at] = 'JOB_EXISTS ' .. job.state
   else
     if about.parents then
       about.depends_on = ids_here(about.parents)
     end
-    adopt_job(free, queue, data, about, result)
-    note_adopted(badge, free)
-    taken[badge] = free
+    import_job(free, queue, data, about, result)
+    note_imported(import_id, free)
+    taken[import_id] = free
     answers[at] = job and 2 or 1
   end
 end
-write_adopted(import_name)
-return commit(answers)
+write_imported(import_name)
+return write_back(answers)

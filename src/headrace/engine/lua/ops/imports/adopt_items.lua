@@ -3,7 +3,7 @@
 --
 -- args   import_name feed
 -- each   id item
--- uses   keys places feed feed_change feed_order feed_evict feed_commit adopted
+-- uses   keys sorted_sets feed feed_change feed_order feed_evict feed_write_back imported_ids
 -- reply  for each, 1 or 0 if it came before, or why not
 -- error  FEED_NOT_FOUND
 
@@ -13,35 +13,35 @@ end
 local items, order = key('items', feed), key('order', feed)
 local is_sorted = redis.call('HGET', feed_key, 'kind') == 'sorted'
 
-local function badge_of(id)
+local function import_id_of(id)
   return feed .. '\0' .. id
 end
 
-local badges = {}
+local import_ids = {}
 for id in each() do
-  badges[#badges + 1] = badge_of(id)
+  import_ids[#import_ids + 1] = import_id_of(id)
 end
-local before = adopted_as(import_name, badges)
+local before = imported_as(import_name, import_ids)
 local answers, published = {}, feed_published
 for id, item in each() do
   local at = #answers + 1
   answers[at] = 0
   if not before[at] and redis.call('HSETNX', items, id, item) == 1 then
     if is_sorted then
-      change(feed, 'published', id, item, stand(order, id, 'last'), '')
-      count_past(id)
+      record_change(feed, 'published', id, item, insert_at(order, id, 'last'), '')
+      raise_counter(id)
     else
-      change(feed, 'published', id, item, 'newest', '')
+      record_change(feed, 'published', id, item, 'newest', '')
       redis.call('ZADD', order, feed_number, id)
     end
     feed_published = feed_published + 1
-    note_adopted(badge_of(id), id)
+    note_imported(import_id_of(id), id)
     answers[at] = 1
   end
 end
-write_adopted(import_name)
-settle()
+write_imported(import_name)
+flush_zsets()
 if feed_published > published and not is_sorted then
   feed_evict(feed)
 end
-return feed_commit(answers)
+return feed_write_back(answers)

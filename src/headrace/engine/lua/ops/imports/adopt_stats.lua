@@ -2,7 +2,7 @@
 -- import. The day bears the name of the import: the log has no events for these figures.
 --
 -- args   import_name queue day:int figures:packed
--- uses   keys now open_queue stats
+-- uses   keys now open_queue statistics
 -- reply  1, or 0 if it was done before
 
 local FIELD = 'imported:'
@@ -25,7 +25,7 @@ local function add_series(where, name, series, more)
 end
 
 open_queue(queue)
-local name = day_of_stats(queue, day)
+local name = open_stats_day(queue, day)
 redis.call('HSET', summary, FIELD .. import_name, now)
 for _, series in ipairs({ 'wait', 'run' }) do
   if figures[series].count > 0 then

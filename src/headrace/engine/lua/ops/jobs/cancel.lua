@@ -7,7 +7,7 @@
 -- args   cascade:flag expected:packed
 -- each   id
 -- flags  allow-oom
--- uses   keys jobs policies ends cancel_job commit
+-- uses   keys job_records dependency_policies job_finished cancel_job write_back
 -- reply  for each, the state it was in or why not; or {HAS_DEPENDENTS, id, a dependent, ...}
 -- error  NOT_FOUND WRONG_STATE DONE HAS_DEPENDENTS
 
@@ -91,4 +91,4 @@ for i, id in ipairs(ids) do
   end
 end
 cascading = false
-return commit(answers)
+return write_back(answers)

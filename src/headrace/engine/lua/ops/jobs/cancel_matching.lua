@@ -4,16 +4,16 @@
 --
 -- args   queue data at_most:int cursor:packed
 -- flags  allow-oom
--- uses   defaults match cancel_job notices commit
+-- uses   defaults find_by_payload cancel_job notices write_back
 -- reply  {cursor of the next step or '', id, ...}
 
-local matches, after = match(queue, data, at_most, cursor)
+local matches, after = find_by_payload(queue, data, at_most, cursor)
 local reply = { after }
 for _, job in ipairs(matches) do
   reply[#reply + 1] = job.id
   cancel_job(job, 'matching')
 end
 if #matches > 0 then
-  tell_queue(queue, #data > default_event_data and 'cancelled' or 'cancelled ' .. data)
+  notify_queue(queue, #data > default_event_data and 'cancelled' or 'cancelled ' .. data)
 end
-return commit(reply)
+return write_back(reply)

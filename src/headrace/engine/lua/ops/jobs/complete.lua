@@ -5,14 +5,14 @@
 -- args   next_queue:optional delay:int parents:packed
 -- each   id token given
 -- flags  allow-oom
--- uses   keys now defaults setting packing fast short_way stats
+-- uses   keys now defaults setting_value job_packing fast_path_switch fast_path statistics
 -- reply  how many if all are complete, else for each its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE DEPENDENCY_REFUSED
 
 -- What is not plain leaves the short way before anything is written, for the general form below.
 local made, crowded
 repeat
-  if not FAST or last_stamp > now or again or next_queue then
+  if not FAST_PATH or last_stamp > now or again or next_queue then
     break
   end
 
@@ -40,7 +40,7 @@ repeat
     local at_ended, in_queue, priority, _, _, _, _, since, attempt, _, by, token = cmsgpack.unpack_limit(
       record, TOKEN - 1, 2)
     local extras = at_ended > 0 and select(3, cmsgpack.unpack_limit(record, 2, at_ended))
-    plain = token == tokens[i] and not (extras and has_ties(extras))
+    plain = token == tokens[i] and not (extras and needs_general_path(extras))
       and in_queue == (queue or in_queue) and by == (worker or by)
     if not plain then
       break
@@ -53,8 +53,8 @@ repeat
   end
   local own = redis.call('HMGET', key('settings', queue), 'keep_count', 'keep_age', 'stats', 'limited')
   local shared = redis.call('HMGET', CONFIG, 'keep_count', 'keep_age', 'stats')
-  local keep_count = setting(own[1], shared[1], default_keep_count)
-  if own[4] or keep_count == 0 or setting(own[2], shared[2], default_keep_age) == 0 then
+  local keep_count = setting_value(own[1], shared[1], default_keep_count)
+  if own[4] or keep_count == 0 or setting_value(own[2], shared[2], default_keep_age) == 0 then
     break
   end
 
@@ -94,7 +94,7 @@ repeat
   local books = key('books', queue)
   redis.call('HINCRBY', books, 'running', -#ids)
   redis.call('HINCRBY', books, 'complete', #ids)
-  if setting(own[3], shared[3], default_stats) == 1 then
+  if setting_value(own[3], shared[3], default_stats) == 1 then
     write_series(queue, 'run', runs)
   end
   local kept = redis.call('ZCARD', key('complete', queue))
@@ -102,18 +102,18 @@ repeat
   crowded = (kept == made or kept > keep_count) and queue
 until true
 
-local chores, log_has_grown
+local housekeeping_due, trim_due
 if made then
-  chores, log_has_grown = end_short_way(crowded)
-  if not chores then
+  housekeeping_due, trim_due = end_fast_path(crowded)
+  if not housekeeping_due then
     return made
   end
 end
 
--- later  complete_any
+-- later  complete_general
 
 if made then
-  complete_any('chores', log_has_grown, crowded)
+  complete_general('housekeeping', trim_due, crowded)
   return made
 end
-return complete_any()
+return complete_general()

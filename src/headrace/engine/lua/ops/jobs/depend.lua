@@ -3,24 +3,24 @@
 --
 -- args   parents:packed
 -- each   id
--- uses   keys now jobs emit move links policies commit
--- later  circle
+-- uses   keys now job_records events job_states links dependency_policies write_back
+-- later  find_cycle
 -- reply  for each, its state or why not
 -- error  NOT_FOUND WRONG_STATE DEPENDENCY_REFUSED
 
 local MOST_PARENTS = 1000
 
 local function add_parents(job)
-  local open = open_parents(parents, policy_when_failed(job))
+  local open = open_parents(parents, failure_policy(job))
   if #open == 0 then
     return
   end
   if job.state ~= 'blocked' then
     local due = math.max(now, job.since)
     emit('blocked', job)
-    leave(job)
+    leave_state(job)
     job.since = due
-    enter(job, 'blocked', now)
+    enter_state(job, 'blocked', now)
   end
   link(job, open)
 end
@@ -31,7 +31,7 @@ local function refused(job)
   elseif redis.call('ZCARD', key('depends', job.id)) + #parents > MOST_PARENTS then
     return 'DEPENDENCY_REFUSED number'
   end
-  return circle(job.id, extra(job, 'group'), parents)
+  return find_cycle(job.id, extra(job, 'group'), parents)
 end
 
 local answers = {}
@@ -43,4 +43,4 @@ for id in each() do
   end
   answers[#answers + 1] = refusal or job.state
 end
-return commit(answers)
+return write_back(answers)

@@ -4,7 +4,7 @@
 --
 -- each   id token failure message traceback:optional retry_in:int data:optional
 -- flags  allow-oom
--- uses   jobs held fail_job give_back failure_list observe notices commit
+-- uses   job_records check_lease fail_job return_job failures observations notices write_back
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
@@ -17,7 +17,7 @@ local function by_operator(id, failure, message)
   end
   local failure_before = again and job.state == 'failed' and extra(job, 'failure')
   if failure_before and failure_before[1] == failure
-    and shortened(failure_before[2]) == shortened(message) then
+    and short_message(failure_before[2]) == short_message(message) then
     return nil, nil, 'failed'
   end
   return job
@@ -33,14 +33,14 @@ local function fail_one(job, by_token, failure, message, traceback, retry_in, da
     if job.retries then
       job.remaining = job.remaining - 1
     end
-    local short = shortened(message)
-    give_back(job, 'retried', 'back', retry_in,
+    local short = short_message(message)
+    return_job(job, 'retried', 'back', retry_in,
       { 'failure', failure, 'message', short, 'delay', retry_in }, failure, short, data)
-    keep_error(job, message, traceback)
+    store_error_text(job, message, traceback)
     return job.state
   end
   if not by_token and job.state == 'running' then
-    tell_worker(job, 'lost')
+    notify_worker(job, 'lost')
     job.token = ''
   end
   fail_job(job, failure, message, by_token and 'worker' or 'operator', traceback, data)
@@ -53,9 +53,9 @@ for id, token, failure, message, traceback, retry_in, data in each() do
   if token == '' then
     job, refusal, done = by_operator(id, failure, message)
   else
-    job, refusal, done = held(id, token)
+    job, refusal, done = check_lease(id, token)
   end
   answers[#answers + 1] = job
     and fail_one(job, token ~= '', failure, message, traceback, retry_in, data) or done or refusal
 end
-return commit(answers)
+return write_back(answers)

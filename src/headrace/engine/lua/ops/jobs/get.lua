@@ -1,11 +1,11 @@
 -- get: jobs as they are now; unknown ids are left out.
 --
 -- each   id
--- uses   describe
+-- uses   describe_jobs
 -- reply  described job, ...
 
 local ids = {}
 for id in each() do
   ids[#ids + 1] = id
 end
-return describe_all(ids)
+return describe_jobs(ids)

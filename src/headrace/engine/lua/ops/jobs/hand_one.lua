@@ -4,7 +4,7 @@
 -- something else waits, or the job has no retry that it could lose with a worker that has just died.
 --
 -- args   queue id data
--- uses   keys now defaults setting packing plain_event fast grown stats
+-- uses   keys now defaults setting_value job_packing plain_put_event fast_path_switch log_needs_trim statistics
 -- reply  1 made, 0 put is to be called, 2 put_one is to be called, for the next jobs as well, -1 the same of put
 
 local where = job_prefix .. id
@@ -20,19 +20,19 @@ elseif not own[2] then
 end
 local log = redis.call('HMGET', LOG, 'number', 'stamp')
 local number = tonumber(log[1] or 0)
-if not FAST or not own[3] or number == 0 or tonumber(log[2]) > now or grown_between(number, number + 2)
+if not FAST_PATH or not own[3] or number == 0 or tonumber(log[2]) > now or log_needs_trim(number, number + 2)
   or redis.call('ZCOUNT', AGENDA, '-inf', now) > 0 then
   return 0
 end
 local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data', 'paused', 'removes', 'session', 'stats')
-local retries = setting(own[4], shared[1], default_retries)
+local retries = setting_value(own[4], shared[1], default_retries)
 if #data > INLINE then
   return -1
 end
 local worker, secret, ends = string.match(own[2], '^(%Z+)%z(%Z+)%z(%Z+)$')
-local heeded = setting(own[9], shared[5], default_session)
-if own[6] or retries == 0 or setting(own[7], shared[3], default_paused) == 1
-  or setting(own[8], shared[4], default_removes) == 1
+local heeded = setting_value(own[9], shared[5], default_session)
+if own[6] or retries == 0 or setting_value(own[7], shared[3], default_paused) == 1
+  or setting_value(own[8], shared[4], default_removes) == 1
   or not heeded or heeded == 'required' and not redis.call('ZSCORE', key('serves', worker), queue)
   or tonumber(ends) <= now or tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) <= now
   or redis.call('EXISTS', key('waiting', queue), key('ingress', queue)) > 0 then
@@ -46,8 +46,8 @@ for _, comes in ipairs({
     return 0
   end
 end
-local with_stats = setting(own[10], shared[6], default_stats) == 1
-local day = day_name(queue)
+local with_stats = setting_value(own[10], shared[6], default_stats) == 1
+local day = stats_day_name(queue)
 local stats = key('stats', day)
 local before = with_stats and redis.call('HMGET', stats, 'wait:count', 'wait:mean', 'wait:vk')
 if before and not before[1] then
@@ -60,8 +60,8 @@ if redis.call('SETNX', where, record) == 0 then
   return 1
 end
 redis.call('HDEL', key('settings', queue), 'idle')
-add_plain_event(string.format('%d-%d', now, number + 1), queue, id, data,
-  setting(own[5], shared[2], default_event_data))
+add_plain_put_event(string.format('%d-%d', now, number + 1), queue, id, data,
+  setting_value(own[5], shared[2], default_event_data))
 redis.call('XADD', EVENTS, string.format('%d-%d', now, number + 2), 'kind', 'popped', 'id', id, 'queue', queue,
   'attempt', '1', 'worker', worker, 'priority', '0', 'wait', '0', 'run', '', 'data', '')
 redis.call('ZADD', key('running', queue), 'inf', id)

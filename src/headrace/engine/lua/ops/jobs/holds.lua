@@ -1,7 +1,7 @@
 -- holds: which of these leases still hold, and what became of the others.
 --
 -- each   id token
--- uses   jobs
+-- uses   job_records
 -- reply  for each, held; or lost, if the job is no longer this holder's, cancelled if it is gone
 
 local ids = {}
@@ -11,7 +11,7 @@ end
 read_jobs(ids)
 local answers = {}
 for id, token in each() do
-  local job = known[id]
+  local job = loaded_jobs[id]
   if not job then
     answers[#answers + 1] = 'cancelled'
   elseif job.state == 'running' and job.token == token then

@@ -2,7 +2,7 @@
 -- due soonest, lease ending soonest; failed and complete newest first.
 --
 -- args   queue state offset:int count:int
--- uses   keys numbered describe
+-- uses   keys set_members describe_jobs
 -- reply  {how many there are, described job, ...}
 
 local where = key(state, queue)
@@ -13,6 +13,6 @@ if state == 'waiting' then
     ids[i] = name_in(place_name)
   end
 end
-local reply = describe_all(ids)
+local reply = describe_jobs(ids)
 table.insert(reply, 1, redis.call('ZCARD', where))
 return reply

@@ -2,7 +2,7 @@
 -- waiting ones also when they were put, which orders equal priorities over shards.
 --
 -- args   role name newest_first:flag offset:int count:int
--- uses   keys numbered jobs
+-- uses   keys set_members job_records
 -- reply  {how many there are, id, score, when it was put or 0, ...}
 
 local where = key(role, name)
@@ -17,7 +17,7 @@ if role == 'waiting' then
 end
 local reply = { redis.call('ZCARD', where) }
 for i, id in ipairs(ids) do
-  local job = known[id]
+  local job = loaded_jobs[id]
   reply[3 * i - 1] = id
   reply[3 * i] = found[2 * i]
   reply[3 * i + 1] = job and job.put_at or 0

@@ -2,11 +2,11 @@
 -- nonce tells a repeated call from a second one.
 --
 -- args   id token line keep:int nonce
--- uses   keys now held
+-- uses   keys now check_lease
 -- reply  1 or why not
 -- error  NOT_FOUND LEASE_LOST
 
-local job, refusal = held(id, token)
+local job, refusal = check_lease(id, token)
 if not job then
   return refusal
 end

@@ -2,10 +2,10 @@
 -- steps. The cursor is that of the step before, empty at the first.
 --
 -- args   queue data at_most:int cursor:packed
--- uses   match
+-- uses   find_by_payload
 -- reply  {cursor of the next step or '', id, state, ...}
 
-local matches, after = match(queue, data, at_most, cursor)
+local matches, after = find_by_payload(queue, data, at_most, cursor)
 local reply = { after }
 for _, job in ipairs(matches) do
   reply[#reply + 1] = job.id

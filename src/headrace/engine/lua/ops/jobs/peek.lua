@@ -3,17 +3,17 @@
 -- would at the next pop; nothing else changes.
 --
 -- args   queue count:int
--- uses   keys numbered now settings jobs places reclaim promote spawn ingress late_jobs describe commit
+-- uses   keys set_members now settings job_records sorted_sets reclaim_dead_worker promote_due_jobs run_due_schedules ingress expired_leases describe_jobs write_back
 -- reply  {1 when every job that may come first was considered, described job, ...}
 
 local LOOK_AT_MOST = 10000
 
-local done = reclaim() and promote(queue) and spawn(queue)
-ingress(queue)
-settle()
+local done = reclaim_dead_worker() and promote_due_jobs(queue) and run_due_schedules(queue)
+drain_ingress(queue)
+flush_zsets()
 
 local ids = {}
-for _, late in ipairs(late_jobs(queue)) do
+for _, late in ipairs(expired_leases(queue)) do
   local job = late[1]
   if #ids < count and not (job.retries and job.remaining <= 0) then
     ids[#ids + 1] = job.id
@@ -24,9 +24,9 @@ end
 
 if settings(queue).governed then
   peek_lanes(ids)
-  local seen = describe_all(ids)
+  local seen = describe_jobs(ids)
   table.insert(seen, 1, done and 1 or 0)
-  return commit(seen)
+  return write_back(seen)
 end
 
 -- Passes over what pop would set aside instead of handing it out, however many there are.
@@ -47,6 +47,6 @@ while #ids < count and from < LOOK_AT_MOST do
   from = #found < page and LOOK_AT_MOST or from + page
 end
 
-local reply = describe_all(ids)
+local reply = describe_jobs(ids)
 table.insert(reply, 1, done and 1 or 0)
-return commit(reply)
+return write_back(reply)

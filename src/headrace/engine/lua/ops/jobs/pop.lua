@@ -5,7 +5,7 @@
 --
 -- args   queue worker secret count:int lease:int offer:int
 -- flags  allow-oom
--- uses   keys numbered now defaults setting packing fast short_way stats
+-- uses   keys set_members now defaults setting_value job_packing fast_path_switch fast_path statistics
 -- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
@@ -13,7 +13,7 @@ local own = redis.call('HMGET', key('settings', queue), 'session', 'lease', 'pau
   'limited', 'created', 'idle')
 local shared = redis.call('HMGET', CONFIG, 'session', 'lease', 'paused', 'removes', 'stats')
 
-local heeded = setting(own[1], shared[1], default_session)
+local heeded = setting_value(own[1], shared[1], default_session)
 local while_session = lease == -2 and heeded
 if (while_session or heeded == 'required')
   and tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) <= now
@@ -21,7 +21,7 @@ if (while_session or heeded == 'required')
   return 'SESSION_REQUIRED'
 end
 
-local span = setting(own[2], shared[2], default_lease)
+local span = setting_value(own[2], shared[2], default_lease)
 if lease >= 0 then
   span = lease
 elseif while_session then
@@ -32,7 +32,7 @@ local deadline = span and now + span or 'inf'
 -- What is not plain leaves the short way before anything is written, for the general form below.
 local reply
 repeat
-  if not FAST or own[6] or again or last_stamp > now then
+  if not FAST_PATH or own[6] or again or last_stamp > now then
     break
   end
 
@@ -42,8 +42,8 @@ repeat
   }) do
     earliest = math.min(earliest, tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or earliest))
   end
-  if earliest <= now or setting(own[3], shared[3], default_paused) == 1
-    or setting(own[4], shared[4], default_removes) == 1
+  if earliest <= now or setting_value(own[3], shared[3], default_paused) == 1
+    or setting_value(own[4], shared[4], default_removes) == 1
     or redis.call('EXISTS', key('ingress', queue)) == 1 then
     break
   end
@@ -107,7 +107,7 @@ repeat
     if string.sub(record, 1, 2) ~= JUST_PUT then
       at_since, waited_since, attempt, remaining, begins, ends, extras = eventful(record, at_data, retries)
     end
-    plain = string.byte(record, at_data + 1) ~= FALSE and not (extras and has_ties(extras))
+    plain = string.byte(record, at_data + 1) ~= FALSE and not (extras and needs_general_path(extras))
     if not plain then
       break
     end
@@ -120,7 +120,7 @@ repeat
   end
 
   local jobs, running, held = {}, {}, {}
-  local in_session = redis.call('ZSCORE', SESSIONS, worker)
+  local has_session = redis.call('ZSCORE', SESSIONS, worker)
   earliest = span and math.min(earliest, deadline) or earliest
   reply = { #found == count and 0 or earliest == math.huge and -1 or earliest - now, {} }
   for i = 1, #records do
@@ -133,7 +133,7 @@ repeat
     jobs[2 * i] = records[i]
     running[2 * i - 1] = deadline
     running[2 * i] = id
-    if in_session then
+    if has_session then
       held[2 * i - 1] = 0
       held[2 * i] = queue .. '\0' .. id
     end
@@ -144,29 +144,29 @@ repeat
   redis.call('MSET', unpack(jobs))
   redis.call('ZREMRANGEBYRANK', waiting, 0, #found - 1)
   redis.call('ZADD', key('running', queue), unpack(running))
-  if in_session then
+  if has_session then
     redis.call('ZADD', key('held', worker), unpack(held))
   end
   local books = key('books', queue)
   redis.call('HINCRBY', books, 'waiting', -#found)
   redis.call('HINCRBY', books, 'running', #found)
-  if setting(own[5], shared[5], default_stats) == 1 then
+  if setting_value(own[5], shared[5], default_stats) == 1 then
     write_series(queue, 'wait', waits)
   end
 until true
 
-local chores, log_has_grown
+local housekeeping_due, trim_due
 if reply then
-  chores, log_has_grown = end_short_way()
-  if not chores then
+  housekeeping_due, trim_due = end_fast_path()
+  if not housekeeping_due then
     return reply
   end
 end
 
--- later  pop_any
+-- later  pop_general
 
 if reply then
-  pop_any('chores', log_has_grown)
+  pop_general('housekeeping', trim_due)
   return reply
 end
-return pop_any()
+return pop_general()

@@ -3,7 +3,7 @@
 --
 -- args   priority:number
 -- each   id
--- uses   jobs emit move commit
+-- uses   job_records events job_states write_back
 -- reply  for each, its state or why not
 -- error  NOT_FOUND WRONG_STATE
 
@@ -18,12 +18,12 @@ for id in each() do
     if not (again and job.priority == priority) then
       job.priority = priority
       emit('prioritised', job)
-      touch(job)
+      mark_changed(job)
       if job.state == 'waiting' then
-        line_up_anew(job)
+        reorder_waiting(job)
       end
     end
     answers[#answers + 1] = job.state
   end
 end
-return commit(answers)
+return write_back(answers)

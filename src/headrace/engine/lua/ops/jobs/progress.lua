@@ -1,11 +1,11 @@
 -- progress: a worker says how far a job is, as a share and a note.
 --
 -- args   id token share:number note
--- uses   keys held
+-- uses   keys check_lease
 -- reply  1 or why not
 -- error  NOT_FOUND LEASE_LOST
 
-local job, refusal = held(id, token)
+local job, refusal = check_lease(id, token)
 if not job then
   return refusal
 end

@@ -4,34 +4,34 @@
 --
 -- args   queue on_exists nonce options:packed others:packed
 -- each   id data
--- uses   keys now defaults setting fast short_way plain_put
+-- uses   keys now defaults setting_value fast_path_switch fast_path plain_put
 -- reply  how many if all were made, else for each: 1 made, 2 made under its spare id, 3 moved, 4
 --        replaced, 0 already made, '=' and an id: that job was replaced in its stead, or why not
 -- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN
 
 local own = redis.call('HMGET', key('settings', queue), 'created', 'governed', 'retries', 'event_data')
 local made
-if FAST and last_stamp <= now and first_event > 0 and not again and not options and not others and nonce == ''
+if FAST_PATH and last_stamp <= now and first_event > 0 and not again and not options and not others and nonce == ''
   and own[1] and not own[2] then
   local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
-  local jobs, places, count = plain_jobs(queue, each, setting(own[3], shared[1], default_retries))
-  if jobs and enter_plainly(queue, each, jobs, places, count, setting(own[4], shared[2], default_event_data)) then
+  local jobs, places, count = pack_plain_jobs(queue, each, setting_value(own[3], shared[1], default_retries))
+  if jobs and insert_plain_jobs(queue, each, jobs, places, count, setting_value(own[4], shared[2], default_event_data)) then
     made = count
   end
 end
 
-local chores, log_has_grown
+local housekeeping_due, trim_due
 if made then
-  chores, log_has_grown = end_short_way()
-  if not chores then
+  housekeeping_due, trim_due = end_fast_path()
+  if not housekeeping_due then
     return made
   end
 end
 
--- later  put_any
+-- later  put_general
 
 if made then
-  put_any('chores', log_has_grown)
+  put_general('housekeeping', trim_due)
   return made
 end
-return put_any()
+return put_general()

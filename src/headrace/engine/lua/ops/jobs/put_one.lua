@@ -3,7 +3,7 @@
 -- changes nothing, and put is to be called. Its id is a new one: if it exists, this call is repeated.
 --
 -- args   queue id data
--- uses   keys numbered now defaults setting packing plain_event fast grown
+-- uses   keys set_members now defaults setting_value job_packing plain_put_event fast_path_switch log_needs_trim
 -- reply  1 made, 0 put is to be called, 2 hand_one is to be called, for the next jobs as well, -1 the same of put
 
 local where = job_prefix .. id
@@ -18,12 +18,12 @@ elseif own[2] then
 end
 local log = redis.call('HMGET', LOG, 'number', 'stamp')
 local seq = tonumber(log[1] or 0) + 1
-if not FAST or not own[3] or seq == 1 or tonumber(log[2]) > now or grown_between(seq - 1, seq)
+if not FAST_PATH or not own[3] or seq == 1 or tonumber(log[2]) > now or log_needs_trim(seq - 1, seq)
   or redis.call('ZCOUNT', AGENDA, '-inf', now) > 0 then
   return 0
 end
 local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
-local retries = setting(own[4], shared[1], default_retries)
+local retries = setting_value(own[4], shared[1], default_retries)
 if #data > INLINE then
   return -1
 end
@@ -32,7 +32,7 @@ local record = JUST_PUT .. cmsgpack.pack(queue, 0, seq, now, retries, data)
 if redis.call('SETNX', where, record) == 0 then
   return 1
 end
-add_plain_event(string.format('%d-%d', now, seq), queue, id, data, setting(own[5], shared[2], default_event_data))
+add_plain_put_event(string.format('%d-%d', now, seq), queue, id, data, setting_value(own[5], shared[2], default_event_data))
 redis.call('ZADD', key('waiting', queue), '0', numbered(seq, id))
 redis.call('HINCRBY', key('books', queue), 'put', '1')
 redis.call('HINCRBY', key('books', queue), 'waiting', '1')

@@ -4,24 +4,24 @@
 -- args   position delay:int reason
 -- each   id token
 -- flags  allow-oom
--- uses   settings jobs held give_back notices commit
+-- uses   settings job_records check_lease return_job notices write_back
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
 local answers = {}
 for id, token in each() do
-  local job, refusal, done = held(id, token)
+  local job, refusal, done = check_lease(id, token)
   if job then
     if token == '' then
-      tell_worker(job, 'lost')
+      notify_worker(job, 'lost')
       job.token = ''
     end
     set_extra(job, 'releases', (extra(job, 'releases') or 0) + 1)
     local where = position ~= '' and position or settings(job.queue).returns
-    give_back(job, 'released', where, delay, { 'reason', reason })
+    return_job(job, 'released', where, delay, { 'reason', reason })
     answers[#answers + 1] = job.state
   else
     answers[#answers + 1] = done or refusal
   end
 end
-return commit(answers)
+return write_back(answers)

@@ -4,13 +4,13 @@
 --
 -- args   queue delay:int nonce state
 -- each   id
--- uses   settings jobs emit join depart claims commit
+-- uses   settings job_records events join_queue leave_queue unique_values write_back
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
 
 local function put_again(job, into)
   local from, was = job.queue, job.state
-  depart(job)
+  leave_queue(job)
   job.worker = ''
   set_extra(job, 'by', nonce)
   job.queue = into
@@ -20,7 +20,7 @@ local function put_again(job, into)
     more[#more + 1] = cjson.encode(extra(job, 'tags'))
   end
   local event = emit('put', job, nil, nil, nil, more)
-  join(job, into, event, delay)
+  join_queue(job, into, event, delay)
   return job.state
 end
 
@@ -35,7 +35,7 @@ for id in each() do
     answers[#answers + 1] = 'WRONG_STATE ' .. job.state
   else
     local into = queue ~= '' and queue or job.queue
-    answers[#answers + 1] = claim_refusal(into, extra(job, 'unique'), id) or put_again(job, into)
+    answers[#answers + 1] = unique_refusal(into, extra(job, 'unique'), id) or put_again(job, into)
   end
 end
-return commit(answers)
+return write_back(answers)

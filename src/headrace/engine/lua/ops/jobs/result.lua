@@ -2,7 +2,7 @@
 --
 -- args   id take:flag
 -- flags  allow-oom
--- uses   keys jobs move results commit
+-- uses   keys job_records job_states results write_back
 -- reply  {state or '', has a result, result, data}
 
 local job = read_job(id)
@@ -17,8 +17,8 @@ local reply = { job.state, 1, value, payload(job) }
 if take then
   drop_result(job)
   if not redis.call('ZSCORE', key('complete', job.queue), id) then
-    forget(job)
+    delete_job(job)
   end
-  commit()
+  write_back()
 end
 return reply

@@ -5,20 +5,20 @@
 -- args   delay:int nonce expected:packed
 -- each   id
 -- flags  allow-oom
--- uses   jobs emit move failure_list claims commit
+-- uses   job_records events job_states failures unique_values write_back
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
 
 local function try_again(job, after)
   unlist_failure(job)
-  leave(job)
+  leave_state(job)
   job.remaining = job.retries
   set_extra(job, 'releases', nil)
   set_extra(job, 'by', nonce)
   job.token = ''
   job.seq = emit('unfailed', job, nil, nil, nil, { 'delay', after })
-  take_claim(job)
-  line_up(job, after)
+  claim_unique_value(job)
+  enqueue(job, after)
   return job.state
 end
 
@@ -33,8 +33,8 @@ for id in each() do
   elseif job.state ~= 'failed' or failed_at and failed_at ~= extra(job, 'failure')[3] then
     answers[#answers + 1] = 'WRONG_STATE ' .. job.state
   else
-    answers[#answers + 1] = claim_refusal(job.queue, extra(job, 'unique'), id)
+    answers[#answers + 1] = unique_refusal(job.queue, extra(job, 'unique'), id)
       or try_again(job, own_delay or delay)
   end
 end
-return commit(answers)
+return write_back(answers)

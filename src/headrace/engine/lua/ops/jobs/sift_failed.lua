@@ -3,7 +3,7 @@
 -- first step those that fail from now on. The cursor is that of the step before.
 --
 -- args   role name failure:optional queue:optional tag:optional since:number until_:number at_most:int cursor:packed
--- uses   keys now jobs walk
+-- uses   keys now job_records scan_set
 -- reply  {cursor of the next step or '', until_, id, when it failed, ...}
 
 local function is_among(tags, wanted)
@@ -23,7 +23,7 @@ local function matches(job)
 end
 
 local last = math.min(until_, now)
-local found, after = walk(key(role, name), at_most, cursor or { since, '' })
+local found, after = scan_set(key(role, name), at_most, cursor or { since, '' })
 local ids = {}
 for i = 1, #found, 2 do
   ids[#ids + 1] = found[i]

@@ -3,7 +3,7 @@
 --
 -- args   names:packed most:int
 -- each   id
--- uses   jobs tags commit
+-- uses   job_records tags write_back
 -- reply  for each, its tags or why not
 -- error  NOT_FOUND TOO_MANY
 
@@ -26,7 +26,7 @@ for id in each() do
   elseif #wanted > most and #wanted > #(extra(job, 'tags') or {}) then
     answers[#answers + 1] = 'TOO_MANY tags ' .. most
   else
-    answers[#answers + 1] = retag(job, wanted)
+    answers[#answers + 1] = change_tags(job, wanted)
   end
 end
-return commit(answers)
+return write_back(answers)

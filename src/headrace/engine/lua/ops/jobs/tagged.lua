@@ -1,10 +1,10 @@
 -- tagged: a page of the jobs that have a tag, by when they got it, oldest first.
 --
 -- args   tag offset:int count:int
--- uses   keys describe
+-- uses   keys describe_jobs
 -- reply  {how many there are, described job, ...}
 
 local where = key('tag', tag)
-local reply = describe_all(redis.call('ZRANGE', where, offset, offset + count - 1))
+local reply = describe_jobs(redis.call('ZRANGE', where, offset, offset + count - 1))
 table.insert(reply, 1, redis.call('ZCARD', where))
 return reply

@@ -2,20 +2,20 @@
 --
 -- each   id
 -- flags  allow-oom
--- uses   jobs held give_back notices commit
+-- uses   job_records check_lease return_job notices write_back
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND WRONG_STATE DONE
 
 local answers = {}
 for id in each() do
-  local job, refusal, done = held(id, '')
+  local job, refusal, done = check_lease(id, '')
   if job then
-    tell_worker(job, 'lost')
+    notify_worker(job, 'lost')
     job.token = ''
-    give_back(job, 'lost', 'front', 0, { 'reason', 'operator' })
+    return_job(job, 'lost', 'front', 0, { 'reason', 'operator' })
     answers[#answers + 1] = job.state
   else
     answers[#answers + 1] = done or refusal
   end
 end
-return commit(answers)
+return write_back(answers)

@@ -2,7 +2,7 @@
 --
 -- args   most:int
 -- each   id
--- uses   keys now jobs commit
+-- uses   keys now job_records write_back
 -- reply  for each, its state or why not
 -- error  NOT_FOUND TOO_MANY
 
@@ -17,9 +17,9 @@ for id in each() do
     if not extra(job, 'tracked') then
       redis.call('ZADD', TRACKED, now, id)
       set_extra(job, 'tracked', true)
-      touch(job)
+      mark_changed(job)
     end
     answers[#answers + 1] = job.state
   end
 end
-return commit(answers)
+return write_back(answers)

@@ -2,7 +2,7 @@
 -- is gone, although there may be another of that id.
 --
 -- args   offset:int count:int
--- uses   keys jobs describe
+-- uses   keys job_records describe_jobs
 -- reply  {how many were looked at, {id of one that is gone, ...}, described job, ...}
 
 local ids = redis.call('ZRANGE', TRACKED, offset, offset + count - 1)
@@ -16,7 +16,7 @@ for _, id in ipairs(ids) do
     missing[#missing + 1] = id
   end
 end
-local reply = describe_all(there)
+local reply = describe_jobs(there)
 table.insert(reply, 1, missing)
 table.insert(reply, 1, #ids)
 return reply

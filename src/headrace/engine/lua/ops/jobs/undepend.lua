@@ -4,19 +4,19 @@
 -- args   parents:packed
 -- each   id
 -- flags  allow-oom
--- uses   keys jobs places policies links commit
+-- uses   keys job_records sorted_sets dependency_policies links write_back
 -- reply  for each, its state or why not
 -- error  NOT_FOUND WRONG_STATE
 
 local function remove_parents(job)
-  local depends, policy = key('depends', job.id), policy_when_failed(job)
+  local depends, policy = key('depends', job.id), failure_policy(job)
   for _, parent in ipairs(parents or {}) do
-    lift(depends, parent)
-    lift(dependents_key(policy, parent), job.id)
+    zset_remove(depends, parent)
+    zset_remove(dependents_key(policy, parent), job.id)
   end
-  settle_one(depends)
+  flush_zset(depends)
   if not parents or redis.call('EXISTS', depends) == 0 then
-    unlock(job)
+    unblock_job(job)
   end
 end
 
@@ -30,4 +30,4 @@ for id in each() do
   end
   answers[#answers + 1] = refusal or job.state
 end
-return commit(answers)
+return write_back(answers)

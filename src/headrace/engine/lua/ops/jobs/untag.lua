@@ -3,7 +3,7 @@
 -- args   names:packed
 -- each   id
 -- flags  allow-oom
--- uses   jobs tags commit
+-- uses   job_records tags write_back
 -- reply  for each, its tags or why not
 -- error  NOT_FOUND
 
@@ -25,6 +25,6 @@ end
 local answers = {}
 for id in each() do
   local job = read_job(id)
-  answers[#answers + 1] = job and retag(job, without_names(job)) or 'NOT_FOUND'
+  answers[#answers + 1] = job and change_tags(job, without_names(job)) or 'NOT_FOUND'
 end
-return commit(answers)
+return write_back(answers)

@@ -2,7 +2,7 @@
 --
 -- each   id
 -- flags  allow-oom
--- uses   keys jobs commit
+-- uses   keys job_records write_back
 -- reply  1
 
 for id in each() do
@@ -10,7 +10,7 @@ for id in each() do
   redis.call('ZREM', TRACKED, id)
   if job and extra(job, 'tracked') then
     set_extra(job, 'tracked', nil)
-    touch(job)
+    mark_changed(job)
   end
 end
-return commit(1)
+return write_back(1)

@@ -3,10 +3,10 @@
 -- the page before; at the first it may be a score to begin with. Nothing above a score is told.
 --
 -- args   role name highest:number at_most:int cursor:packed
--- uses   keys numbered describe walk
+-- uses   keys set_members describe_jobs scan_set
 -- reply  {cursor of the next page or '', described job, ...}
 
-local found, after = walk(key(role, name), at_most, cursor)
+local found, after = scan_set(key(role, name), at_most, cursor)
 local ids = {}
 for i = 1, #found, 2 do
   if tonumber(found[i + 1]) > highest then
@@ -15,6 +15,6 @@ for i = 1, #found, 2 do
   end
   ids[#ids + 1] = role == 'waiting' and name_in(found[i]) or found[i]
 end
-local reply = describe_all(ids)
+local reply = describe_jobs(ids)
 table.insert(reply, 1, after and cmsgpack.pack(after) or '')
 return reply

@@ -2,8 +2,8 @@
 -- many milliseconds it may be open by itself, and is likely to be}; what there is none of is ''.
 --
 -- args   id
--- uses   keys now settings jobs numbered places gates stats
--- later  room
+-- uses   keys now settings job_records set_members sorted_sets gates statistics
+-- later  queue_capacity
 -- reply  {state, queue, paused, moment or '', worker, how many wait before it, {gate, ...}, {dependency, ...}}
 -- error  NOT_FOUND
 
@@ -49,10 +49,10 @@ end
 
 local closed = {}
 if state == 'waiting' then
-  local free, moment = room(queue)
+  local free, moment = queue_capacity(queue)
   if free <= 0 then
-    closed[1] = described('', key('running', queue), limits.concurrency and share(limits.concurrency, limits.shards),
-      limits.rate and share(limits.rate, limits.shards), moment)
+    closed[1] = described('', key('running', queue), limits.concurrency and shard_share(limits.concurrency, limits.shards),
+      limits.rate and shard_share(limits.rate, limits.shards), moment)
   end
   for _, gate in ipairs(gates_of(queue, lane)) do
     local gate_opens = closed_until(gate)

@@ -2,13 +2,13 @@
 --
 -- args   lake
 -- flags  allow-oom
--- uses   keys places
--- later  trim_log
+-- uses   keys sorted_sets
+-- later  trim_event_log
 -- reply  1 if it was known, else 0
 
 local known = redis.call('HDEL', LAKES, lake)
 if known == 1 then
-  trim_log()
-  settle()
+  trim_event_log()
+  flush_zsets()
 end
 return known

@@ -1,7 +1,7 @@
 -- lakes: the event log of the shard, and how far each lake has come with it. The newest entry is told also
 -- when it has been trimmed.
 --
--- uses   keys log_ends
+-- uses   keys log_entries
 -- reply  {oldest entry that is there, newest entry, trimmed, dropped, when the log was begun,
 --        {lake, entry, ...}}
 

@@ -3,8 +3,8 @@
 --
 -- args   lake entry
 -- flags  allow-oom
--- uses   keys log_ends places
--- later  trim_log
+-- uses   keys log_entries sorted_sets
+-- later  trim_event_log
 -- reply  1, or why not
 -- error  LAKE_AHEAD NOT_THIS_LOG TOO_MANY_LAKES
 
@@ -38,7 +38,7 @@ if not before and redis.call('HLEN', LAKES) >= LAKES_AT_MOST then
 end
 if not before or marked > select(2, entry_parts(before)) then
   redis.call('HSET', LAKES, lake, entry)
-  trim_log()
-  settle()
+  trim_event_log()
+  flush_zsets()
 end
 return 1

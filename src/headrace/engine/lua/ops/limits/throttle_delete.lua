@@ -2,13 +2,13 @@
 --
 -- each   name
 -- flags  allow-oom
--- uses   keys places throttles commit
+-- uses   keys sorted_sets end_throttle write_back
 -- reply  for each, 1 if it was there, else 0
 
 local answers = {}
 for name in each() do
   answers[#answers + 1] = redis.call('ZSCORE', THROTTLES, name) and 1 or 0
-  lift(AGENDA, 'throttle:' .. name)
+  zset_remove(AGENDA, 'throttle:' .. name)
   end_throttle(name)
 end
-return commit(answers)
+return write_back(answers)

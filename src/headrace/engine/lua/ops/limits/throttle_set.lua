@@ -4,16 +4,16 @@
 -- args   shards:int
 -- each   name concurrency rate ttl:int
 -- flags  allow-oom
--- uses   keys now places in_lanes commit
+-- uses   keys now sorted_sets lane_access write_back
 -- reply  1
 
 for name, concurrency, rate, ttl in each() do
   redis.call('HSET', key('throttle', name), 'concurrency', concurrency, 'rate', rate, 'shards', shards)
-  place(THROTTLES, name, ttl >= 0 and now + ttl or 'inf')
-  lift(AGENDA, 'throttle:' .. name)
+  zset_add(THROTTLES, name, ttl >= 0 and now + ttl or 'inf')
+  zset_remove(AGENDA, 'throttle:' .. name)
   if ttl >= 0 then
-    place(AGENDA, 'throttle:' .. name, now + ttl)
+    zset_add(AGENDA, 'throttle:' .. name, now + ttl)
   end
   lanes('free', 't' .. name)
 end
-return commit(1)
+return write_back(1)

@@ -4,28 +4,28 @@
 --
 -- each   queue
 -- flags  allow-oom
--- uses   keys now reclaim promote spawn ingress places notices retain tidy settings ends commit
+-- uses   keys now reclaim_dead_worker promote_due_jobs run_due_schedules ingress sorted_sets notices prune_completed run_agenda settings job_finished write_back
 -- reply  1 when nothing is left to do, else 0
 
 local QUEUES_PRUNED_AT_MOST = 4
 local RATES_PRUNED_AT_MOST = 500
 local pruned = 0
 
-local done = reclaim()
-settle()
+local done = reclaim_dead_worker()
+flush_zsets()
 for queue in each() do
-  done = promote(queue) and done
-  done = spawn(queue) and done
-  done = ingress(queue) and done
+  done = promote_due_jobs(queue) and done
+  done = run_due_schedules(queue) and done
+  done = drain_ingress(queue) and done
   local late = redis.call('ZCOUNT', key('running', queue), '-inf', now)
   if late > 0 then
     wake(queue, late)
   end
-  if pruned < QUEUES_PRUNED_AT_MOST and keeps_too_much(queue) then
-    retain(queue)
+  if pruned < QUEUES_PRUNED_AT_MOST and has_excess_completed(queue) then
+    prune_completed(queue)
     pruned = pruned + 1
   end
-  done = done and not keeps_too_much(queue)
+  done = done and not has_excess_completed(queue)
   local unused = redis.call('ZRANGE', key('rates', queue), '-inf', string.format('%.0f', 1000 * now),
     'BYSCORE', 'LIMIT', 0, RATES_PRUNED_AT_MOST)
   if #unused > 0 then
@@ -33,5 +33,5 @@ for queue in each() do
   end
   done = done and #unused < RATES_PRUNED_AT_MOST
 end
-done = tidy() and done and not unlocking[1]
-return commit(done and 1 or 0)
+done = run_agenda() and done and not unlocking[1]
+return write_back(done and 1 or 0)

@@ -7,7 +7,7 @@
 -- uses   keys open_queue notices
 -- reply  1
 
--- later  limit_queue
+-- later  apply_queue_limits
 
 local LIMITS = { concurrency = true, rate = true, key_concurrency = true, key_rate = true, fair = true }
 local limits_change = false
@@ -25,7 +25,7 @@ for name, value in each() do
   end
 end
 if limits_change then
-  limit_queue(queue)
+  apply_queue_limits(queue)
 else
   send_notices()
 end

@@ -3,8 +3,8 @@
 --
 -- args   queue at_most:int
 -- flags  allow-oom
--- uses   keys numbered now settings jobs places cancel_job notices move books chunks results schedules retain
--- uses   commit
+-- uses   keys set_members now settings job_records sorted_sets cancel_job notices job_states books batched_calls results schedule_index prune_completed
+-- uses   write_back
 -- reply  1 when it is gone, 0 when there is more, or why not
 -- error  QUEUE_NOT_FOUND
 
@@ -38,34 +38,34 @@ for _, state in ipairs({ 'running', 'waiting', 'scheduled', 'blocked', 'failed' 
     if job then
       cancel_job(job, 'queue deleted')
     else
-      lift(key(state, queue), entries[i])
+      zset_remove(key(state, queue), entries[i])
     end
   end
 end
 local complete = first_entries('complete')
 for _, id in ipairs(complete) do
-  lift(key('complete', queue), id)
-  lift(AGENDA, 'result:' .. id)
+  zset_remove(key('complete', queue), id)
+  zset_remove(AGENDA, 'result:' .. id)
   book(queue, 'pruned', 1)
 end
-erase_all(complete)
+delete_records(complete)
 local alone = first_entries('results')
 for _, id in ipairs(alone) do
   redis.call('DEL', key('result', id))
-  lift(AGENDA, 'result:' .. id)
-  lift(key('results', queue), id)
+  zset_remove(AGENDA, 'result:' .. id)
+  zset_remove(key('results', queue), id)
 end
-erase_all(alone)
+delete_records(alone)
 if left == 0 then
-  return commit(0)
+  return write_back(0)
 end
 
-lift(QUEUES, queue)
-lift(AGENDA, 'complete:' .. queue)
-lift(AGENDA, 'lanes:' .. queue)
+zset_remove(QUEUES, queue)
+zset_remove(AGENDA, 'complete:' .. queue)
+zset_remove(AGENDA, 'lanes:' .. queue)
 local days = redis.call('ZRANGE', key('days', queue), 0, -1)
-tell_queue(queue, 'deleted')
-commit(1)
+notify_queue(queue, 'deleted')
+write_back(1)
 local names = {}
 for i, role in ipairs({ 'settings', 'books', 'days', 'ingress', 'rates', 'unique' }) do
   names[i] = key(role, queue)
@@ -77,5 +77,5 @@ for _, day in ipairs(days) do
     redis.call('ZREM', AGENDA, role .. ':' .. name)
   end
 end
-in_chunks('DEL', nil, names)
+call_in_batches('DEL', nil, names)
 return 1

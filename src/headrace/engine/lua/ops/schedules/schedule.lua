@@ -5,7 +5,7 @@
 --
 -- args   id queue nonce seen:optional delay:int import_name:optional badge:optional
 -- each   name value
--- uses   keys now open_queue schedules cron notices adopted
+-- uses   keys now open_queue schedule_index cron notices imported_ids
 -- reply  {now, {name, value, ...}}
 -- error  NOT_AS_SEEN
 
@@ -19,7 +19,7 @@ if again and old and old.by == nonce then
   return described()
 elseif seen and not (old and old.by == seen) then
   return 'NOT_AS_SEEN'
-elseif import_name and (old or adopted_as(import_name, { badge })[1]) then
+elseif import_name and (old or imported_as(import_name, { badge })[1]) then
   return 'NOT_AS_SEEN'
 end
 old = old or {}
@@ -48,10 +48,10 @@ if old.queue and old.queue ~= queue then
 end
 list_schedule(id, queue, new.next)
 if import_name then
-  note_adopted(badge, id)
-  write_adopted(import_name)
+  note_imported(badge, id)
+  write_imported(import_name)
 end
-settle()
+flush_zsets()
 local fields = {}
 for name, value in pairs(new) do
   fields[#fields + 1] = name
@@ -60,6 +60,6 @@ end
 redis.call('DEL', key('schedule', id))
 redis.call('HSET', key('schedule', id), unpack(fields))
 -- Whoever waits for work learns when there will be some.
-tell_queue(queue, 'scheduled')
+notify_queue(queue, 'scheduled')
 send_notices()
 return described()

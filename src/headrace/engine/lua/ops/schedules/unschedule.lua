@@ -3,7 +3,7 @@
 --
 -- each   id
 -- flags  allow-oom
--- uses   keys schedules
+-- uses   keys schedule_index
 -- reply  for each, 1 if it is gone now, 0 if there was none
 
 local answers = {}
@@ -15,5 +15,5 @@ for id in each() do
   end
   answers[#answers + 1] = (queue or again) and 1 or 0
 end
-settle()
+flush_zsets()
 return answers

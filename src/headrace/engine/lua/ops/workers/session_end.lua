@@ -4,7 +4,7 @@
 --
 -- args   worker token
 -- flags  allow-oom
--- uses   keys end_session give_back lose notices commit
+-- uses   keys sessions return_job reclaim_job notices write_back
 -- reply  1, 0 when it is to be called again, or why not
 -- error  SESSION_ENDED
 
@@ -14,10 +14,10 @@ if not redis.call('ZSCORE', SESSIONS, worker) or (token ~= '' and current and cu
 end
 local finished = end_session(worker, function(job)
   if token == '' then
-    return lose(job, 'session ended')
+    return reclaim_job(job, 'session ended')
   end
-  tell_worker(job, 'lost')
+  notify_worker(job, 'lost')
   job.token = ''
-  give_back(job, 'lost', 'front', 0, { 'reason', 'session closed' })
+  return_job(job, 'lost', 'front', 0, { 'reason', 'session closed' })
 end)
-return commit(finished and 1 or 0)
+return write_back(finished and 1 or 0)

@@ -3,11 +3,11 @@
 --
 -- args   worker token
 -- flags  allow-oom
--- uses   keys now end_session
+-- uses   keys now sessions
 -- reply  milliseconds until it ends (-1 never) or why not
 -- error  SESSION_ENDED
 
-if not live_session(worker, token) then
+if not is_live_session(worker, token) then
   return 'SESSION_ENDED'
 end
 local ttl = tonumber(redis.call('HGET', key('session', worker), 'ttl'))

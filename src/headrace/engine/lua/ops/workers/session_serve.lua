@@ -2,11 +2,11 @@
 --
 -- args   worker token queue
 -- flags  allow-oom
--- uses   keys now end_session
+-- uses   keys now sessions
 -- reply  how many jobs wait, or why not
 -- error  SESSION_ENDED
 
-if not live_session(worker, token) then
+if not is_live_session(worker, token) then
   return 'SESSION_ENDED'
 end
 redis.call('ZADD', key('serves', worker), now, queue)

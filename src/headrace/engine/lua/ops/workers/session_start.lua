@@ -4,7 +4,7 @@
 --
 -- args   worker token ttl:int about
 -- flags  allow-oom
--- uses   keys now places end_session lose commit
+-- uses   keys now sorted_sets sessions reclaim_job write_back
 -- reply  1, or 0 when it is to be called again
 
 if again and redis.call('HGET', key('session', worker), 'token') == token then
@@ -12,12 +12,12 @@ if again and redis.call('HGET', key('session', worker), 'token') == token then
 end
 if redis.call('ZSCORE', SESSIONS, worker) then
   local finished = end_session(worker, function(job)
-    lose(job, 'session ended')
+    reclaim_job(job, 'session ended')
   end)
   if not finished then
-    return commit(0)
+    return write_back(0)
   end
 end
-place(SESSIONS, worker, ttl >= 0 and now + ttl or 'inf')
+zset_add(SESSIONS, worker, ttl >= 0 and now + ttl or 'inf')
 redis.call('HSET', key('session', worker), 'token', token, 'ttl', ttl, 'started', now, 'about', about)
-return commit(1)
+return write_back(1)

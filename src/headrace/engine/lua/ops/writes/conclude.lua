@@ -3,7 +3,7 @@
 --
 -- args   write bundle
 -- each   where made:int moved:int replaced:int skipped:int
--- uses   keys now places bundles ledger
+-- uses   keys now sorted_sets bundles ledger
 -- reply  the entry of the ledger
 
 if redis.call('HGET', key('bundle', bundle), 'state') == 'published' then
@@ -15,6 +15,6 @@ if redis.call('HGET', key('bundle', bundle), 'state') == 'published' then
     end
   end
   conclude_write(write, bundle, tallies, published)
-  settle()
+  flush_zsets()
 end
 return redis.call('HGETALL', key('write', write))

@@ -3,7 +3,7 @@
 -- done; other writes have batch -1. The parts are the rows of each shard: shard=rows shard=rows.
 --
 -- args   write batch:int bundle queue rows:int parts
--- uses   keys now places bundles ledger
+-- uses   keys now sorted_sets bundles ledger
 -- reply  {1 if it was decided now else 0, the entry of the ledger}, or why not
 -- error  GIVEN_UP
 
@@ -20,5 +20,5 @@ redis.call('HSET', entry, 'batch', batch, 'bundle', bundle, 'queue', queue, 'row
 redis.call('HSET', key('bundle', bundle), 'state', 'decided', 'parts', parts)
 keep_write(write, batch)
 is_in_hand(bundle)
-settle()
+flush_zsets()
 return { 1, redis.call('HGETALL', entry) }

@@ -4,7 +4,7 @@
 -- args   bundle home:flag
 -- each   parcel
 -- flags  allow-oom
--- uses   keys now places bundles
+-- uses   keys now sorted_sets bundles
 -- reply  1 when nothing of it is left, 0 if more is to be done, or why not
 -- error  ALREADY_DECIDED
 
@@ -14,7 +14,7 @@ if state == 'decided' or state == 'published' then
 end
 for parcel in each() do
   if is_loose(parcel) then
-    lift(AGENDA, staged_entry(parcel))
+    zset_remove(AGENDA, staged_entry(parcel))
     redis.call('UNLINK', key('staged', parcel))
   end
 end
@@ -22,5 +22,5 @@ local done = true
 if home or state then
   done = give_up(bundle, home)
 end
-settle()
+flush_zsets()
 return done and 1 or 0

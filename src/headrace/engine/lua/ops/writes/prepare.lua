@@ -3,7 +3,7 @@
 --
 -- args   bundle write queue on_exists home:flag
 -- each   parcel order:int chunks:int
--- uses   keys now places bundles
+-- uses   keys now sorted_sets bundles
 -- reply  1, or why not
 -- error  STAGED_LOST GIVEN_UP
 
@@ -22,7 +22,7 @@ for parcel, _, chunks in each() do
 end
 for parcel, order in each() do
   redis.call('ZADD', parcels, order, parcel)
-  lift(AGENDA, staged_entry(parcel))
+  zset_remove(AGENDA, staged_entry(parcel))
 end
 redis.call('HSET', record, 'state', 'prepared', 'write', write, 'queue', queue, 'on_exists', on_exists,
   'home', home and 1 or 0, 'made', 0, 'moved', 0, 'replaced', 0, 'skipped', 0)
@@ -30,5 +30,5 @@ look_at(bundle, now + DECIDED_WITHIN)
 if home then
   tend_at(bundle, now + DECIDED_WITHIN)
 end
-settle()
+flush_zsets()
 return 1

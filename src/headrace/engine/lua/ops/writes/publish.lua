@@ -2,11 +2,11 @@
 -- leave the bundle: so each does once, whoever publishes and however often. What is over is done.
 --
 -- args   bundle
--- uses   keys now places defaults setting fast short_way plain_put bundles published commit
+-- uses   keys now sorted_sets defaults setting_value fast_path_switch fast_path plain_put bundles published write_back
 -- reply  {1 if more is to come else 0, how many were made, moved, replaced, skipped}, or why not
 -- error  NOT_DECIDED GIVEN_UP
 
--- later  publish_rows housekeep
+-- later  publish_rows housekeep_only
 
 local record = redis.call('HMGET', key('bundle', bundle), 'state', 'home', 'queue', 'on_exists')
 local state, is_home, queue = record[1], record[2] == '1', record[3]
@@ -25,12 +25,12 @@ end
 
 local function all_plain(every)
   local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data', 'governed')
-  if not FAST or last_stamp > now or first_event == 0 or not own[1] or own[4] then
+  if not FAST_PATH or last_stamp > now or first_event == 0 or not own[1] or own[4] then
     return nil
   end
   local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
-  local jobs, places, made = plain_jobs(queue, every, setting(own[2], shared[1], default_retries))
-  return jobs, places, made, setting(own[3], shared[2], default_event_data)
+  local jobs, places, made = pack_plain_jobs(queue, every, setting_value(own[2], shared[1], default_retries))
+  return jobs, places, made, setting_value(own[3], shared[2], default_event_data)
 end
 
 if state ~= 'decided' then
@@ -40,7 +40,7 @@ is_in_hand(bundle)
 local chunk, parcel = next_chunk(bundle)
 if not chunk then
   note_published(bundle, is_home, parcel, {})
-  settle()
+  flush_zsets()
   return tallies(0)
 end
 
@@ -49,17 +49,17 @@ local jobs, places, made, largest
 if not others then
   jobs, places, made, largest = all_plain(every)
 end
-if jobs and enter_plainly(queue, every, jobs, places, made, largest) then
+if jobs and insert_plain_jobs(queue, every, jobs, places, made, largest) then
   local more = note_published(bundle, is_home, parcel, { made = made })
-  settle()
+  flush_zsets()
   local answer = tallies(more and 1 or 0)
-  local chores, log_has_grown = end_short_way()
-  if chores then
-    housekeep('chores', log_has_grown)
+  local housekeeping_due, trim_due = end_fast_path()
+  if housekeeping_due then
+    housekeep_only('housekeeping', trim_due)
   end
   return answer
 end
 local counted = publish_rows(queue, record[4], every, others)
 local more = note_published(bundle, is_home, parcel, counted)
-settle()
-return commit(tallies(more and 1 or 0))
+flush_zsets()
+return write_back(tallies(more and 1 or 0))

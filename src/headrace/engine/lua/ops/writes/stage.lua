@@ -4,7 +4,7 @@
 --
 -- args   parcel position:int
 -- each   chunk
--- uses   keys now places bundles
+-- uses   keys now sorted_sets bundles
 -- reply  how many chunks there are, or why not
 -- error  STAGED_LOST
 
@@ -19,6 +19,6 @@ for chunk in each() do
   end
   position = position + 1
 end
-place(AGENDA, staged_entry(parcel), now + STAGED_FOR)
-settle()
+zset_add(AGENDA, staged_entry(parcel), now + STAGED_FOR)
+flush_zsets()
 return math.max(position, there)

@@ -1,0 +1,25 @@
+-- imported_ids: what an import has brought here, by the badge of each thing. It is
+-- remembered for a time after the last of it, whatever becomes of it: so nothing comes twice.
+--
+-- uses   keys now batched_calls sorted_sets
+
+local REMEMBERED_FOR = 30 * 86400000
+
+local imported_now = {}
+
+-- For each badge under which id it was brought, false if it was not.
+local function imported_as(import, import_ids)
+  return redis.call('HMGET', key('adopted', import), unpack(import_ids))
+end
+
+local function note_imported(import_id, id)
+  imported_now[#imported_now + 1] = import_id
+  imported_now[#imported_now + 1] = id
+end
+
+local function write_imported(import)
+  if #imported_now > 0 then
+    call_in_batches('HSET', key('adopted', import), imported_now)
+    zset_add(AGENDA, 'adopted:' .. import, now + REMEMBERED_FOR)
+  end
+end

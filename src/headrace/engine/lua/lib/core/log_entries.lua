@@ -1,0 +1,26 @@
+-- log_entries: the first and the last entry of the event log that is still there.
+--
+-- uses   keys
+
+local function entry_parts(entry)
+  local ms, event_number = string.match(entry, '^(%d+)-(%d+)$')
+  return tonumber(ms), tonumber(event_number)
+end
+
+local function entry_id(ms, event_number)
+  return string.format('%.0f-%.0f', ms, event_number)
+end
+
+-- The id of the newest entry up to a place in the log, or of the oldest from it on; nil if none.
+local function entry_at(command, from, to)
+  local found = redis.call(command, EVENTS, from, to, 'COUNT', 1)[1]
+  return found and found[1]
+end
+
+local function first_entry()
+  return entry_at('XRANGE', '-', '+')
+end
+
+local function last_entry()
+  return entry_at('XREVRANGE', '+', '-')
+end

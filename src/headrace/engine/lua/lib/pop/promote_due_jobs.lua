@@ -1,0 +1,27 @@
+-- promote_due_jobs: scheduled jobs whose time has come start to wait. True when all of them do. An entry
+-- whose job somebody else has deleted goes; the audit shows it.
+--
+-- uses   keys now job_records events job_states notices
+
+local PROMOTE_AT_MOST = 256
+
+local function promote_due_jobs(queue)
+  local ids = redis.call(
+    'ZRANGE', key('scheduled', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0, PROMOTE_AT_MOST
+  )
+  read_jobs(ids)
+  for _, id in ipairs(ids) do
+    local job = read_job(id)
+    if job then
+      emit('due', job)
+      leave_state(job)
+      enter_state(job, 'waiting', job.priority)
+    else
+      zset_remove(key('scheduled', queue), id)
+    end
+  end
+  if #ids > 0 then
+    wake(queue, #ids)
+  end
+  return #ids < PROMOTE_AT_MOST
+end

@@ -1,0 +1,47 @@
+-- replace_job: a job that is still to be done gets new data and options in its place; a delay begins anew
+-- if one is given. What it depends on stays unless it is given anew.
+--
+-- uses   keys now settings create_job job_states sorted_sets unique_values notices
+-- later  block_job
+
+local function exists_policy(into)
+  return on_exists ~= '' and on_exists or settings(into).on_exists
+end
+
+local function can_be_replaced(job)
+  return job.state == 'waiting' or job.state == 'scheduled' or job.state == 'blocked'
+end
+
+local function kept_parents(job, given)
+  if given and given.depends_on or job.state ~= 'blocked' then
+    return given and given.depends_on
+  end
+  flush_zset(key('depends', job.id))
+  return redis.call('ZRANGE', key('depends', job.id), 0, -1)
+end
+
+local function replace_job(job, data, given)
+  local delay = given and given.delay
+  local parents, was = kept_parents(job, given), job.state
+  leave_state(job)
+  apply_put(job, data, given, nonce)
+  claim_unique_value(job)
+  local event = emit_put(job, data, { 'from', job.queue, 'was', 'replaced', 'delay', delay or 0 })
+  if delay then
+    job.since = now + delay
+  end
+  if parents and block_job(job, parents, math.max(0, job.since - now)) then
+    return 4
+  elseif was == 'blocked' then
+    job.seq = event
+    job.since = math.max(now, job.since)
+  end
+  local to_come = was == 'scheduled' or was == 'blocked' and job.since > now
+  if delay and delay > 0 or not delay and to_come then
+    enter_state(job, 'scheduled', job.since)
+  else
+    enter_state(job, 'waiting', job.priority)
+    wake(job.queue, 1)
+  end
+  return 4
+end
