@@ -124,7 +124,7 @@ SESSIONS = [
     Fault(
         "whoever has a session may pop",
         "ops/pop",
-        "or heeded == 'required' and not redis.call('ZSCORE', key('serves', worker), queue)",
+        "or session_mode == 'required' and not redis.call('ZSCORE', key('serves', worker), queue)",
         "",
     ),
     Fault(
@@ -261,8 +261,10 @@ TIDINGS = [
     Fault("plain events with holes", "lib/plain_put", "event = event + 1", "event = event + 2"),
     Fault("one event leaves a hole", "ops/put_one", "'number', seq,", "'number', seq + 1,"),
     Fault("nobody is woken for one job", "ops/put_one", "'work 1'", "'rest 1'"),
-    Fault("one job goes past a limit", "ops/put_one", "if own[1] then", "if false then"),
-    Fault("one job goes past an offer", "ops/put_one", "elseif own[2] then", "elseif false then"),
+    Fault("one job goes past a limit", "ops/put_one", "if governed then", "if false then"),
+    Fault(
+        "one job goes past an offer", "ops/put_one", "elseif idle_worker then", "elseif false then"
+    ),
     Fault("one job is put beside what is due", "ops/put_one", "'-inf', now) > 0", "'-inf', 0) > 0"),
     Fault("what comes due is not told", "lib/promote_due_jobs", "emit('due', job)", ""),
     Fault("a holder is not told", "lib/reclaim_job", "notify_worker(job, 'lost')", ""),
@@ -335,7 +337,7 @@ INGRESS = [
         "what was pushed stays", "lib/take_ingress", "'RPOP', where, PIECE", "'LRANGE', where, 0, 0"
     ),
     Fault("every queue is a ring", "lib/take_ingress", "settings(queue).ingress == 'id'", "true"),
-    Fault("no queue is a ring", "lib/take_ingress", "about[1] == '1'", "about[1] == '0'"),
+    Fault("no queue is a ring", "lib/take_ingress", "shards == '1'", "shards == '0'"),
     Fault("a known id is a new job", "lib/take_ingress", "if not read_job(id) then", "do"),
     Fault("ids of users are taken", "lib/take_ingress", "until not read_job(id)", "until id"),
     Fault("a name has no end", "lib/take_ingress", "250", "251"),

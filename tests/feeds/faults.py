@@ -5,7 +5,9 @@ from __future__ import annotations
 from tests.engine.faults import Fault
 
 MAKING = [
-    Fault("a feed is made twice", "ops/feed_make", "if found[1] then", "if found[2] == nonce then"),
+    Fault(
+        "a feed is made twice", "ops/feed_make", "if known_kind then", "if made_by == nonce then"
+    ),
     Fault("any feed was made by this call", "ops/feed_make", "open or again", "open or not again"),
     Fault("a feed is not listed", "ops/feed_make", "redis.call('ZADD', FEEDS, number, feed)", ""),
     Fault("a life has no number", "ops/feed_make", "'life', feed_life", "'lives', feed_life"),

@@ -10,11 +10,11 @@ local NOTHING_MORE = {}
 local number, first_number, stamp, entry_prefix, changes
 
 local function open_log()
-  local log = redis.call('HMGET', LOG, 'number', 'stamp', 'changes')
-  number = tonumber(log[1] or 0)
+  local last_number, last_time, last_change = unpack(redis.call('HMGET', LOG, 'number', 'stamp', 'changes'))
+  number = tonumber(last_number or 0)
   first_number = number
-  stamp = math.max(now, tonumber(log[2] or 0))
-  changes = tonumber(log[3] or 0)
+  stamp = math.max(now, tonumber(last_time or 0))
+  changes = tonumber(last_change or 0)
   entry_prefix = string.format('%.0f-', stamp)
   if number == 0 then
     redis.call('ZADD', AGENDA, now + settings('').events_age, 'events:')

@@ -3,8 +3,8 @@
 --
 -- uses   keys now log_needs_trim
 
-local log = redis.call('HMGET', LOG, 'number', 'stamp')
-local first_event, last_stamp = tonumber(log[1] or 0), tonumber(log[2] or 0)
+local first_event, last_stamp = unpack(redis.call('HMGET', LOG, 'number', 'stamp'))
+first_event, last_stamp = tonumber(first_event or 0), tonumber(last_stamp or 0)
 local event = first_event
 local event_prefix = string.format('%d-', now)
 

@@ -48,8 +48,8 @@ local function write_series(queue, series, values)
   end
   local day = open_stats_day(queue)
   local summary = key('stats', day)
-  local stored = redis.call('HMGET', summary, series .. ':count', series .. ':mean', series .. ':vk')
-  local n, mean, vk = tonumber(stored[1] or 0), tonumber(stored[2] or 0), tonumber(stored[3] or 0)
+  local n, mean, vk = unpack(redis.call('HMGET', summary, series .. ':count', series .. ':mean', series .. ':vk'))
+  n, mean, vk = tonumber(n or 0), tonumber(mean or 0), tonumber(vk or 0)
   local bins = {}
   for i = 1, #values do
     local x = math.max(0, values[i])

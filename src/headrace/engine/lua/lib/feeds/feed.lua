@@ -8,11 +8,11 @@ local feed_by, feed_number, feed_published = '', 0, 0
 
 local function open_feed(feed, kind)
   feed_key = key('feed', feed)
-  local found = redis.call(
-    'HMGET', feed_key, 'kind', 'life', 'max_length', 'by', 'number', 'published')
-  feed_life, feed_most, feed_by = found[2], tonumber(found[3] or ''), found[4] or ''
-  feed_number, feed_published = tonumber(found[5] or 0), tonumber(found[6] or 0)
-  return found[1] and (not kind or kind == found[1])
+  local actual_kind, life, max_length, by, number, published = unpack(redis.call(
+    'HMGET', feed_key, 'kind', 'life', 'max_length', 'by', 'number', 'published'))
+  feed_life, feed_most, feed_by = life, tonumber(max_length or ''), by or ''
+  feed_number, feed_published = tonumber(number or 0), tonumber(published or 0)
+  return actual_kind and (not kind or kind == actual_kind)
 end
 
 -- ids of a sorted feed that nobody gives are numbers, and new: one that is given must not

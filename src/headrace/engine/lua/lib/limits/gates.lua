@@ -59,8 +59,9 @@ local function limits_of(gate)
       local limits = settings(string.match(gate, '^k(%Z*)%z'))
       found = { limits.key_concurrency, limits.key_rate }
     else
-      local stored = redis.call('HMGET', key('throttle', string.sub(gate, 2)), 'concurrency', 'rate', 'shards')
-      found = { shard_share(stored[1], stored[3]), shard_share(stored[2], stored[3]) }
+      local concurrency, rate, shards = unpack(redis.call('HMGET', key('throttle', string.sub(gate, 2)),
+        'concurrency', 'rate', 'shards'))
+      found = { shard_share(concurrency, shards), shard_share(rate, shards) }
     end
     gate_limits[gate] = found
   end

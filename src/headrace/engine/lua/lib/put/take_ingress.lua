@@ -61,16 +61,16 @@ end
 
 return function(queue)
   local where = key('ingress', queue)
-  local about = redis.call('HMGET', META, 'shards', 'ingress')
-  if not about[2] or redis.call('TYPE', where).ok ~= 'list' then
+  local shards, id_prefix = unpack(redis.call('HMGET', META, 'shards', 'ingress'))
+  if not id_prefix or redis.call('TYPE', where).ok ~= 'list' then
     return true
   end
-  local data_is_id = about[1] == '1' and settings(queue).ingress == 'id'
+  local data_is_id = shards == '1' and settings(queue).ingress == 'id'
   while left > 0 do
     local pushed = redis.call('RPOP', where, PIECE) or {}
     left = left - #pushed
     for _, data in ipairs(pushed) do
-      create_from_ingress(queue, data, about[2], data_is_id)
+      create_from_ingress(queue, data, id_prefix, data_is_id)
       bytes = bytes + #data
     end
     if #pushed < PIECE then

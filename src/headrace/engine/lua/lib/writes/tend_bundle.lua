@@ -7,12 +7,12 @@
 local PAUSE = 20
 
 local function go_on(bundle, is_home)
-  local record = redis.call('HMGET', key('bundle', bundle), 'queue', 'on_exists')
+  local queue, policy = unpack(redis.call('HMGET', key('bundle', bundle), 'queue', 'on_exists'))
   local chunk, parcel = next_chunk(bundle)
   local counted = {}
   if chunk then
     local every, others = read_chunk(chunk)
-    counted = publish_rows(record[1], record[2], every, others)
+    counted = publish_rows(queue, policy, every, others)
   end
   if note_published(bundle, is_home, parcel, counted) then
     tend_at(bundle, now + PAUSE)
@@ -20,8 +20,8 @@ local function go_on(bundle, is_home)
 end
 
 return function(bundle)
-  local record = redis.call('HMGET', key('bundle', bundle), 'state', 'home')
-  local state, is_home = record[1], record[2] == '1'
+  local state, home = unpack(redis.call('HMGET', key('bundle', bundle), 'state', 'home'))
+  local is_home = home == '1'
   if state == 'decided' then
     go_on(bundle, is_home)
   elseif state == 'prepared' or state == 'given_up' and parcels_left(bundle) then

@@ -7,10 +7,10 @@
 -- error  FEED_EXISTS
 
 feed_key = key('feed', feed)
-local found = redis.call('HMGET', feed_key, 'kind', 'made_by')
-if found[1] then
-  if open or again and found[2] == nonce then
-    return found[1]
+local known_kind, made_by = unpack(redis.call('HMGET', feed_key, 'kind', 'made_by'))
+if known_kind then
+  if open or again and made_by == nonce then
+    return known_kind
   end
   return 'FEED_EXISTS'
 end

@@ -13,8 +13,8 @@ if redis.call('HEXISTS', summary, FIELD .. import_name) == 1 then
 end
 
 local function add_series(where, name, series, more)
-  local stored = redis.call('HMGET', where, series .. ':count', series .. ':mean', series .. ':vk')
-  local n, mean, vk = tonumber(stored[1] or 0), tonumber(stored[2] or 0), tonumber(stored[3] or 0)
+  local n, mean, vk = unpack(redis.call('HMGET', where, series .. ':count', series .. ':mean', series .. ':vk'))
+  n, mean, vk = tonumber(n or 0), tonumber(mean or 0), tonumber(vk or 0)
   local total, apart = n + more.count, more.mean - mean
   redis.call('HSET', where, series .. ':count', total,
     series .. ':mean', string.format('%.17g', mean + apart * more.count / total),

@@ -51,10 +51,12 @@ repeat
   if not plain then
     break
   end
-  local own = redis.call('HMGET', key('settings', queue), 'keep_count', 'keep_age', 'stats', 'limited')
-  local shared = redis.call('HMGET', CONFIG, 'keep_count', 'keep_age', 'stats')
-  local keep_count = setting_value(own[1], shared[1], default_keep_count)
-  if own[4] or keep_count == 0 or setting_value(own[2], shared[2], default_keep_age) == 0 then
+  local own_keep_count, own_keep_age, own_stats, limited = unpack(redis.call('HMGET', key('settings', queue),
+    'keep_count', 'keep_age', 'stats', 'limited'))
+  local shared_keep_count, shared_keep_age, shared_stats = unpack(redis.call('HMGET', CONFIG, 'keep_count',
+    'keep_age', 'stats'))
+  local keep_count = setting_value(own_keep_count, shared_keep_count, default_keep_count)
+  if limited or keep_count == 0 or setting_value(own_keep_age, shared_keep_age, default_keep_age) == 0 then
     break
   end
 
@@ -94,7 +96,7 @@ repeat
   local books = key('books', queue)
   redis.call('HINCRBY', books, 'running', -#ids)
   redis.call('HINCRBY', books, 'complete', #ids)
-  if setting_value(own[3], shared[3], default_stats) == 1 then
+  if setting_value(own_stats, shared_stats, default_stats) == 1 then
     write_series(queue, 'run', runs)
   end
   local kept = redis.call('ZCARD', key('complete', queue))

@@ -11,29 +11,31 @@ local where = job_prefix .. id
 if again and redis.call('EXISTS', where) == 1 then
   return 1
 end
-local own = redis.call('HMGET', key('settings', queue), 'governed', 'idle', 'created', 'retries', 'event_data',
-  'limited', 'paused', 'removes', 'session', 'stats')
-if own[1] then
+local governed, offer, created, own_retries, own_event_data, limited, own_paused, own_removes, own_session, own_stats =
+  unpack(redis.call('HMGET', key('settings', queue), 'governed', 'idle', 'created', 'retries', 'event_data',
+    'limited', 'paused', 'removes', 'session', 'stats'))
+if governed then
   return -1
-elseif not own[2] then
+elseif not offer then
   return 2
 end
-local log = redis.call('HMGET', LOG, 'number', 'stamp')
-local number = tonumber(log[1] or 0)
-if not FAST_PATH or not own[3] or number == 0 or tonumber(log[2]) > now or log_needs_trim(number, number + 2)
+local last_number, last_stamp = unpack(redis.call('HMGET', LOG, 'number', 'stamp'))
+local number = tonumber(last_number or 0)
+if not FAST_PATH or not created or number == 0 or tonumber(last_stamp) > now or log_needs_trim(number, number + 2)
   or redis.call('ZCOUNT', AGENDA, '-inf', now) > 0 then
   return 0
 end
-local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data', 'paused', 'removes', 'session', 'stats')
-local retries = setting_value(own[4], shared[1], default_retries)
+local shared_retries, shared_event_data, shared_paused, shared_removes, shared_session, shared_stats =
+  unpack(redis.call('HMGET', CONFIG, 'retries', 'event_data', 'paused', 'removes', 'session', 'stats'))
+local retries = setting_value(own_retries, shared_retries, default_retries)
 if #data > INLINE then
   return -1
 end
-local worker, secret, ends = string.match(own[2], '^(%Z+)%z(%Z+)%z(%Z+)$')
-local heeded = setting_value(own[9], shared[5], default_session)
-if own[6] or retries == 0 or setting_value(own[7], shared[3], default_paused) == 1
-  or setting_value(own[8], shared[4], default_removes) == 1
-  or not heeded or heeded == 'required' and not redis.call('ZSCORE', key('serves', worker), queue)
+local worker, secret, ends = string.match(offer, '^(%Z+)%z(%Z+)%z(%Z+)$')
+local session_mode = setting_value(own_session, shared_session, default_session)
+if limited or retries == 0 or setting_value(own_paused, shared_paused, default_paused) == 1
+  or setting_value(own_removes, shared_removes, default_removes) == 1
+  or not session_mode or session_mode == 'required' and not redis.call('ZSCORE', key('serves', worker), queue)
   or tonumber(ends) <= now or tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) <= now
   or redis.call('EXISTS', key('waiting', queue), key('ingress', queue)) > 0 then
   redis.call('HDEL', key('settings', queue), 'idle')
@@ -46,11 +48,14 @@ for _, comes in ipairs({
     return 0
   end
 end
-local with_stats = setting_value(own[10], shared[6], default_stats) == 1
+local with_stats = setting_value(own_stats, shared_stats, default_stats) == 1
 local day = stats_day_name(queue)
 local stats = key('stats', day)
-local before = with_stats and redis.call('HMGET', stats, 'wait:count', 'wait:mean', 'wait:vk')
-if before and not before[1] then
+local count, mean, vk
+if with_stats then
+  count, mean, vk = unpack(redis.call('HMGET', stats, 'wait:count', 'wait:mean', 'wait:vk'))
+end
+if with_stats and not count then
   return 0
 end
 
@@ -61,19 +66,19 @@ if redis.call('SETNX', where, record) == 0 then
 end
 redis.call('HDEL', key('settings', queue), 'idle')
 add_plain_put_event(string.format('%d-%d', now, number + 1), queue, id, data,
-  setting_value(own[5], shared[2], default_event_data))
+  setting_value(own_event_data, shared_event_data, default_event_data))
 redis.call('XADD', EVENTS, string.format('%d-%d', now, number + 2), 'kind', 'popped', 'id', id, 'queue', queue,
   'attempt', '1', 'worker', worker, 'priority', '0', 'wait', '0', 'run', '', 'data', '')
 redis.call('ZADD', key('running', queue), 'inf', id)
 redis.call('ZADD', key('held', worker), '0', queue .. '\0' .. id)
 redis.call('HINCRBY', key('books', queue), 'put', '1')
 redis.call('HINCRBY', key('books', queue), 'running', '1')
-if before then
-  -- Another one that has not waited at all.
-  local n, mean, vk = before[1] + 1, tonumber(before[2]), tonumber(before[3])
-  local after = mean + (0 - mean) / n
+if with_stats then
+  -- One more wait of 0 milliseconds.
+  local n, before = count + 1, tonumber(mean)
+  local after = before + (0 - before) / n
   redis.call('HSET', stats, 'wait:count', n, 'wait:mean', string.format('%.17g', after),
-    'wait:vk', string.format('%.17g', vk + (0 - after) * (0 - mean)))
+    'wait:vk', string.format('%.17g', vk + (0 - after) * (0 - before)))
   redis.call('HINCRBY', key('histogram', day), 'wait:s0', '1')
 end
 redis.call('SPUBLISH', key('worker', worker), cmsgpack.pack({ 'handed', id, record }))

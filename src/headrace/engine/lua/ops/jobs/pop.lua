@@ -9,19 +9,21 @@
 -- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
-local own = redis.call('HMGET', key('settings', queue), 'session', 'lease', 'paused', 'removes', 'stats',
-  'limited', 'created', 'idle')
-local shared = redis.call('HMGET', CONFIG, 'session', 'lease', 'paused', 'removes', 'stats')
+local own_session, own_lease, own_paused, own_removes, own_stats, limited, created, idle_worker = unpack(
+  redis.call('HMGET', key('settings', queue), 'session', 'lease', 'paused', 'removes', 'stats', 'limited',
+    'created', 'idle'))
+local shared_session, shared_lease, shared_paused, shared_removes, shared_stats = unpack(
+  redis.call('HMGET', CONFIG, 'session', 'lease', 'paused', 'removes', 'stats'))
 
-local heeded = setting_value(own[1], shared[1], default_session)
-local while_session = lease == -2 and heeded
-if (while_session or heeded == 'required')
+local session_mode = setting_value(own_session, shared_session, default_session)
+local while_session = lease == -2 and session_mode
+if (while_session or session_mode == 'required')
   and tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) <= now
-  or heeded == 'required' and not redis.call('ZSCORE', key('serves', worker), queue) then
+  or session_mode == 'required' and not redis.call('ZSCORE', key('serves', worker), queue) then
   return 'SESSION_REQUIRED'
 end
 
-local span = setting_value(own[2], shared[2], default_lease)
+local span = setting_value(own_lease, shared_lease, default_lease)
 if lease >= 0 then
   span = lease
 elseif while_session then
@@ -32,7 +34,7 @@ local deadline = span and now + span or 'inf'
 -- What is not plain leaves the short way before anything is written, for the general form below.
 local reply
 repeat
-  if not FAST_PATH or own[6] or again or last_stamp > now then
+  if not FAST_PATH or limited or again or last_stamp > now then
     break
   end
 
@@ -42,16 +44,16 @@ repeat
   }) do
     earliest = math.min(earliest, tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or earliest))
   end
-  if earliest <= now or setting_value(own[3], shared[3], default_paused) == 1
-    or setting_value(own[4], shared[4], default_removes) == 1
+  if earliest <= now or setting_value(own_paused, shared_paused, default_paused) == 1
+    or setting_value(own_removes, shared_removes, default_removes) == 1
     or redis.call('EXISTS', key('ingress', queue)) == 1 then
     break
   end
 
   local function offer_to_take(got)
-    if offer > 0 and got == 0 and while_session and own[7] then
+    if offer > 0 and got == 0 and while_session and created then
       redis.call('HSET', key('settings', queue), 'idle', worker .. '\0' .. secret .. '\0' .. now + offer)
-    elseif own[8] and string.sub(own[8], 1, #worker + 1) == worker .. '\0' then
+    elseif idle_worker and string.sub(idle_worker, 1, #worker + 1) == worker .. '\0' then
       redis.call('HDEL', key('settings', queue), 'idle')
     end
   end
@@ -150,7 +152,7 @@ repeat
   local books = key('books', queue)
   redis.call('HINCRBY', books, 'waiting', -#found)
   redis.call('HINCRBY', books, 'running', #found)
-  if setting_value(own[5], shared[5], default_stats) == 1 then
+  if setting_value(own_stats, shared_stats, default_stats) == 1 then
     write_series(queue, 'wait', waits)
   end
 until true

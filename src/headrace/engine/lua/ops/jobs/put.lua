@@ -9,13 +9,16 @@
 --        replaced, 0 already made, '=' and an id: that job was replaced in its stead, or why not
 -- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN
 
-local own = redis.call('HMGET', key('settings', queue), 'created', 'governed', 'retries', 'event_data')
+local created, governed, own_retries, own_event_data = unpack(redis.call('HMGET', key('settings', queue), 'created',
+  'governed', 'retries', 'event_data'))
 local made
 if FAST_PATH and last_stamp <= now and first_event > 0 and not again and not options and not others and nonce == ''
-  and own[1] and not own[2] then
-  local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
-  local jobs, places, count = pack_plain_jobs(queue, each, setting_value(own[3], shared[1], default_retries))
-  if jobs and insert_plain_jobs(queue, each, jobs, places, count, setting_value(own[4], shared[2], default_event_data)) then
+  and created and not governed then
+  local shared_retries, shared_event_data = unpack(redis.call('HMGET', CONFIG, 'retries', 'event_data'))
+  local jobs, places, count = pack_plain_jobs(queue, each,
+    setting_value(own_retries, shared_retries, default_retries))
+  if jobs and insert_plain_jobs(queue, each, jobs, places, count,
+    setting_value(own_event_data, shared_event_data, default_event_data)) then
     made = count
   end
 end

@@ -10,20 +10,21 @@ local where = job_prefix .. id
 if again and redis.call('EXISTS', where) == 1 then
   return 1
 end
-local own = redis.call('HMGET', key('settings', queue), 'governed', 'idle', 'created', 'retries', 'event_data')
-if own[1] then
+local governed, idle_worker, created, own_retries, own_event_data = unpack(redis.call('HMGET',
+  key('settings', queue), 'governed', 'idle', 'created', 'retries', 'event_data'))
+if governed then
   return -1
-elseif own[2] then
+elseif idle_worker then
   return 2
 end
-local log = redis.call('HMGET', LOG, 'number', 'stamp')
-local seq = tonumber(log[1] or 0) + 1
-if not FAST_PATH or not own[3] or seq == 1 or tonumber(log[2]) > now or log_needs_trim(seq - 1, seq)
+local last_number, last_stamp = unpack(redis.call('HMGET', LOG, 'number', 'stamp'))
+local seq = tonumber(last_number or 0) + 1
+if not FAST_PATH or not created or seq == 1 or tonumber(last_stamp) > now or log_needs_trim(seq - 1, seq)
   or redis.call('ZCOUNT', AGENDA, '-inf', now) > 0 then
   return 0
 end
-local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
-local retries = setting_value(own[4], shared[1], default_retries)
+local shared_retries, shared_event_data = unpack(redis.call('HMGET', CONFIG, 'retries', 'event_data'))
+local retries = setting_value(own_retries, shared_retries, default_retries)
 if #data > INLINE then
   return -1
 end
@@ -32,7 +33,8 @@ local record = JUST_PUT .. cmsgpack.pack(queue, 0, seq, now, retries, data)
 if redis.call('SETNX', where, record) == 0 then
   return 1
 end
-add_plain_put_event(string.format('%d-%d', now, seq), queue, id, data, setting_value(own[5], shared[2], default_event_data))
+add_plain_put_event(string.format('%d-%d', now, seq), queue, id, data,
+  setting_value(own_event_data, shared_event_data, default_event_data))
 redis.call('ZADD', key('waiting', queue), '0', numbered(seq, id))
 redis.call('HINCRBY', key('books', queue), 'put', '1')
 redis.call('HINCRBY', key('books', queue), 'waiting', '1')

@@ -5,12 +5,12 @@
 -- reply  {oldest entry that is there, newest entry, trimmed, dropped, when the log was begun,
 --        {lake, entry, ...}}
 
-local log = redis.call('HMGET', LOG, 'number', 'stamp', 'trimmed', 'dropped')
+local number, stamp, trimmed, dropped = unpack(redis.call('HMGET', LOG, 'number', 'stamp', 'trimmed', 'dropped'))
 return {
   first_entry() or '',
-  entry_id(tonumber(log[2] or 0), tonumber(log[1] or 0)),
-  tonumber(log[3] or 0),
-  tonumber(log[4] or 0),
+  entry_id(tonumber(stamp or 0), tonumber(number or 0)),
+  tonumber(trimmed or 0),
+  tonumber(dropped or 0),
   tonumber(redis.call('HGET', META, 'created') or 0),
   redis.call('HGETALL', LAKES),
 }

@@ -25,8 +25,8 @@ local function is_of_this_log(newest_number, newest_ms)
   return entry_at('XRANGE', entry, entry) ~= nil
 end
 
-local log = redis.call('HMGET', LOG, 'number', 'stamp')
-local newest_number, newest_ms = tonumber(log[1] or 0), tonumber(log[2] or 0)
+local newest_number, newest_ms = unpack(redis.call('HMGET', LOG, 'number', 'stamp'))
+newest_number, newest_ms = tonumber(newest_number or 0), tonumber(newest_ms or 0)
 if marked > newest_number then
   return string.format('LAKE_AHEAD %.0f', newest_number)
 elseif not is_of_this_log(newest_number, newest_ms) then

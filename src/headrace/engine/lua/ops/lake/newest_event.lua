@@ -3,5 +3,5 @@
 -- uses   keys
 -- reply  {number, milliseconds}, both 0 if there is none
 
-local log = redis.call('HMGET', LOG, 'number', 'stamp')
-return { tonumber(log[1] or 0), tonumber(log[2] or 0) }
+local number, stamp = unpack(redis.call('HMGET', LOG, 'number', 'stamp'))
+return { tonumber(number or 0), tonumber(stamp or 0) }

@@ -5,11 +5,11 @@
 -- uses   keys now
 -- reply  {concurrency, rate, milliseconds it lasts or -1, how many run, {id, ...}, {queue, ...}}
 
-local stored = redis.call('HMGET', key('throttle', name), 'concurrency', 'rate')
+local concurrency, rate = unpack(redis.call('HMGET', key('throttle', name), 'concurrency', 'rate'))
 local ends = tonumber(redis.call('ZSCORE', THROTTLES, name) or math.huge)
 local gate = 't' .. name
 return {
-  stored[1], stored[2], ends == math.huge and -1 or math.max(0, ends - now),
+  concurrency, rate, ends == math.huge and -1 or math.max(0, ends - now),
   redis.call('ZCOUNT', key('gate', gate), '(' .. now, '+inf'),
   redis.call('ZRANGE', key('gate', gate), '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, most),
   redis.call('ZRANGE', key('stops', name), 0, most - 1),

@@ -8,9 +8,9 @@ local reply = {}
 local found = redis.call('ZRANGE', SESSIONS, offset, offset + count - 1, 'WITHSCORES')
 for i = 1, #found, 2 do
   local name, ends = found[i], tonumber(found[i + 1])
-  local session = redis.call('HMGET', key('session', name), 'started', 'about')
+  local started, about = unpack(redis.call('HMGET', key('session', name), 'started', 'about'))
   reply[#reply + 1] = {
-    name, ends == math.huge and -1 or math.max(0, ends - now), session[1] or '', session[2] or '',
+    name, ends == math.huge and -1 or math.max(0, ends - now), started or '', about or '',
     redis.call('ZRANGE', key('serves', name), 0, -1), redis.call('ZCARD', key('held', name)),
   }
 end

@@ -8,8 +8,9 @@
 
 -- later  publish_rows housekeep_only
 
-local record = redis.call('HMGET', key('bundle', bundle), 'state', 'home', 'queue', 'on_exists')
-local state, is_home, queue = record[1], record[2] == '1', record[3]
+local state, home, queue, policy = unpack(redis.call('HMGET', key('bundle', bundle), 'state', 'home', 'queue',
+  'on_exists'))
+local is_home = home == '1'
 
 local function tallies(more)
   return { more, unpack(redis.call('HMGET', key('bundle', bundle), 'made', 'moved', 'replaced', 'skipped')) }
@@ -24,13 +25,15 @@ elseif not state or state == 'published' then
 end
 
 local function all_plain(every)
-  local own = redis.call('HMGET', key('settings', queue), 'created', 'retries', 'event_data', 'governed')
-  if not FAST_PATH or last_stamp > now or first_event == 0 or not own[1] or own[4] then
+  local created, own_retries, own_event_data, governed = unpack(redis.call('HMGET', key('settings', queue),
+    'created', 'retries', 'event_data', 'governed'))
+  if not FAST_PATH or last_stamp > now or first_event == 0 or not created or governed then
     return nil
   end
-  local shared = redis.call('HMGET', CONFIG, 'retries', 'event_data')
-  local jobs, places, made = pack_plain_jobs(queue, every, setting_value(own[2], shared[1], default_retries))
-  return jobs, places, made, setting_value(own[3], shared[2], default_event_data)
+  local shared_retries, shared_event_data = unpack(redis.call('HMGET', CONFIG, 'retries', 'event_data'))
+  local jobs, places, made = pack_plain_jobs(queue, every,
+    setting_value(own_retries, shared_retries, default_retries))
+  return jobs, places, made, setting_value(own_event_data, shared_event_data, default_event_data)
 end
 
 if state ~= 'decided' then
@@ -59,7 +62,7 @@ if jobs and insert_plain_jobs(queue, every, jobs, places, made, largest) then
   end
   return answer
 end
-local counted = publish_rows(queue, record[4], every, others)
+local counted = publish_rows(queue, policy, every, others)
 local more = note_published(bundle, is_home, parcel, counted)
 flush_zsets()
 return write_back(tallies(more and 1 or 0))
