@@ -37,6 +37,7 @@ HEADER = """\
 -- args   queue count:int
 -- each   id data:optional options:packed
 -- uses   keys now
+-- needs  secret
 -- error  NOT_FOUND WRONG_STATE
 
 local function sorted() end
@@ -58,6 +59,7 @@ def test_a_header_says_what_a_script_takes_uses_and_refuses() -> None:
         Argument("options", "packed"),
     )
     assert (header.uses, header.later) == (("keys", "now"), ("rarely", "seldom"))
+    assert header.needs == ("secret",)
     assert header.errors == ("NOT_FOUND", "WRONG_STATE")
 
 
@@ -144,6 +146,52 @@ def test_a_script_also_loads_with_parts_swapped(url: str, op: str) -> None:
         assert server.script_load(script.text) == script.sha
 
 
+# names that a file takes from elsewhere
+
+
+def test_a_variable_that_is_not_declared_is_refused() -> None:
+    library = Library({"setting_value": FILES["lib/setting_value"].replace("own or", "mine or")})
+
+    with pytest.raises(ValueError, match=r"^lib/core/setting_value\.lua uses mine: define it, .*"):
+        library["pop"]
+
+
+@pytest.mark.parametrize(
+    ("swapped", "text", "error"),
+    [
+        (
+            "pop_general",
+            FILES["lib/pop_general"].replace("granted", "handed_out"),
+            "lib/pop/resume_pop.lua needs granted, which lib/pop/pop_general.lua does not provide",
+        ),
+        (
+            "replace_job",
+            FILES["lib/replace_job"].replace("-- needs  ", "-- needs  secret "),
+            (
+                "lib/put/replace_job.lua needs secret, which lib/put/put_existing_id.lua "
+                "does not provide"
+            ),
+        ),
+        (
+            "ops/put",
+            FILES["ops/put"].replace("args   queue on_exists nonce", "args   queue policy nonce"),
+            "lib/put/put_general.lua needs on_exists, which ops/jobs/put.lua does not provide",
+        ),
+        (
+            "ops/put",
+            FILES["ops/put"].replace("-- reply", "-- needs  secret\n-- reply"),
+            "ops/jobs/put.lua is an operation: nothing can provide its needs",
+        ),
+    ],
+    ids=["made when needed", "used", "an argument", "of an operation"],
+)
+def test_a_need_that_no_file_meets_is_refused(swapped: str, text: str, error: str) -> None:
+    op = "pop" if swapped == "pop_general" else "put"
+
+    with pytest.raises(ValueError, match=f"^{re.escape(error)}$"):
+        Library({swapped: text})[op]
+
+
 # faults in scripts
 
 
@@ -158,8 +206,8 @@ def test_a_script_also_loads_with_parts_swapped(url: str, op: str) -> None:
 )
 def test_a_fault_in_a_script_is_named_by_file_and_line(url: str, name: str, anchor: str) -> None:
     assert FILES[name].count(anchor) == 1
-    broken = FILES[name].replace(anchor, f"{anchor}\nnothing.at_all()")
-    line = broken[: broken.index("nothing.at_all()")].count("\n") + 1
+    broken = FILES[name].replace(anchor, f"{anchor}\nerror('planted')")
+    line = broken[: broken.index("error('planted')")].count("\n") + 1
     client, _ = opened(url, {**LONG_WAY, name.removeprefix("lib/"): broken})
 
     with client, pytest.raises(ScriptError) as fault:

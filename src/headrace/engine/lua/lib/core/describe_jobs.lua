@@ -1,7 +1,7 @@
 -- describe_jobs: a job as readers see it: its packed record and what lies beside it. The moment is
 -- when its lease ends (running) or it is due (scheduled).
 --
--- uses   keys job_records set_members sorted_sets dependency_policies
+-- uses   keys job_records set_members sorted_sets dependency_policies job_packing
 
 local LINKS_SHOWN = 1000
 

@@ -2,7 +2,7 @@
 -- up, the smallest part around it that is empty enough is numbered anew. The larger the part, the
 -- emptier it has to be: so an insertion moves few others on average, wherever insertions go.
 --
--- uses   keys batched_calls
+-- uses   batched_calls
 
 local POSITIONS = 2 ^ 53
 local GAP = 2 ^ 20

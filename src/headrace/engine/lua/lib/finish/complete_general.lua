@@ -1,7 +1,9 @@
 -- complete_general: a complete in its general form: with results, data or a next queue, of several
 -- queues or workers, where nothing is kept, refused, repeated.
 --
--- uses   job_records check_lease notices write_back now events job_states observations keep_completed job_finished
+-- uses   job_records check_lease notices write_back now events job_states observations keep_completed
+-- uses   job_finished
+-- needs  next_queue delay parents each
 -- later  find_cycle move_to_next_queue
 
 -- a running job ends well.

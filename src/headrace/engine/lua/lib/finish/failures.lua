@@ -1,6 +1,6 @@
 -- failures: failed jobs are listed by type; a type without jobs disappears.
 --
--- uses   keys job_records sorted_sets job_states write_back_hooks now
+-- uses   keys job_records sorted_sets write_back_hooks now
 
 -- what a failure says. Records and events keep the beginning of a message, so that a job
 -- stays small however often it fails; the newest failure is kept whole, with its traceback, beside

@@ -1,7 +1,7 @@
 -- sessions: takes a worker's session away and gives its jobs back to the front. Done in bounded
 -- steps: while jobs remain the name stays listed as dead, and the next caller goes on.
 --
--- uses   keys now settings job_records sorted_sets job_states
+-- uses   keys now settings job_records sorted_sets set_members
 
 -- whether a worker's session is still the one with this token, and alive.
 

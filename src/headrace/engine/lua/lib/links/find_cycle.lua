@@ -1,7 +1,7 @@
 -- find_cycle: why a job may not wait for these: it would wait for itself, directly or through those that
 -- wait for it, or there are too many of them to tell. Nil if it may.
 --
--- uses   keys job_records sorted_sets dependency_policies
+-- uses   job_records sorted_sets dependency_policies
 
 local SEARCH_AT_MOST = 10000
 

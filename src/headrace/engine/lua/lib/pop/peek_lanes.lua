@@ -2,6 +2,7 @@
 -- turns are fair, else by priority and age; of each lane no more than its gates let through.
 --
 -- uses   keys set_members now settings job_records gates lane_access
+-- needs  queue count
 
 local LANES_AT_MOST = 100
 

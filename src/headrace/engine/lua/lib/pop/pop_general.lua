@@ -2,8 +2,10 @@
 -- in time, repeated. When housekeeping is not done, nothing is handed out and the call is to be made
 -- again at once (due is 0), so that every job that may come first has been considered.
 --
--- uses   keys set_members now settings job_records sorted_sets job_states reclaim_dead_worker promote_due_jobs run_due_schedules ingress notices run_agenda write_back events
--- uses   observations books job_finished lane_access
+-- uses   keys set_members now settings job_records sorted_sets job_states reclaim_dead_worker promote_due_jobs
+-- uses   run_due_schedules ingress notices run_agenda write_back events observations books job_finished
+-- uses   lane_access
+-- needs  queue worker secret count deadline
 
 -- a job goes to a worker under a new lease, or for good where popping removes it.
 

@@ -1,7 +1,7 @@
 -- promote_due_jobs: scheduled jobs whose time has come start to wait. True when all of them do. An entry
 -- whose job somebody else has deleted goes; the audit shows it.
 --
--- uses   keys now job_records events job_states notices
+-- uses   keys now job_records events job_states notices sorted_sets
 
 local PROMOTE_AT_MOST = 256
 

@@ -2,6 +2,7 @@
 -- given now, in the same order.
 --
 -- uses   keys job_records
+-- needs  queue secret granted
 
 local NEWEST = 5000
 

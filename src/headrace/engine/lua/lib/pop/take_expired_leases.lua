@@ -1,7 +1,8 @@
 -- take_expired_leases: jobs whose lease ran out are handed out before all others, earliest end first. One that
 -- may not start by its limits goes back to wait; a bounded number of those.
 --
--- uses   expired_leases reclaim_job lane_access
+-- uses   expired_leases reclaim_job lane_access now
+-- needs  queue secret hand_out
 
 local HELD_UP_AT_MOST = 200
 

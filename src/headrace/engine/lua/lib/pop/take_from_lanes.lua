@@ -4,6 +4,7 @@
 -- before every gate that may be open has been looked at, so that the order holds.
 --
 -- uses   keys set_members sorted_sets gates lane_access
+-- needs  queue granted hand_out_waiting
 
 local LOOK_AT_MOST = 64
 

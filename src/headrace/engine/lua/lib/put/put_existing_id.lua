@@ -2,6 +2,7 @@
 -- duplicated under its spare id, as the policy says.
 --
 -- uses   job_records create_job replace_job join_queue leave_queue unique_values
+-- needs  nonce on_exists refused_links
 
 local function move_here(job, into, data, given)
   local from, was = job.queue, job.state

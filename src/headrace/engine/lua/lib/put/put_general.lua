@@ -1,6 +1,7 @@
 -- put_general: a put in its general form: jobs with options, with given ids, of a new queue, repeated.
 --
 -- uses   now job_records create_job unique_values write_back
+-- needs  queue nonce on_exists options others each
 -- later  find_cycle
 
 -- What a job is given: the options of the call, and its own before them.

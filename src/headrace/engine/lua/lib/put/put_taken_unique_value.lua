@@ -2,6 +2,7 @@
 -- other gets the data; while it runs it only is no longer unique. Otherwise the put is refused.
 --
 -- uses   job_records create_job replace_job unique_values
+-- needs  nonce on_exists refused_links
 
 local function create_instead(other_job, into, id, data, given)
   release_unique_value(other_job)

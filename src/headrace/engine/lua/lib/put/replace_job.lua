@@ -2,6 +2,7 @@
 -- if one is given. What it depends on stays unless it is given anew.
 --
 -- uses   keys now settings create_job job_states sorted_sets unique_values notices
+-- needs  nonce on_exists
 -- later  block_job
 
 local function exists_policy(into)

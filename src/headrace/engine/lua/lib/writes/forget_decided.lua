@@ -1,7 +1,7 @@
 -- forget_decided: the ledger forgets a write whose time is over, unless it is still to be published, which
 -- it cannot be if its bundle was lost.
 --
--- uses   keys now sorted_sets ledger
+-- uses   keys now sorted_sets ledger bundles
 
 return function(write)
   local bundle = redis.call('HGET', key('write', write), 'bundle')

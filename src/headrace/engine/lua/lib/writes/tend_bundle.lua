@@ -1,7 +1,7 @@
 -- tend_bundle: what the agenda does about a bundle: goes on publishing one that was decided, gives up at
 -- home one that never was, forgets one that is over.
 --
--- uses   keys now sorted_sets bundles published
+-- uses   keys now bundles published
 -- later  publish_rows
 
 local PAUSE = 20

@@ -4,7 +4,7 @@
 --
 -- args   feed kind max_length about nonce instance
 -- flags  allow-oom
--- uses   keys feed feed_change feed_evict feed_write_back
+-- uses   feed feed_change feed_evict feed_write_back
 -- reply  1, 0 when it is to be called again, or why not
 -- error  FEED_NOT_FOUND
 

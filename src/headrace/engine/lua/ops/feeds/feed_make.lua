@@ -2,7 +2,7 @@
 -- there is opened as it is. The nonce tells a repeated call from a second one.
 --
 -- args   feed kind max_length about nonce instance open:flag
--- uses   keys now feed feed_change feed_write_back
+-- uses   keys now feed feed_change feed_write_back events
 -- reply  plain or sorted, as it is, or why not
 -- error  FEED_EXISTS
 

@@ -1,7 +1,7 @@
 -- feed_numbers: new ids for a sorted feed, by its counter. What is not used is left out.
 --
 -- args   feed count:int
--- uses   keys feed
+-- uses   feed
 -- reply  the last of them, or why not
 -- error  FEED_NOT_FOUND
 

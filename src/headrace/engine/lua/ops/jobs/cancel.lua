@@ -7,7 +7,7 @@
 -- args   cascade:flag expected:packed
 -- each   id
 -- flags  allow-oom
--- uses   keys job_records dependency_policies job_finished cancel_job write_back
+-- uses   job_records dependency_policies job_finished cancel_job write_back
 -- reply  for each, the state it was in or why not; or {HAS_DEPENDENTS, id, a dependent, ...}
 -- error  NOT_FOUND WRONG_STATE DONE HAS_DEPENDENTS
 

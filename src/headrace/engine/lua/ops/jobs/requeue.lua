@@ -4,7 +4,7 @@
 --
 -- args   queue delay:int nonce state
 -- each   id
--- uses   settings job_records events join_queue leave_queue unique_values write_back
+-- uses   job_records events join_queue leave_queue unique_values write_back
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
 

@@ -2,7 +2,7 @@
 --
 -- each   id
 -- flags  allow-oom
--- uses   job_records check_lease return_job notices write_back
+-- uses   check_lease return_job notices write_back
 -- reply  for each, its new state or why not
 -- error  NOT_FOUND WRONG_STATE DONE
 

@@ -2,7 +2,7 @@
 -- many milliseconds it may be open by itself, and is likely to be}; what there is none of is ''.
 --
 -- args   id
--- uses   keys now settings job_records set_members sorted_sets gates statistics
+-- uses   keys now settings job_records set_members gates statistics
 -- later  queue_capacity
 -- reply  {state, queue, paused, moment or '', worker, how many wait before it, {gate, ...}, {dependency, ...}}
 -- error  NOT_FOUND

@@ -3,7 +3,7 @@
 -- found by halving; nothing but the ends of halves is read.
 --
 -- each   number:int
--- uses   keys log_entries
+-- uses   log_entries
 -- reply  {} if the log is empty, else the ids of the oldest and the newest entry, and of each
 
 local oldest = first_entry()

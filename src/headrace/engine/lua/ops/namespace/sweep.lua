@@ -4,7 +4,8 @@
 --
 -- each   queue
 -- flags  allow-oom
--- uses   keys now reclaim_dead_worker promote_due_jobs run_due_schedules ingress sorted_sets notices prune_completed run_agenda settings job_finished write_back
+-- uses   keys now reclaim_dead_worker promote_due_jobs run_due_schedules ingress sorted_sets notices
+-- uses   prune_completed run_agenda job_finished write_back
 -- reply  1 when nothing is left to do, else 0
 
 local QUEUES_PRUNED_AT_MOST = 4

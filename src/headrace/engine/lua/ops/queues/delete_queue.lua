@@ -3,8 +3,8 @@
 --
 -- args   queue at_most:int
 -- flags  allow-oom
--- uses   keys set_members now settings job_records sorted_sets cancel_job notices job_states books batched_calls results schedule_index prune_completed
--- uses   write_back
+-- uses   keys set_members settings job_records sorted_sets cancel_job notices books batched_calls
+-- uses   schedule_index prune_completed write_back
 -- reply  1 when it is gone, 0 when there is more, or why not
 -- error  QUEUE_NOT_FOUND
 

@@ -5,7 +5,7 @@
 --
 -- args   id queue nonce seen:optional delay:int import_name:optional badge:optional
 -- each   name value
--- uses   keys now open_queue schedule_index cron notices imported_ids
+-- uses   keys now open_queue schedule_index cron notices imported_ids sorted_sets
 -- reply  {now, {name, value, ...}}
 -- error  NOT_AS_SEEN
 

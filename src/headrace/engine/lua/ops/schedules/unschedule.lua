@@ -3,7 +3,7 @@
 --
 -- each   id
 -- flags  allow-oom
--- uses   keys schedule_index
+-- uses   keys schedule_index sorted_sets
 -- reply  for each, 1 if it is gone now, 0 if there was none
 
 local answers = {}

@@ -3,7 +3,7 @@
 --
 -- args   worker token queue
 -- flags  allow-oom
--- uses   keys sessions job_records return_job notices write_back
+-- uses   keys sessions return_job notices write_back
 -- reply  1, 0 when it is to be called again, or why not
 -- error  SESSION_ENDED
 

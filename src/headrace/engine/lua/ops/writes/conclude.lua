@@ -3,7 +3,7 @@
 --
 -- args   write bundle
 -- each   where made:int moved:int replaced:int skipped:int
--- uses   keys now sorted_sets bundles ledger
+-- uses   keys sorted_sets ledger
 -- reply  the entry of the ledger
 
 if redis.call('HGET', key('bundle', bundle), 'state') == 'published' then

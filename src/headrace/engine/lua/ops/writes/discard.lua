@@ -4,7 +4,7 @@
 -- args   bundle home:flag
 -- each   parcel
 -- flags  allow-oom
--- uses   keys now sorted_sets bundles
+-- uses   keys sorted_sets bundles
 -- reply  1 when nothing of it is left, 0 if more is to be done, or why not
 -- error  ALREADY_DECIDED
 
