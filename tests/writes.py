@@ -27,5 +27,5 @@ def was_long_ago(hr: Client) -> None:
     """Lets the time be over in which whoever publishes may be silent."""
     core = hr.core
     for shard in range(core.shards):
-        [bundles] = core.wire.send([(shard, ("ZRANGE", core.key(shard, "bundles"), 0, -1))])
-        core.wire.send([(shard, ("ZADD", core.key(shard, "bundles"), 0, *bundles))])
+        [bundles] = core.wire.send([(shard, ("ZRANGE", core.key(shard, "transactions"), 0, -1))])
+        core.wire.send([(shard, ("ZADD", core.key(shard, "transactions"), 0, *bundles))])

@@ -20,7 +20,7 @@ from headrace.testing import Clock
 from tests.dump import dump
 from tests.engine.twin import library
 
-OPS = ("stage", "prepare", "decide", "publish", "conclude", "discard")
+OPS = ("stage", "prepare", "commit", "publish", "finalize", "discard")
 WRITES = (
     writing.batch_write("w", "mail", "move"),
     *(writing.stream_write("q", batch, "mail", "move") for batch in range(3)),
@@ -120,7 +120,7 @@ class World:
         for command, reply in zip(commands, replies, strict=True):
             if self._ops.get(command[1][1]) is not None:
                 self.sent.append(command)
-            if self._ops.get(command[1][1]) == "decide":
+            if self._ops.get(command[1][1]) == "commit":
                 self._note(command[1], reply)
         return replies
 
@@ -196,4 +196,4 @@ class World:
             self.clock.tick(days * DAY)
             self.hr.sweep()
         roles = {key.partition("}:")[2].partition(":")[0] for key in dump(self.hr)}
-        assert not roles & {"staged", "parcels", "bundle", "bundles"}
+        assert not roles & {"staged", "attempts", "transaction", "transactions"}

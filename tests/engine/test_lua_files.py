@@ -31,12 +31,11 @@ TESTED_IN = {
     "audit_links": "test_audit.py",
     "audit_members": "test_audit.py",
     "audit_tag": "test_audit.py",
-    "bundles": "ops/test_prepare.py",
-    "conclude": "ops/test_publish.py",
     "config_get": "ops/test_config.py",
     "config_set": "ops/test_config.py",
     "discard": "ops/test_publish.py",
     "failed": "ops/test_failures.py",
+    "finalize": "ops/test_publish.py",
     "feed_info": "ops/test_feed_make.py",
     "feed_items": "ops/test_feed_page.py",
     "feed_numbers": "ops/test_feed_insert.py",
@@ -44,7 +43,9 @@ TESTED_IN = {
     "forget_lake": "ops/test_mark_lake.py",
     "get_schedules": "ops/test_schedule.py",
     "lakes": "ops/test_mark_lake.py",
+    "list_writes": "ops/test_publish.py",
     "newest_event": "ops/test_track.py",
+    "open_transactions": "ops/test_prepare.py",
     "pending": "links/test_groups.py",
     "progress": "ops/test_log.py",
     "queue_settings": "ops/test_configure.py",
@@ -57,8 +58,7 @@ TESTED_IN = {
     "untag": "ops/test_tag.py",
     "untrack": "ops/test_track.py",
     "why": "limits/test_throttles.py",
-    "writes": "ops/test_publish.py",
-    "written": "ops/test_publish.py",
+    "write_state": "ops/test_publish.py",
 }
 
 SLOW = {"KEYS", "SCAN", "HSCAN", "SSCAN", "ZSCAN", "FLUSHALL", "FLUSHDB", "RANDOMKEY", "SORT"}

@@ -11,7 +11,7 @@ end
 
 local job_prefix = shard .. 'job:'
 local AGENDA = shard .. 'agenda'
-local BUNDLES = shard .. 'bundles'
+local TRANSACTIONS = shard .. 'transactions'
 local CONFIG = shard .. 'config'
 local EVENTS = shard .. 'events'
 local FAILURE_TYPES = shard .. 'failure_types'

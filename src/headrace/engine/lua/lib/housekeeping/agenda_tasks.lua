@@ -84,22 +84,22 @@ function tasks.histogram(name)
   redis.call('DEL', key('histogram', name))
 end
 
-function tasks.staged(parcel)
-  redis.call('UNLINK', key('staged', parcel))
+function tasks.staged(attempt)
+  redis.call('UNLINK', key('staged', attempt))
 end
 
 function tasks.adopted(import)
   redis.call('UNLINK', key('adopted', import))
 end
 
--- later  tend_bundle forget_decided
+-- later  recover_transaction expire_write
 
-function tasks.bundle(bundle)
-  tend_bundle(bundle)
+function tasks.transaction(transaction)
+  recover_transaction(transaction)
 end
 
 function tasks.write(write)
-  forget_decided(write)
+  expire_write(write)
 end
 
 return function(entry)

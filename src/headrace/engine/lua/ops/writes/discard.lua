@@ -1,26 +1,26 @@
 -- discard: what was staged shall not be published: a bundle, unless that was decided, and parcels that are
 -- nobody's. A bundle is given up at the home of its write first, then on the other shards.
 --
--- args   bundle home:flag
--- each   parcel
+-- args   transaction coordinator:flag
+-- each   attempt
 -- flags  allow-oom
--- uses   keys sorted_sets bundles
+-- uses   keys sorted_sets transactions
 -- reply  1 when nothing of it is left, 0 if more is to be done, or why not
--- error  ALREADY_DECIDED
+-- error  ALREADY_COMMITTED
 
-local state = redis.call('HGET', key('bundle', bundle), 'state')
-if state == 'decided' or state == 'published' then
-  return 'ALREADY_DECIDED'
+local state = redis.call('HGET', key('transaction', transaction), 'state')
+if state == 'committed' or state == 'published' then
+  return 'ALREADY_COMMITTED'
 end
-for parcel in each() do
-  if is_loose(parcel) then
-    zset_remove(AGENDA, staged_entry(parcel))
-    redis.call('UNLINK', key('staged', parcel))
+for attempt in each() do
+  if is_unclaimed(attempt) then
+    zset_remove(AGENDA, staged_entry(attempt))
+    redis.call('UNLINK', key('staged', attempt))
   end
 end
 local done = true
-if home or state then
-  done = give_up(bundle, home)
+if coordinator or state then
+  done = abort_transaction(transaction, coordinator)
 end
 flush_zsets()
 return done and 1 or 0

@@ -1,34 +1,34 @@
 -- prepare: parcels become part of a bundle, all of them or none. From now on they go only when it has
 -- been decided at the home of the write that they shall not be published.
 --
--- args   bundle write queue on_exists home:flag
--- each   parcel order:int chunks:int
--- uses   keys now sorted_sets bundles
+-- args   transaction write queue on_exists coordinator:flag
+-- each   attempt order:int chunks:int
+-- uses   keys now sorted_sets transactions
 -- reply  1, or why not
--- error  STAGED_LOST GIVEN_UP
+-- error  STAGED_LOST WRITE_ABORTED
 
-local record, parcels = key('bundle', bundle), key('parcels', bundle)
+local record, attempts = key('transaction', transaction), key('attempts', transaction)
 local state = redis.call('HGET', record, 'state')
-if state == 'given_up' then
-  return 'GIVEN_UP'
+if state == 'aborted' then
+  return 'WRITE_ABORTED'
 elseif state and state ~= 'prepared' then
   return 1
 end
-for parcel, _, chunks in each() do
-  if not redis.call('ZSCORE', parcels, parcel)
-    and not (is_loose(parcel) and redis.call('LLEN', key('staged', parcel)) == chunks) then
+for attempt, _, chunks in each() do
+  if not redis.call('ZSCORE', attempts, attempt)
+    and not (is_unclaimed(attempt) and redis.call('LLEN', key('staged', attempt)) == chunks) then
     return 'STAGED_LOST'
   end
 end
-for parcel, order in each() do
-  redis.call('ZADD', parcels, order, parcel)
-  zset_remove(AGENDA, staged_entry(parcel))
+for attempt, order in each() do
+  redis.call('ZADD', attempts, order, attempt)
+  zset_remove(AGENDA, staged_entry(attempt))
 end
 redis.call('HSET', record, 'state', 'prepared', 'write', write, 'queue', queue, 'on_exists', on_exists,
-  'home', home and 1 or 0, 'made', 0, 'moved', 0, 'replaced', 0, 'skipped', 0)
-look_at(bundle, now + DECIDED_WITHIN)
-if home then
-  tend_at(bundle, now + DECIDED_WITHIN)
+  'coordinator', coordinator and 1 or 0, 'made', 0, 'moved', 0, 'replaced', 0, 'skipped', 0)
+check_at(transaction, now + COMMIT_WITHIN)
+if coordinator then
+  recover_at(transaction, now + COMMIT_WITHIN)
 end
 flush_zsets()
 return 1

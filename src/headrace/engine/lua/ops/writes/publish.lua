@@ -1,27 +1,27 @@
 -- publish: of a bundle that was decided the rows of one chunk become jobs, in the same step in which they
 -- leave the bundle: so each does once, whoever publishes and however often. What is over is done.
 --
--- args   bundle
--- uses   keys now sorted_sets defaults setting_value fast_path_switch fast_path plain_put bundles published write_back
+-- args   transaction
+-- uses   keys now sorted_sets defaults setting_value fast_path_switch fast_path plain_put transactions publish_chunk write_back
 -- reply  {1 if more is to come else 0, how many were made, moved, replaced, skipped}, or why not
--- error  NOT_DECIDED GIVEN_UP
+-- error  NOT_COMMITTED WRITE_ABORTED
 
 -- later  publish_rows housekeep_only
 
-local state, home, queue, policy = unpack(redis.call('HMGET', key('bundle', bundle), 'state', 'home', 'queue',
+local state, coordinator, queue, policy = unpack(redis.call('HMGET', key('transaction', transaction), 'state', 'coordinator', 'queue',
   'on_exists'))
-local is_home = home == '1'
+local is_coordinator = coordinator == '1'
 
-local function tallies(more)
-  return { more, unpack(redis.call('HMGET', key('bundle', bundle), 'made', 'moved', 'replaced', 'skipped')) }
+local function counts(more)
+  return { more, unpack(redis.call('HMGET', key('transaction', transaction), 'made', 'moved', 'replaced', 'skipped')) }
 end
 
-if state == 'given_up' then
-  return 'GIVEN_UP'
-elseif state == 'prepared' and is_home then
-  return 'NOT_DECIDED'
+if state == 'aborted' then
+  return 'WRITE_ABORTED'
+elseif state == 'prepared' and is_coordinator then
+  return 'NOT_COMMITTED'
 elseif not state or state == 'published' then
-  return tallies(0)
+  return counts(0)
 end
 
 local function all_plain(every)
@@ -36,15 +36,15 @@ local function all_plain(every)
   return jobs, places, made, setting_value(own_event_data, shared_event_data, default_event_data)
 end
 
-if state ~= 'decided' then
-  redis.call('HSET', key('bundle', bundle), 'state', 'decided')
+if state ~= 'committed' then
+  redis.call('HSET', key('transaction', transaction), 'state', 'committed')
 end
-is_in_hand(bundle)
-local chunk, parcel = next_chunk(bundle)
+mark_in_progress(transaction)
+local chunk, attempt = next_chunk(transaction)
 if not chunk then
-  note_published(bundle, is_home, parcel, {})
+  note_published(transaction, is_coordinator, attempt, {})
   flush_zsets()
-  return tallies(0)
+  return counts(0)
 end
 
 local every, others = read_chunk(chunk)
@@ -53,9 +53,9 @@ if not others then
   jobs, places, made, largest = all_plain(every)
 end
 if jobs and insert_plain_jobs(queue, every, jobs, places, made, largest) then
-  local more = note_published(bundle, is_home, parcel, { made = made })
+  local more = note_published(transaction, is_coordinator, attempt, { made = made })
   flush_zsets()
-  local answer = tallies(more and 1 or 0)
+  local answer = counts(more and 1 or 0)
   local housekeeping_due, trim_due = end_fast_path()
   if housekeeping_due then
     housekeep_only('housekeeping', trim_due)
@@ -63,6 +63,6 @@ if jobs and insert_plain_jobs(queue, every, jobs, places, made, largest) then
   return answer
 end
 local counted = publish_rows(queue, policy, every, others)
-local more = note_published(bundle, is_home, parcel, counted)
+local more = note_published(transaction, is_coordinator, attempt, counted)
 flush_zsets()
-return write_back(tallies(more and 1 or 0))
+return write_back(counts(more and 1 or 0))

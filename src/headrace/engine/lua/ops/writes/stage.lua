@@ -2,15 +2,15 @@
 -- parcel of one attempt. What is there already is not laid down again. A parcel goes by itself after a
 -- day, unless it has become part of a bundle.
 --
--- args   parcel position:int
+-- args   attempt position:int
 -- each   chunk
--- uses   keys now sorted_sets bundles
+-- uses   keys now sorted_sets transactions
 -- reply  how many chunks there are, or why not
 -- error  STAGED_LOST
 
-local where = key('staged', parcel)
+local where = key('staged', attempt)
 local there = redis.call('LLEN', where)
-if there < position or there > 0 and not is_loose(parcel) then
+if there < position or there > 0 and not is_unclaimed(attempt) then
   return 'STAGED_LOST'
 end
 for chunk in each() do
@@ -19,6 +19,6 @@ for chunk in each() do
   end
   position = position + 1
 end
-zset_add(AGENDA, staged_entry(parcel), now + STAGED_FOR)
+zset_add(AGENDA, staged_entry(attempt), now + STAGED_FOR)
 flush_zsets()
 return math.max(position, there)

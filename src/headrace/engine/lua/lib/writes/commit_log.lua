@@ -1,12 +1,12 @@
--- ledger: what was decided about writes, at their home. A write is decided once; of a stream the newest
+-- commit_log: what was decided about writes, at their home. A write is decided once; of a stream the newest
 -- batch is kept, as those before it are done. Entries of writes that were published go after a week;
 -- those of a stream a year after its last batch.
 --
--- uses   keys now sorted_sets bundles
+-- uses   keys now sorted_sets transactions
 
 local STREAMS_FOR = 365 * DAY
 
-local TALLIES = { 'made', 'moved', 'replaced', 'skipped' }
+local COUNTS = { 'made', 'moved', 'replaced', 'skipped' }
 
 local function forget_write(write)
   redis.call('DEL', key('write', write))
@@ -27,10 +27,10 @@ end
 
 -- Which shards have published fewer rows than were decided, and how many fewer. What another shard knows
 -- of a bundle it forgets after a while: then nothing can be said.
-local function rows_lost(entry, bundle, published)
+local function rows_lost(entry, transaction, published)
   local lost = {}
-  if now - redis.call('HGET', entry, 'decided_at') < RECORDS_FOR then
-    local parts = redis.call('HGET', key('bundle', bundle), 'parts') or ''
+  if now - redis.call('HGET', entry, 'committed_at') < RECORDS_FOR then
+    local parts = redis.call('HGET', key('transaction', transaction), 'parts') or ''
     for where, rows in string.gmatch(parts, '(%d+)=(%d+)') do
       local missing = rows - (published[where] or 0)
       if missing > 0 then
@@ -42,17 +42,17 @@ local function rows_lost(entry, bundle, published)
 end
 
 -- All shards have published; the entry may by now be that of a later batch.
-local function conclude_write(write, bundle, tallies, published)
+local function finalize_write(write, transaction, counts, published)
   local entry = key('write', write)
-  if redis.call('HGET', entry, 'bundle') == bundle and not is_published(write) then
-    local lost = rows_lost(entry, bundle, published)
+  if redis.call('HGET', entry, 'transaction') == transaction and not is_published(write) then
+    local lost = rows_lost(entry, transaction, published)
     if lost ~= '' then
       redis.call('HSET', entry, 'lost', lost)
     end
     redis.call('HSET', entry, 'state', 'published', 'published_at', now)
-    for i, what in ipairs(TALLIES) do
-      redis.call('HSET', entry, what, tallies[i])
+    for i, what in ipairs(COUNTS) do
+      redis.call('HSET', entry, what, counts[i])
     end
   end
-  forget_bundle(bundle)
+  delete_transaction(transaction)
 end

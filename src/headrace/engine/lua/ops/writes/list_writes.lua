@@ -1,4 +1,4 @@
--- writes: the newest writes of which this shard is the home, and the newest batches of streams.
+-- list_writes: the newest writes of which this shard is the home, and the newest batches of streams.
 --
 -- args   count:int
 -- uses   keys

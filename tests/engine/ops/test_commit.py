@@ -22,11 +22,11 @@ def test_a_write_is_decided_once(hr: Client, clock: Clock) -> None:
     assert entry == same
     assert entry == {
         "batch": "-1",
-        "bundle": "one",
+        "transaction": "one",
         "queue": "mail",
         "rows": "1",
-        "state": "decided",
-        "decided_at": str(round(clock.now.timestamp() * 1000)),
+        "state": "committed",
+        "committed_at": str(round(clock.now.timestamp() * 1000)),
     }
 
 
@@ -49,8 +49,8 @@ def test_only_what_is_prepared_can_be_decided(hr: Client) -> None:
     desk.discard("given up")
     before = dump(hr)
 
-    assert desk.decide("never was") == "GIVEN_UP"
-    assert desk.decide("given up") == "GIVEN_UP"
+    assert desk.decide("never was") == "WRITE_ABORTED"
+    assert desk.decide("given up") == "WRITE_ABORTED"
     assert dump(hr) == before
 
 
@@ -64,7 +64,7 @@ def test_of_a_stream_the_newest_batch_is_kept_and_earlier_ones_are_done(hr: Clie
 
     for batch in (0, 3, 5):
         first, entry = desk.decide("late", "stream:q", batch)
-        assert (first, entry["bundle"], entry["batch"]) == (0, "b5", "5")
+        assert (first, entry["transaction"], entry["batch"]) == (0, "b5", "5")
     assert dump(hr) == before
     assert [key for key in before if "}:write:" in key] == [hr.core.key(0, "write:stream:q")]
 

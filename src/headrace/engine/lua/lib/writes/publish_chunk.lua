@@ -1,7 +1,7 @@
--- published: what is noted of a bundle when a chunk of it has become jobs.
+-- publish_chunk: what is noted of a bundle when a chunk of it has become jobs.
 --
--- uses   keys now sorted_sets bundles
--- later  conclude_alone
+-- uses   keys now sorted_sets transactions
+-- later  finalize_single_shard
 
 -- a chunk of staged rows: a packed list of ids, of lengths and, if any row has them, of spare
 -- ids and options; then the payloads, one after another.
@@ -26,23 +26,23 @@ local function read_chunk(chunk)
 end
 
 -- Whether more is to come.
-local function note_published(bundle, is_home, parcel, counted)
-  local record = key('bundle', bundle)
-  if parcel then
-    drop_chunk(bundle, parcel)
+local function note_published(transaction, is_coordinator, attempt, counted)
+  local record = key('transaction', transaction)
+  if attempt then
+    drop_chunk(transaction, attempt)
   end
   for what, by in pairs(counted) do
     redis.call('HINCRBY', record, what, by)
   end
-  if parcels_left(bundle) then
+  if attempts_left(transaction) then
     return true
   end
   redis.call('HSET', record, 'state', 'published')
-  tend_at(bundle, now + RECORDS_FOR)
-  if not is_home then
-    zset_remove(BUNDLES, bundle)
+  recover_at(transaction, now + RECORDS_FOR)
+  if not is_coordinator then
+    zset_remove(TRANSACTIONS, transaction)
   elseif redis.call('HGET', META, 'shards') == '1' then
-    conclude_alone(bundle)
+    finalize_single_shard(transaction)
   end
   return false
 end
