@@ -127,10 +127,10 @@ def test_every_line_comes_from_where_it_says(op: str) -> None:
 
 
 def test_a_script_holds_nothing_that_its_operation_does_not_need() -> None:
-    assert {name for name, _ in LIBRARY["config_get"].origins} == {
+    assert {name for name, _ in LIBRARY["config_set"].origins} == {
         "composed",
         PATHS["lib/keys"],
-        PATHS["ops/config_get"],
+        PATHS["ops/config_set"],
     }
 
 

@@ -11,9 +11,9 @@ from headrace.testing import Clock
 from tests.colours import got
 from tests.dump import dump
 from tests.shards.spread import (
+    hash_on_each_shard,
     ids_by_shard,
     numbered_without_holes,
-    on_each_shard,
     one_for_each_shard,
 )
 
@@ -193,11 +193,11 @@ class Jobs:
         await got(hr.config.set("retries", 9))
         await got(queue.put_many(range(40)))
 
-        stored = on_each_shard(calm, "queue_settings", queue="mail")
-        own = [dict(zip(reply[0][::2], reply[0][1::2], strict=True)) for reply in stored]
+        shared = hash_on_each_shard(calm, "config")
+        own = hash_on_each_shard(calm, "settings:mail")
         assert {settings[b"lease"] for settings in own} == {b"7000"}
         assert {settings[b"session"] for settings in own} == {b"required"}
-        assert {tuple(reply[1]) for reply in stored} == {(b"retries", b"9")}
+        assert all(settings == {b"retries": b"9"} for settings in shared)
 
         await got(queue.configure("job"))
         await got(hr.config.unset("retries"))

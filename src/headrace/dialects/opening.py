@@ -13,11 +13,10 @@ from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
 from headrace.client.codec import Codec
 from headrace.client.core import Core
-from headrace.client.talk import Talk, ask_one
+from headrace.client.talk import Talk, raw
 from headrace.client.talks.faces import QueueFace
 from headrace.client.talks.queues import configure
 from headrace.dialects.plain import Plain
-from headrace.engine.call import Call, build
 from headrace.errors import InvalidArgument
 
 P = ParamSpec("P")
@@ -129,9 +128,9 @@ def awaiting(
 
 def chosen(queue: QueueFace) -> Talk[bool]:
     """Whether somebody has chosen how a queue is to behave."""
-    call: Call[list[bytes]] = build("queue_settings", lambda reply: reply[0], queue=queue.name)
-    own = yield from ask_one(queue.core, 0, call)
-    return not UNCHOSEN.issuperset(own[::2])
+    key = queue.core.key(0, f"settings:{queue.name}")
+    [own] = yield from raw(queue.core, [(0, ("HKEYS", key))])
+    return not UNCHOSEN.issuperset(own)
 
 
 def made(queue: QueueFace, profile: str) -> Talk[None]:

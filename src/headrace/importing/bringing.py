@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from headrace.client.client import Client
 from headrace.client.given import UNSET
 from headrace.client.queue import QueueName
-from headrace.client.talk import Talk, ask_one, drive
+from headrace.client.talk import Talk, drive
 from headrace.client.talks import feeds, queues, scheduling
 from headrace.client.talks.adopting import adopt, adopt_items, adopt_stats
 from headrace.dialects.opening import chosen
-from headrace.engine.call import build
 from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
 from headrace.importing.found import (
@@ -211,8 +210,7 @@ def _set_up(client: Client, frame: Frame) -> None:
 
 def _set(client: Client, name: str, value: Value) -> Talk[None]:
     """Sets a setting of the namespace that nobody has set here."""
-    stored = yield from ask_one(client.core, 0, build("config_get", queues.text_map))
-    if name not in stored:
+    if name not in (yield from queues.config(client.core)):
         yield from queues.config_set(client, name, value)
 
 

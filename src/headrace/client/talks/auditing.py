@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headrace.client.core import Core
 from headrace.client.talk import Talk, ask_one
-from headrace.client.talks.tagging import top_call
+from headrace.client.talks.tagging import top_of_shards
 from headrace.engine.call import build
 
 AUDITED = 500
@@ -22,7 +22,7 @@ def audit_tags(core: Core, shard: int) -> Talk[list[str]]:
     problems: list[str] = []
     looked_at = 0
     while True:
-        found = yield from ask_one(core, shard, top_call(0, looked_at, AUDITED))
+        [found] = yield from top_of_shards(core, [shard], 0, looked_at, AUDITED)
         for name in found:
             problems += yield from _audit_tag(core, shard, name)
         looked_at += len(found)

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from headrace.client.core import Core
-from headrace.client.talk import Talk, ask, ask_one
+from headrace.client.talk import Talk, ask, ask_one, raw
 from headrace.client.talks.faces import ClientFace, QueueFace
 from headrace.client.values import Counts
 from headrace.engine.call import build, optional, queue_answer
@@ -60,18 +60,14 @@ def shares(core: Core, limits: Mapping[str, Value]) -> dict[str, bytes]:
 
 def settings(queue: QueueFace) -> Talk[dict[str, Value]]:
     """Every setting that holds for the queue, spans in seconds."""
-    call = build("queue_settings", _two_maps, queue=queue.name)
-    own, shared = yield from ask_one(queue.core, 0, call)
-    stored = {**shared, **own}
+    keys = [queue.core.key(0, name) for name in ("config", f"settings:{queue.name}")]
+    shared, own = yield from raw(queue.core, [(0, ("HGETALL", key)) for key in keys])
+    stored = text_map(shared) | text_map(own)
     return {
         name: from_wire(name, stored[name]) if name in stored else default(name)
         for name, setting in SETTINGS.items()
         if not setting.namespace_only
     }
-
-
-def _two_maps(reply: list[list[bytes]]) -> list[dict[str, str]]:
-    return [text_map(part) for part in reply]
 
 
 def text_map(pairs: list[bytes]) -> dict[str, str]:
@@ -125,8 +121,9 @@ def queues(client: ClientFace, *, offset: int = 0, count: int = 100) -> Talk[dic
 
 def queue_names(core: Core, offset: int, count: int) -> Talk[list[str]]:
     """Names of queues in the order of their first use, each shard having its own order."""
-    call = build("queues", list, offset=0, count=offset + count)
-    replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+    keys = [core.key(shard, "queues") for shard in range(core.shards)]
+    words = (0, offset + count - 1, "WITHSCORES")
+    replies = yield from raw(core, [(at, ("ZRANGE", key, *words)) for at, key in enumerate(keys)])
     order: dict[str, float] = {}
     for reply in replies:
         for name, first_use in zip(reply[::2], reply[1::2], strict=True):
@@ -187,13 +184,19 @@ def config_get(client: ClientFace, name: str | None = None) -> Talk[Any]:
     """A setting of the namespace, or all of them; what nobody set has its default."""
     if name is not None:
         _of_namespace(name)
-    stored = yield from ask_one(client.core, 0, build("config_get", text_map))
+    stored = yield from config(client.core)
     every = {
         each: from_wire(each, stored[each]) if each in stored else default(each)
         for each, setting in SETTINGS.items()
         if not setting.queue_only
     }
     return every if name is None else every[name]
+
+
+def config(core: Core) -> Talk[dict[str, str]]:
+    """Return the settings of the namespace that were set, as they are stored."""
+    [stored] = yield from raw(core, [(0, ("HGETALL", core.key(0, "config")))])
+    return text_map(stored)
 
 
 def config_set(client: ClientFace, name: str, value: Value) -> Talk[None]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from headrace.client.talk import Talk, ask, ask_one
+from headrace.client.talk import Talk, ask, raw
 from headrace.client.talks.faces import ClientFace
 from headrace.client.talks.queues import on_all_shards, shares
 from headrace.client.values import Throttle
@@ -67,6 +65,6 @@ def throttle(client: ClientFace, name: str, *, count: int = 25) -> Talk[Throttle
 def throttles(client: ClientFace, *, offset: int = 0, count: int = 100) -> Talk[list[str]]:
     """The names of the throttles that are set."""
     offset, count = page(offset, count)
-    call = build("throttles", list, offset=offset, count=count)
-    found: list[Any] = yield from ask_one(client.core, 0, call)
+    words = ("ZRANGE", client.core.key(0, "throttles"), offset, offset + count - 1)
+    [found] = yield from raw(client.core, [(0, words)])
     return [name.decode() for name in found]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from headrace.client.core import Core
 from headrace.client.listening import Station, seconds, tune_in
-from headrace.client.talk import Talk, ask, ask_one
+from headrace.client.talk import Talk, ask_one, raw
 from headrace.client.talks.ending import sole
 from headrace.client.talks.faces import ClientFace
 from headrace.client.talks.jobs import checked_rows
@@ -73,10 +72,12 @@ def _missed(core: Core, newest: dict[int, int]) -> Callable[[], Talk[Iterable[Ev
     """Where the log has grown beyond what was heard, something may have been missed."""
 
     def check() -> Talk[Iterable[Event]]:
-        call: Any = build("newest_event", list)
-        logs = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+        keys = [core.key(shard, "log") for shard in range(core.shards)]
+        words = [("HMGET", key, "number", "stamp") for key in keys]
+        logs = yield from raw(core, list(enumerate(words)))
         missed = []
-        for shard, (number, stamp) in enumerate(logs):
+        for shard, log in enumerate(logs):
+            number, stamp = (int(value or 0) for value in log)
             if number > newest.get(shard, number):
                 missed.append(_missed_event(shard, number, stamp))
             newest[shard] = number
