@@ -94,8 +94,8 @@ LEASES = [
     Fault(
         "no history is stored",
         "lib/job_packing",
-        "unsaid(job), HISTORY",
-        "unsaid(job), HISTORY - 1",
+        "initial_fields(job), HISTORY",
+        "initial_fields(job), HISTORY - 1",
     ),
     Fault("a lost lease costs nothing", "lib/reclaim_job", "job.remaining - 1", "job.remaining"),
     Fault("one retry too many", "lib/reclaim_job", "job.remaining <= 0", "job.remaining < 0"),

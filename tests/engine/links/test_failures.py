@@ -117,7 +117,7 @@ def test_a_dependency_that_is_gone_concerns_each_as_it_said(
         assert failure is not None
         assert (failure.type, failure.message) == (
             "dependency gone",
-            "job a is gone and never was complete",
+            "job a is gone and was never completed",
         )
     assert hr.audit().problems == []
 

@@ -1,4 +1,4 @@
--- batched_calls: runs a command with many arguments in pieces, because unpack has a limit.
+-- batched_calls: send a command with many arguments in pieces, because unpack has a limit.
 
 local ARGUMENTS_AT_MOST = 4000
 

@@ -1,5 +1,5 @@
--- books: the counters of a queue, moved by the same script as the job. Always, for every queue,
--- put = waiting + scheduled + blocked + running + failed + complete + cancelled + expired + moved.
+-- books: the counters of a queue, changed by the same script as the job. For every queue, always: put =
+-- waiting + scheduled + blocked + running + failed + complete + cancelled + expired + moved.
 --
 -- uses   keys
 

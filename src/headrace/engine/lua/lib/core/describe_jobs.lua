@@ -1,5 +1,5 @@
--- describe_jobs: a job as readers see it: its packed record and what lies beside it. The moment is
--- when its lease ends (running) or it is due (scheduled).
+-- describe_jobs: return jobs as clients read them: the packed record, and what has keys of its own. The
+-- time is when the lease ends (running) or when the job is due (scheduled).
 --
 -- uses   keys job_records set_members sorted_sets dependency_policies job_packing
 

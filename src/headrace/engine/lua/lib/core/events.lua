@@ -1,7 +1,7 @@
--- events: one event for each thing that happens to a job or a feed, numbered without holes. The id of the
--- stream entry is <milliseconds>-<number>; a clock that was set back does not break the order,
--- the time then stands in the field `at`. All events share their first fields, which a stream
--- stores once. Those of a tracked job are told as well, as they are stored.
+-- events: append events of jobs and feeds to the event log, numbered without holes. The id of a stream
+-- entry is <milliseconds>-<number>. If the clock was set back, the id keeps the order and the field `at`
+-- holds the time. All events begin with the same fields, which a stream stores once. Events of a tracked
+-- job are also published.
 --
 -- uses   keys now settings job_records notices
 
@@ -21,7 +21,7 @@ local function open_log()
   end
 end
 
--- The id of the next entry, and what stands in it beyond the fields that all have.
+-- Return the id of the next entry, and its fields beyond those that all events have.
 local function next_entry(more)
   if not number then
     open_log()
@@ -51,9 +51,6 @@ local function emit(kind, job, wait, run, data, more)
   return number
 end
 
--- a payload as an event tells it. One that is too large for the log is left out, with its size.
--- An event that is not always about a payload cannot tell an empty one from none: that is left out as well.
-
 local function omit_payload(data, more)
   more = more or {}
   more[#more + 1] = 'left_out'
@@ -61,6 +58,7 @@ local function omit_payload(data, more)
   return '', more
 end
 
+-- Return a payload as its event stores it. A payload too large for the log is replaced by its size.
 local function event_payload(job, data, more)
   if #data > settings(job.queue).event_data then
     return omit_payload(data, more)
@@ -68,7 +66,8 @@ local function event_payload(job, data, more)
   return data, more
 end
 
--- The same for new data, which there may be.
+-- The same for optional new data. Such an event cannot distinguish an empty payload from none, so the size
+-- of an empty one is stored too.
 local function changed_payload(job, data, more)
   if data == '' then
     return omit_payload(data, more)

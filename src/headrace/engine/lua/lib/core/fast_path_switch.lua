@@ -1,4 +1,4 @@
--- fast_path_switch: whether the plain case of put, pop and complete takes the short way. Tests swap this file,
--- to show that the long way does the same.
+-- fast_path_switch: whether put, pop and complete may take their fast path. Tests swap this file to prove
+-- that the general path has the same effect.
 
 local FAST_PATH = true

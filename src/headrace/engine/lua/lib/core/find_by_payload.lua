@@ -1,13 +1,14 @@
--- find_by_payload: the jobs of a queue whose present payload is this one, byte for byte: those that are still to
--- be done or being done. A bounded number of jobs is looked at; the cursor says where to go on, and
--- there is none at the end. There is no index: a queue that nobody asks pays nothing.
+-- find_by_payload: find the jobs of a queue that are pending or running and whose payload is equal, byte
+-- for byte. Each call looks at a bounded number of jobs and returns a cursor, none at the end. There is no
+-- index: queues that are never searched pay nothing.
 --
 -- uses   keys set_members job_packing job_records scan_set
 
--- In the order in which jobs go through them, so that one that moves on between two steps is met.
+-- In the order in which jobs pass through them, so that a job that moves on between two steps is found.
 local MATCHED_STATES = { 'blocked', 'scheduled', 'waiting', 'running' }
 
--- A record contains its payload, or false where it lies apart. Few need to be unpacked.
+-- A record contains its payload, or false if the payload has a key of its own, so few records need to be
+-- unpacked.
 local function likely_matches(ids, data)
   local names, likely = {}, {}
   for i = 1, #ids do

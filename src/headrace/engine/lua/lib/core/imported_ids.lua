@@ -1,5 +1,5 @@
--- imported_ids: what an import has brought here, by the badge of each thing. It is
--- remembered for a time after the last of it, whatever becomes of it: so nothing comes twice.
+-- imported_ids: remember what an import has brought, by import id, for 30 days after its last item. An item
+-- that was deleted meanwhile stays remembered, so nothing is imported twice.
 --
 -- uses   keys now batched_calls sorted_sets
 
@@ -7,7 +7,7 @@ local REMEMBERED_FOR = 30 * 86400000
 
 local imported_now = {}
 
--- For each badge under which id it was brought, false if it was not.
+-- Return for each import id the id under which it was imported, or false.
 local function imported_as(import, import_ids)
   return redis.call('HMGET', key('adopted', import), unpack(import_ids))
 end

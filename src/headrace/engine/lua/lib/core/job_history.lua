@@ -1,6 +1,6 @@
--- job_history: what became of each earlier stage and attempt of a job, oldest first. The first entry
--- and the newest ones are kept. The present stage, or the last one of a complete job, is not in
--- it: the job itself shows it.
+-- job_history: keep an entry for each earlier stage and attempt of a job, oldest first. The first entry and
+-- the newest ones are kept. The present stage, or the last one of a complete job, has no entry: the record
+-- of the job shows it.
 --
 -- uses   now settings
 

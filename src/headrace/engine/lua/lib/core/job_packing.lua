@@ -1,9 +1,8 @@
--- job_packing: a job as it is stored, a list in the order of engine/record.py. It begins with a byte that tells
--- its length and the number of the state, and ends where nothing more is to be said: behind the data stands
--- what has happened to the job since it was put.
+-- job_packing: pack and unpack a job: a list in the order of engine/record.py. The first byte holds its
+-- length, the second the number of its state. Fields at the end that still have their initial values are
+-- not stored: the fields behind the data change only after the put.
 
--- payloads up to this size are part of the job; larger ones lie beside it.
-
+-- Payloads up to this size are part of the record; larger ones have a key of their own.
 local INLINE = 1024
 
 local STATES = { 'waiting', 'scheduled', 'blocked', 'running', 'failed', 'complete' }
@@ -12,16 +11,16 @@ local WAITING, RUNNING, COMPLETE = 1, 4, 6
 local DATA, TOKEN, HISTORY = 7, 12, 15
 local NO_FIELDS, FALSE = 144, 194
 
--- The first two bytes of a job that was put, and then popped, and then completed, without anything else.
+-- The first two bytes of a job that was only put, then popped, then completed.
 local JUST_PUT, JUST_POPPED, JUST_COMPLETE = '\151\1', '\156\4', '\157\6'
 
--- What is behind the data of a job to which nothing has happened.
-local function unsaid(job)
+-- The initial values of the fields behind the data.
+local function initial_fields(job)
   return { job.put_at, 0, job.retries, '', '', false, false, false }
 end
 
 local function packed_job(job)
-  local rest, last = unsaid(job), HISTORY
+  local rest, last = initial_fields(job), HISTORY
   while last > DATA and job[last] == rest[last - DATA] do
     last = last - 1
   end
@@ -30,7 +29,7 @@ end
 
 local function unpacked_job(packed, id)
   local job = cmsgpack.unpack(packed)
-  local rest = unsaid(job)
+  local rest = initial_fields(job)
   for field = #job + 1, HISTORY do
     job[field] = rest[field - DATA]
   end

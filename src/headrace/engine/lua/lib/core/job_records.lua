@@ -1,6 +1,6 @@
--- job_records: reads a job once, writes it once. A job is a list; job.<field> is compiled to a position in it, in
--- the order of engine/record.py. What few jobs have is in its extra part. A large payload lies beside it,
--- so that a move does not copy it.
+-- job_records: read each job once and write it once per script. A job is a list; job.<field> is compiled to
+-- a position in it, in the order of engine/record.py. Rare fields are in its extra part. A large payload
+-- has a key of its own, so that a state change does not copy it.
 --
 -- uses   keys job_packing batched_calls
 
@@ -12,7 +12,7 @@ local function new_job(id, queue, retries)
   return job
 end
 
--- For a job that will not change any more in this call.
+-- For a job that does not change again in this call.
 local function pack_final(job)
   local packed = packed_job(job)
   packed_ahead[job.id] = packed

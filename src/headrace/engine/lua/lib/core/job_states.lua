@@ -1,12 +1,11 @@
--- job_states: the one place where a job leaves a state and enters another, with its books.
+-- job_states: the only place where a job leaves a state and enters another, with the books.
 --
 -- uses   keys now settings job_records sorted_sets books notices lane_access set_members tags
 -- later  unlink_job
 
--- whether a worker has a session; only then it is listed what the worker holds.
-
 local known_sessions = {}
 
+-- Whether a worker has a session. Only then the leases that it holds are listed.
 local function has_session(worker)
   local known_session = known_sessions[worker]
   if known_session == nil then
@@ -53,7 +52,7 @@ local function enter_state(job, state, score)
   mark_changed(job)
 end
 
--- A waiting job has another priority.
+-- The priority of a waiting job has changed.
 local function reorder_waiting(job)
   zset_add(key('waiting', job.queue), job_member(job), job.priority)
   if is_in_lane(job) then
@@ -71,8 +70,7 @@ local function delete_job(job)
   delete_record(job.id)
 end
 
--- puts a job in the line of its queue, at once or after a delay.
-
+-- Add a job to its queue, at once or after a delay.
 local function enqueue(job, delay)
   job.worker = ''
   job.since = now + delay

@@ -1,4 +1,4 @@
--- log_entries: the first and the last entry of the event log that is still there.
+-- log_entries: ids and ends of the event log.
 --
 -- uses   keys
 
@@ -11,7 +11,7 @@ local function entry_id(ms, event_number)
   return string.format('%.0f-%.0f', ms, event_number)
 end
 
--- The id of the newest entry up to a place in the log, or of the oldest from it on; nil if none.
+-- Return the id of the newest entry up to a position, or of the oldest from it on; nil if there is none.
 local function entry_at(command, from, to)
   local found = redis.call(command, EVENTS, from, to, 'COUNT', 1)[1]
   return found and found[1]

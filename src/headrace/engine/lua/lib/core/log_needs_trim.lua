@@ -1,4 +1,4 @@
--- log_needs_trim: whether the event log has grown by so much that it is to be trimmed.
+-- log_needs_trim: whether the event log has grown enough to be trimmed.
 
 local TRIM_EVERY = 1024
 

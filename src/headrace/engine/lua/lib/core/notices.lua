@@ -1,5 +1,5 @@
--- notices: what listeners are told, sent once at the end of the script. A channel has the hash
--- tag of its shard, so notices are sharded on a Cluster too.
+-- notices: collect the messages for listeners and publish them at the end of the script. A channel has the
+-- hash tag of its shard, so messages are sharded on a Cluster too.
 --
 -- uses   keys
 
@@ -35,7 +35,7 @@ local function send_notices()
       redis.call('SPUBLISH', key('queue', queue), 'work ' .. jobs)
     end
   end
-  -- Who waits knows when something is due; only what comes before that is news.
+  -- A waiting worker knows when the next job is due; only an earlier time is news.
   for queue, at in pairs(due_soon) do
     if tonumber(redis.call('ZRANGE', key('scheduled', queue), 0, 0, 'WITHSCORES')[2]) == at then
       redis.call('SPUBLISH', key('queue', queue), 'coming')

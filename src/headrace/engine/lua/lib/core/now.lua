@@ -1,4 +1,4 @@
--- now: the server's clock in whole milliseconds, the only clock there is. Tests swap this file.
+-- now: the server's clock in whole milliseconds, the only clock that scripts read. Tests swap this file.
 
 local now
 do

@@ -1,4 +1,4 @@
--- observations: collects what the statistics are to know: waiting and running times, failures, retries.
+-- observations: collect waiting and running times, failures and retries for the statistics.
 --
 -- uses   keys settings statistics write_back_hooks
 

@@ -1,4 +1,4 @@
--- open_queue: a queue comes into being by its first use.
+-- open_queue: create a queue at its first use.
 --
 -- uses   keys now settings
 

@@ -1,5 +1,5 @@
--- results: what jobs came to, each kept for a time. One whose job is not kept is listed by its
--- queue, so that it can go when the queue goes.
+-- results: keep and drop results of jobs. A result whose job is not kept is listed by its queue, so that
+-- deleting the queue deletes it.
 --
 -- uses   keys now settings job_records sorted_sets
 

@@ -1,8 +1,8 @@
--- scan_set: a sorted set page by page, although it changes between the pages. The cursor is the score and
--- the member that were seen last, whether they are still there or not; there is none at the end. A
--- member that is there all the time with the same score is seen once.
+-- scan_set: read a sorted set page by page while it changes. The cursor is the score and the member seen
+-- last, whether they still exist or not; the last page has no cursor. A member that stays with the same
+-- score is seen exactly once.
 
--- Bytes, as the server orders members: Lua compares by the letters of a language.
+-- Compare by bytes, as the server does: Lua's comparison depends on the locale.
 local function sorts_after(one, other)
   for at = 1, math.min(#one, #other) do
     local mine, theirs = string.byte(one, at), string.byte(other, at)
@@ -27,7 +27,7 @@ local function rank_after(where, score, last)
   return low
 end
 
--- Up to count members, each with its score, and the cursor of the next page.
+-- Return up to count members with their scores, and the cursor of the next page.
 local function scan_set(where, count, cursor)
   local from = cursor and rank_after(where, cursor[1], cursor[2]) or 0
   local found = redis.call('ZRANGE', where, from, from + count - 1, 'WITHSCORES')

@@ -1,5 +1,6 @@
--- set_members: members of sorted sets that have the same score are sorted by their bytes. These begin with a
--- number, so that they stand in its order: how many bytes it has, and those; then a name.
+-- set_members: encode and decode members of sorted sets. Redis sorts members of equal score by their bytes,
+-- so a member that must keep the order of a number begins with it: the length of the number in bytes, the
+-- number, then a name.
 
 local FITS_IN_FOUR = 2 ^ 32
 
@@ -18,8 +19,7 @@ local function name_in(member_name)
   return string.sub(member_name, string.byte(member_name) + 2)
 end
 
--- the names under which a job stands in sorted sets. Equal priorities are served by seq.
-
+-- The members under which a job is listed. Waiting jobs of equal priority are served by seq.
 local function job_member(job)
   if job.state == 'waiting' then
     return numbered(job.seq, job.id)

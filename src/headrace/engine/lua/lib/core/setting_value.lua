@@ -1,4 +1,4 @@
--- setting_value: one setting of a queue: its own, else the namespace's, else the default.
+-- setting_value: return one setting of a queue: its own value, else the namespace's, else the default.
 
 local function setting_value(own, shared, default)
   local value = own or shared

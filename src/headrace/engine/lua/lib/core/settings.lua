@@ -1,5 +1,5 @@
--- settings: what holds for a queue: its own settings, else the namespace's, else the defaults. The
--- queue '' has none of its own.
+-- settings: the settings in force for a queue: its own, else the namespace's, else the defaults. The queue
+-- '' has no settings of its own.
 --
 -- uses   keys defaults
 

@@ -1,5 +1,5 @@
--- sorted_sets: additions to and removals from sorted sets. Runs of the same kind on the same set are
--- made in one command; whoever reads a set in the same script settles what is pending first.
+-- sorted_sets: buffer additions to and removals from sorted sets. Consecutive changes of one kind to one
+-- set become one command. A script that reads a set flushes the pending changes first.
 --
 -- uses   batched_calls
 

@@ -1,12 +1,11 @@
--- statistics: statistics by queue and UTC day: count, mean and variance as they come (Welford), and a
--- histogram by second, minute, quarter hour, hour and day.
+-- statistics: statistics by queue and UTC day: count, running mean and variance (Welford), and a histogram
+-- by second, minute, quarter hour, hour and day.
 --
 -- uses   keys now settings
 
--- how the statistics of a queue and a UTC day are called; today, unless another is given.
-
 local DAY = 86400000
 
+-- Return the name of a queue's statistics of a UTC day; today unless another day is given.
 local function stats_day_name(queue, given)
   return string.format('%.0f', given or math.floor(now / DAY)) .. ':' .. queue
 end
@@ -27,8 +26,7 @@ local function histogram_bin(ms)
   return 'd' .. math.min(LAST_DAY_BIN, math.floor(seconds / 86400))
 end
 
--- A day (today, unless another is given) is on the agenda from its first value on, to be forgotten in
--- time.
+-- The first value of a day puts the day on the agenda, which deletes its statistics in time.
 local function open_stats_day(queue, given)
   local day = given or math.floor(now / DAY)
   local name = stats_day_name(queue, day)

@@ -1,5 +1,5 @@
--- tags: jobs are listed by their tags, by when they got them, and tags are counted. What a job has
--- already it does not get again, so a tag keeps its time.
+-- tags: the index of tags: jobs by the time when they got a tag, and the count of each tag. Setting a tag
+-- that a job already has changes nothing, so the tag keeps its time.
 --
 -- uses   keys now job_records sorted_sets events
 
@@ -39,7 +39,7 @@ local function set_tags(job, wanted)
   set_extra(job, 'tags', #wanted > 0 and wanted or nil)
 end
 
--- Also such as are given in this call, which are not written before its end.
+-- Includes tags set by this call, which are written only at its end.
 local function any_tags()
   return next(tag_counts) or redis.call('EXISTS', TAGS) == 1
 end
@@ -52,12 +52,11 @@ local function write_tags()
   end
 end
 
--- a job gets other tags than it had, which is an event.
-
 local function tag_text(tags)
   return #tags > 0 and cjson.encode(tags) or '[]'
 end
 
+-- Change the tags of a job, which is an event.
 local function change_tags(job, wanted)
   if #wanted ~= #(extra(job, 'tags') or {}) then
     set_tags(job, wanted)

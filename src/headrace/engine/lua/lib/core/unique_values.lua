@@ -1,6 +1,6 @@
--- unique_values: of equal unique values a queue has one live job, which has the claim to the value. One that
--- has to go on without it is no longer unique. A claim counts while its job is there and has that
--- value: one that was left behind keeps nobody out.
+-- unique_values: of several jobs with the same unique value, one live job per queue holds the value. A job
+-- that must continue without the value is no longer unique. A claim counts only while its job exists and
+-- has that value: a stale claim blocks no other job.
 --
 -- uses   keys job_records
 
@@ -10,7 +10,7 @@ local function unique_holder(queue, value, id)
   return job and extra(job, 'unique') == value and job
 end
 
--- Why a job may not have a value, nil if it may.
+-- Return why a job may not have a value, nil if it may.
 local function unique_refusal(queue, value, id)
   local job = unique_holder(queue, value, id)
   return job and 'UNIQUE_TAKEN ' .. job.state .. ' ' .. job.id or nil

@@ -1,7 +1,8 @@
--- write_back: makes everything the operation decided real, at its end and once. A call in which
--- nothing happened does no housekeeping either: a refused operation changes nothing at all.
+-- write_back: write all collected changes once, at the end of an operation. An operation that changed
+-- nothing does no housekeeping: a refused call changes nothing at all.
 --
--- uses   keys job_records sorted_sets books tags events notices job_finished run_agenda log_needs_trim write_back_hooks prune_completed
+-- uses   keys job_records sorted_sets books tags events notices job_finished run_agenda log_needs_trim
+-- uses   write_back_hooks prune_completed
 -- later  update_dependents
 
 local function follow_finished()
@@ -30,9 +31,8 @@ local function write_back(reply)
   return reply
 end
 
--- what is left to do after an operation that took the short way, or changed only feeds:
--- what the agenda says is due, and of a queue that keeps too many completed jobs the oldest go.
-
+-- Run the housekeeping after a fast path or a change of a feed: due agenda entries and, for a queue with
+-- too many completed jobs, pruning.
 local function run_housekeeping(trim_due, queue)
   if queue then
     prune_completed(queue)

@@ -1,5 +1,5 @@
--- feed: what is known of the feed of this call. A feed is made as plain or sorted and stays so; for
--- whom it is the other kind it is not there: the one they know was deleted.
+-- feed: the feed of this call. A feed is plain or sorted for its whole life; an operation for the other
+-- kind treats it as missing, because the feed that its caller knows was deleted.
 --
 -- uses   keys
 
@@ -15,9 +15,8 @@ local function open_feed(feed, kind)
   return actual_kind and (not kind or kind == actual_kind)
 end
 
--- ids of a sorted feed that nobody gives are numbers, and new: one that is given must not
--- come again.
-
+-- Generated ids of a sorted feed are numbers from its counter. A number that a client chose as id must not
+-- be generated again.
 local counter
 
 local function raise_counter(id)

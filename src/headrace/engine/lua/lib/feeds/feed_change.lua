@@ -1,7 +1,7 @@
--- feed_change: every change of a feed is numbered, logged and told to those who listen to this feed
--- or to all feeds of the shard. The parts of a message are joined by zero bytes, which no name has;
--- the item is the last part, and may have some. The life of a feed tells it from a later one of the
--- same name: it is the number of the event by which it was made.
+-- feed_change: number, log and publish every change of a feed, on the channel of the feed and on that of
+-- all feeds of the shard. The parts of a message are joined by zero bytes, which no name contains; the item
+-- comes last and may contain some. The life of a feed, the number of the event that created it,
+-- distinguishes it from a later feed of the same name.
 --
 -- uses   keys events defaults setting_value feed
 
@@ -22,7 +22,7 @@ local function log_change(feed, kind, id, item, place, instance)
     'place', place, 'instance', instance, unpack(more or {}))
 end
 
--- The place is where the item stands now: newest, first, or after which one; '' is where it was.
+-- The place is the item's present position: newest, first, or after another item; '' if unchanged.
 local function record_change(feed, kind, id, item, place, instance)
   feed_number = feed_number + 1
   log_change(feed, kind, id, item, place, instance)

@@ -1,5 +1,5 @@
--- feed_evict: a bounded feed loses its oldest items, a bounded number a call. How many are still
--- too many.
+-- feed_evict: evict the oldest items of a bounded feed, a bounded number in a call. Returns how many are
+-- still too many.
 --
 -- uses   keys feed feed_change
 

@@ -1,16 +1,16 @@
--- feed_order: places in a sorted feed. Positions are whole numbers with gaps; where a gap is used
--- up, the smallest part around it that is empty enough is numbered anew. The larger the part, the
--- emptier it has to be: so an insertion moves few others on average, wherever insertions go.
+-- feed_order: positions in a sorted feed: whole numbers with gaps. When a gap is used up, the smallest
+-- surrounding range that is empty enough is renumbered. A larger range must be emptier, so an insertion
+-- moves few items on average, wherever it happens.
 --
 -- uses   batched_calls
 
 local POSITIONS = 2 ^ 53
 local GAP = 2 ^ 20
 local SMALLEST_PART = 8
--- A part of 2^n positions may hold ROOM^n items.
+-- A range of 2^n positions may hold ROOM^n items.
 local ROOM = 1.54
 
--- The one before a place and its position, and the position of the one after it.
+-- Return the item before a place and its position, and the position of the item after it.
 local function neighbours(order, where, reference)
   local rank = 0
   if where == 'last' then
@@ -58,7 +58,7 @@ local function renumber_around(order, around)
   call_in_batches('ZADD', order, renumbered)
 end
 
--- Puts an id, which is not in the order, at a place, and says where that is.
+-- Insert an id that is not in the order at a place, and return where it is.
 local function insert_at(order, id, where, reference)
   local one_before, before, after = neighbours(order, where, reference)
   local position = position_between(before, after)
@@ -81,7 +81,7 @@ local function is_at(order, id, where, reference)
   return rank == redis.call('ZRANK', order, reference) + (where == 'after' and 1 or -1)
 end
 
--- The same for one that is in the order; '' if it is there already.
+-- Move an id that is in the order, and return where it is; '' if it is already there.
 local function move_to(order, id, where, reference)
   if id == reference or is_at(order, id, where, reference) then
     return ''
@@ -90,7 +90,7 @@ local function move_to(order, id, where, reference)
   return insert_at(order, id, where, reference)
 end
 
--- The place of the next one, so that several stand in the order in which they were given.
+-- Return the place of the next item, so that several items keep their given order.
 local function next_place(id, where, reference)
   if where == 'first' or where == 'after' then
     return 'after', id

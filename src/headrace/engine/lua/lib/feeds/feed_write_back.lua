@@ -1,4 +1,5 @@
--- feed_write_back: the end of an operation on a feed. A call in which nothing happened writes nothing.
+-- feed_write_back: write the changes at the end of an operation on a feed. An operation that changed
+-- nothing writes nothing.
 --
 -- uses   keys now events log_needs_trim feed
 

@@ -1,4 +1,4 @@
--- cancel_job: a job that is not complete is deleted, and its holder told.
+-- cancel_job: delete a job that is not complete, and notify the worker that holds it.
 --
 -- uses   now events job_states books notices failures job_finished
 

@@ -1,12 +1,10 @@
--- complete_general: a complete in its general form: with results, data or a next queue, of several
--- queues or workers, where nothing is kept, refused, repeated.
+-- complete_general: the general path of complete: results, new data, a next queue, several queues or
+-- workers, queues that keep no jobs, refusals, repeated calls.
 --
 -- uses   job_records check_lease notices write_back now events job_states observations keep_completed
 -- uses   job_finished
 -- needs  next_queue delay parents each
 -- later  find_cycle move_to_next_queue
-
--- a running job ends well.
 
 local function complete_job(job, given, next_queue, delay, parents)
   local queue, run = job.queue, now - job.since

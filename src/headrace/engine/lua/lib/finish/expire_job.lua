@@ -1,4 +1,4 @@
--- expire_job: a job that was not started in time is over.
+-- expire_job: delete a job that did not start in time.
 --
 -- uses   events job_states books notices job_finished
 

@@ -1,4 +1,4 @@
--- expire_unstarted_job: a job that comes up too late to be started is over.
+-- expire_unstarted_job: expire_job, created at its first call.
 --
 -- uses   expire_job
 

@@ -1,4 +1,4 @@
--- fail_job: a job is set aside as failed, listed by type until it is retried, moved or cancelled.
+-- fail_job: set a job aside as failed, listed by failure type until it is retried, moved or cancelled.
 --
 -- uses   now events job_history job_states job_records observations notices failures job_finished
 

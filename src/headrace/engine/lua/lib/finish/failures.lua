@@ -1,14 +1,13 @@
--- failures: failed jobs are listed by type; a type without jobs disappears.
+-- failures: list failed jobs by failure type, and store the messages of failures. A type without jobs
+-- disappears.
 --
 -- uses   keys job_records sorted_sets write_back_hooks now
 
--- what a failure says. Records and events keep the beginning of a message, so that a job
--- stays small however often it fails; the newest failure is kept whole, with its traceback, beside
--- the job.
-
+-- Records and events keep the beginning of a message, so that a job stays small however often it fails. The
+-- newest failure is stored whole, with its traceback, under a key of its own.
 local SHORT_MESSAGE = 1024
 
--- Where the cut would split a letter, the letter is left out.
+-- A character that the cut would split is left out.
 local function short_message(message)
   local size = math.min(#message, SHORT_MESSAGE)
   while size > 0 and string.find(message, '^[\128-\191]', size + 1) do

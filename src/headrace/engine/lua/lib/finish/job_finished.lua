@@ -1,9 +1,10 @@
--- job_finished: what others wait for has ended. They are seen to by follow_up, before the script ends.
+-- job_finished: record that a job finished: its dependents and its group are updated by update_dependents
+-- before the script ends.
 --
 -- uses   keys job_records sorted_sets dependency_policies unique_values
 
--- What ended and how, and lists of dependents that were begun with. While cascading, what is
--- cancelled takes its dependents along.
+-- Finished jobs and groups with their endings, and lists of dependents in progress. While cascading, a
+-- cancelled job cancels its dependents.
 local finished_parents, unlocking = {}, {}
 local cascading = false
 
@@ -30,9 +31,7 @@ local function note_finished_parent(job, outcome)
   leave_group(job, ending)
 end
 
--- what follows when a job has come to an end: completed, failed, cancelled or expired. It has
--- left its state and still has its record.
-
+-- A job finished: completed, failed, cancelled or expired. It has left its state but still has its record.
 local function job_finished(job, outcome)
   note_finished_parent(job, outcome)
   release_unique_value(job)

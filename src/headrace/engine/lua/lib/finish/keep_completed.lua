@@ -1,4 +1,4 @@
--- keep_completed: a job that has ended well is kept as long as its queue says, its result for its own time.
+-- keep_completed: keep a completed job as long as its queue says, and its result for the result's own time.
 --
 -- uses   settings job_records job_states books write_back_hooks prune_completed results
 

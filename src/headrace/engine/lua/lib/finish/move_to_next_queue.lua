@@ -1,4 +1,4 @@
--- move_to_next_queue: a job that is done in its queue goes to the next one, in the same step.
+-- move_to_next_queue: move a completed job to its next queue, in the same script.
 --
 -- uses   events job_history job_states books join_queue unique_values
 

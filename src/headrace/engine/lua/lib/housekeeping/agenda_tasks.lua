@@ -1,6 +1,7 @@
--- agenda_tasks: what the agenda can ask for, by the first word of its entry.
+-- agenda_tasks: the tasks of the agenda, by the first word of an entry.
 --
--- uses   keys set_members now settings job_records sorted_sets job_states expire_job prune_completed results scan_set lane_access notices end_throttle job_finished
+-- uses   keys set_members now settings job_records sorted_sets job_states expire_job prune_completed results
+-- uses   scan_set lane_access notices end_throttle job_finished
 
 local LINE_UP_AT_MOST = 200
 
@@ -41,7 +42,7 @@ function tasks.events()
   trim_event_log()
 end
 
--- Jobs that were there before their queue had lanes are lined up.
+-- Move jobs into lanes that waited before their queue had any.
 function tasks.lanes(queue)
   local limits = settings(queue)
   if not limits.building then

@@ -1,4 +1,4 @@
--- housekeep_only: the chores alone, for scripts whose general form does not do them.
+-- housekeep_only: housekeeping alone, for scripts without a general path that does it.
 --
 -- uses   write_back
 

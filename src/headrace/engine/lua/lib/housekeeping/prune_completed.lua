@@ -1,10 +1,9 @@
--- prune_completed: completed jobs are kept up to a number and an age; the oldest go first. One whose result
--- is still kept goes with it.
+-- prune_completed: delete the oldest completed jobs beyond a queue's limits of number and age. A job whose
+-- result is still kept is deleted with the result.
 --
 -- uses   keys now settings sorted_sets books job_records tags
 
--- jobs go that nobody has read. Only if there are tags at all they are read, for theirs.
-
+-- Delete jobs whose records were not read. They are read only if there are tags at all, to remove theirs.
 local function delete_records(ids)
   if #ids > 0 and any_tags() then
     read_jobs(ids)

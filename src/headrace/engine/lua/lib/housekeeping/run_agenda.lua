@@ -1,5 +1,5 @@
--- run_agenda: does what the agenda says is due, a few things in every call, so that limits hold without
--- a process of our own. True when nothing more is due. One turn a script is enough.
+-- run_agenda: do what is due on the agenda, a few entries in every call, so that limits and retention hold
+-- without a process of their own. True when nothing more is due. Runs once per script.
 --
 -- uses   keys now sorted_sets
 -- later  agenda_tasks

@@ -1,14 +1,11 @@
--- trim_event_log: the event log stays within its limits of age and number; what goes is counted. What some
--- lake does not have yet stays, until there are more events than events_cap: what goes then is lost
--- to the lake, and counted as dropped. It is cut in pieces, and only so far at a time; what is left is
--- due at once.
+-- trim_event_log: keep the event log within its limits of age and number, and count the deleted events.
+-- Events that a lake lacks stay until there are more than events_cap; beyond that they are lost to the lake
+-- and counted as dropped. Each call deletes a bounded number; the rest is due at once.
 --
 -- uses   keys now settings log_entries sorted_sets
 
--- how far each lake has come with the log of this shard. What is not yet in every lake is not
+-- Return the newest entry that all lakes have stored, nil if there is no lake. Later entries are not
 -- trimmed.
-
--- The id of the newest entry that all lakes have, nil if there is no lake.
 local function oldest_lake_mark()
   local lowest, lowest_number
   local marks = redis.call('HGETALL', LAKES)
@@ -32,11 +29,11 @@ local function trim(how, limit)
   return gone
 end
 
--- What is too old, and what is too many, as far as every lake has it.
+-- Trim events beyond the limits of age and number that every lake has stored.
 local function trim_kept(limits, oldest_ms, kept_ms, kept_number)
   local after_kept = entry_id(kept_ms, kept_number + 1)
   trim('MINID', oldest_ms <= kept_ms and entry_id(oldest_ms, 0) or after_kept)
-  -- Not by the number in the hash, which this script may have yet to write.
+  -- The number in the hash may be stale: this script writes it at its end.
   local newest = last_entry()
   if newest and select(2, entry_parts(newest)) - limits.events_count > kept_number then
     trim('MINID', after_kept)
@@ -45,7 +42,7 @@ local function trim_kept(limits, oldest_ms, kept_ms, kept_number)
   end
 end
 
--- What is too many even so.
+-- Trim events beyond the cap, even if a lake lacks them.
 local function trim_forced(limits, kept_number)
   local oldest = first_entry()
   local gone = trim('MAXLEN', math.max(limits.events_count, limits.events_cap))

@@ -1,7 +1,6 @@
--- check_lease: the guard of a worker's operations. Only the token of the present lease may act, whatever
--- the worker's name. An operator needs no token, but the job must be running. When a call is
--- repeated because its answer was lost, a job that it has ended counts as done: the third value is
--- then the state that the job is in, DONE if it is gone.
+-- check_lease: check the lease of a worker's call. Only the token of the present lease counts, not the
+-- worker's name. An operator passes no token, but the job must be running. If a repeated call already
+-- finished the job, the third value is the job's state, or DONE if the job is gone.
 --
 -- uses   job_records
 

@@ -1,4 +1,4 @@
--- end_dead_session: what a dead worker held goes back to the front.
+-- end_dead_session: end the session of a dead worker; its jobs return to the front of their queues.
 --
 -- uses   sessions reclaim_job
 

@@ -1,5 +1,5 @@
--- expired_leases: the jobs of a queue whose lease ran out, each with its deadline: the earliest first,
--- of equal ones the one that would wait first.
+-- expired_leases: return the jobs of a queue whose lease expired, each with its deadline: earliest deadline
+-- first, then in queue order.
 --
 -- uses   keys now job_records sorted_sets
 

@@ -1,4 +1,4 @@
--- reclaim_dead_worker: finds a worker whose session lapsed and buries it. True when nobody had to be.
+-- reclaim_dead_worker: find a worker whose session expired and reclaim its jobs. True when there is none.
 --
 -- uses   keys now
 -- later  end_dead_session

@@ -1,5 +1,5 @@
--- reclaim_job: a lease is taken from a worker that let it lapse or died. It costs a retry; a job that has
--- none left is failed, so that what kills its workers does not come back for ever.
+-- reclaim_job: take a job from a worker whose lease expired or that died. It costs a retry. A job without
+-- retries left fails, so that a job that kills its workers does not come back forever.
 --
 -- uses   return_job fail_job observations notices
 

@@ -1,5 +1,5 @@
--- return_job: a running job returns to its queue. To the front keeps its old number and so its old
--- place; to the back takes a new one.
+-- return_job: return a running job to its queue. At the front it keeps its old number and position; at the
+-- back it gets a new number.
 --
 -- uses   now events job_history job_states
 

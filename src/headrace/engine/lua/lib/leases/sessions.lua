@@ -1,10 +1,9 @@
--- sessions: takes a worker's session away and gives its jobs back to the front. Done in bounded
--- steps: while jobs remain the name stays listed as dead, and the next caller goes on.
+-- sessions: check sessions and end them. Ending a session returns its jobs to the front of their queues, in
+-- bounded steps: while jobs remain, the worker stays listed as dead and the next call continues.
 --
 -- uses   keys now settings job_records sorted_sets set_members
 
--- whether a worker's session is still the one with this token, and alive.
-
+-- Whether a worker's session has this token and is alive.
 local function is_live_session(worker, token)
   local ends = redis.call('ZSCORE', SESSIONS, worker)
   return ends and tonumber(ends) > now and redis.call('HGET', key('session', worker), 'token') == token
@@ -12,7 +11,7 @@ end
 
 local AT_MOST = 256
 
--- Some of the jobs that a worker holds, and whether they are all.
+-- Return some of the jobs that a worker holds, and whether these are all.
 local function jobs_held_by(worker, from, to)
   local held_by = key('held', worker)
   local entries = redis.call('ZRANGE', held_by, from, to, 'BYLEX', 'LIMIT', 0, AT_MOST)

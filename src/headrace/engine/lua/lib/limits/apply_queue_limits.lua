@@ -1,5 +1,4 @@
--- apply_queue_limits: after the settings of a queue have changed, its limits are put into force. What is parked
--- may go on now: all of it is looked at again.
+-- apply_queue_limits: put the changed limits of a queue into force. All parked lanes are checked again.
 --
 -- uses   keys settings use_lanes notices write_back
 

@@ -1,5 +1,5 @@
--- end_throttle: named limits that jobs of several queues share. One that nobody has set, or that is over,
--- lets everything through.
+-- end_throttle: delete a throttle: a named limit shared by jobs of several queues. A throttle that is not
+-- set, or that ended, lets every job through.
 --
 -- uses   keys lane_access
 

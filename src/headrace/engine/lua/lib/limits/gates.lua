@@ -1,12 +1,11 @@
--- gates: what lets only so many jobs run at once, or start within a time: each key of a queue
--- ('k' .. queue .. '\0' .. key) and each throttle ('t' .. name). A gate knows the jobs that run behind
--- it and until when; a lease that ran out does not count.
+-- gates: limit how many jobs run at once or start within a time: one for each key of a queue ('k' ..
+-- queue .. '\0' .. key) and for each throttle ('t' .. name). A gate stores the running jobs behind it and
+-- their deadlines; an expired lease does not count.
 --
 -- uses   keys now settings sorted_sets
 
--- the part of a limit that is this shard's: with several shards each lets through its own part
--- of what the queue or the throttle lets through, so that all together never exceed it.
-
+-- Return this shard's part of a limit. Each shard enforces its own part, so that all shards together never
+-- exceed the limit.
 local function shard_share(limit, shards)
   shards = tonumber(shards or 1)
   if not limit or limit == 'none' or shards == 1 then
@@ -20,13 +19,11 @@ local function shard_share(limit, shards)
   return span == '' and part or part .. span
 end
 
--- where the jobs of a lane stand.
-
 local function lane_key(queue, lane)
   return key('lane', queue .. '\0' .. lane)
 end
 
--- A lane is a key and throttles, each followed by '\0'; without any it is ''.
+-- A lane is a key and throttles, each followed by '\0'; a job with neither is in the lane ''.
 local function lane_of(job)
   local all = job.extra
   if not all or not (all.key or all.throttles) then
@@ -51,7 +48,8 @@ end
 
 local gate_limits = {}
 
--- How many may run at once, how many may start in how many milliseconds; false without limit.
+-- Return how many jobs may run at once, and how many may start in how many milliseconds; false for no
+-- limit.
 local function limits_of(gate)
   local found = gate_limits[gate]
   if not found then
@@ -68,7 +66,7 @@ local function limits_of(gate)
   return found[1], found[2]
 end
 
--- Where it is written down how much of its rate a gate has used: the moment at which all is free again.
+-- Return where the used part of a gate's rate is stored: the time when all of it is free again.
 local function rate_place(gate)
   if string.sub(gate, 1, 1) == 't' then
     return key('rates', ''), string.sub(gate, 2)
@@ -76,18 +74,18 @@ local function rate_place(gate)
   return key('rates', string.match(gate, '^.(%Z*)')), gate
 end
 
--- In whole microseconds, so that no fraction gets lost.
+-- In whole microseconds, so that no fraction is lost.
 local function rate_used_until(gate)
   return math.max(1000 * now, tonumber(redis.call('ZSCORE', rate_place(gate)) or 0))
 end
 
--- How many may start at once after a rest, and in how many microseconds one more may.
+-- Return how many jobs may start at once after a pause, and the microseconds between two starts.
 local function rate_step(rate)
   local starts, span = string.match(rate, '^(%d+)/(%d+)$')
   return tonumber(starts), math.max(1, math.floor(1000 * span / starts))
 end
 
--- How many may start now by a rate, and from when on the next one may.
+-- Return how many jobs may start now under a rate, and when the next one may.
 local function starts_left(gate, rate)
   local starts, step = rate_step(rate)
   if starts == 0 then
@@ -113,7 +111,7 @@ local function running_at(gate)
   return redis.call('ZCOUNT', key('gate', gate), '(' .. now, '+inf')
 end
 
--- When a gate is no more: a throttle may have been set for a time.
+-- Return when a gate ends: a throttle may be set for a limited time.
 local function ends_at(gate)
   if string.sub(gate, 1, 1) == 't' then
     return tonumber(redis.call('ZSCORE', THROTTLES, string.sub(gate, 2)) or math.huge)
@@ -121,7 +119,7 @@ local function ends_at(gate)
   return math.huge
 end
 
--- Nothing if the gate is open, else the moment at which it may be by itself.
+-- Return nil if the gate is open, else when it may open by itself.
 local function closed_until(gate)
   local concurrency, rate = limits_of(gate)
   if concurrency then

@@ -1,5 +1,5 @@
--- lane_access: whether a job stands in a lane while it waits; and what is done with lanes, which most
--- queues never need: lanes(step, ...), made when it is first called.
+-- lane_access: whether a job is in a lane while it waits. Most queues have no lanes, so the function
+-- lanes(step, ...) is created at its first call.
 --
 -- uses   settings job_records
 -- later  lanes

@@ -1,13 +1,13 @@
--- lanes: where a queue has limits by key, throttles or fair turns, its waiting jobs also stand in
--- lanes: the jobs of one key with the same throttles. A lane whose first job may start has a turn; one
--- that a gate holds up is parked there and costs nothing until the gate may be open again.
+-- lanes: in a queue with limits by key, throttles or fair scheduling, waiting jobs are also listed in lanes. A
+-- lane holds the jobs of one key with the same throttles. A lane whose first job may start is eligible; a lane
+-- that a gate holds back is parked there and costs nothing until the gate may be open again.
 --
 --   lane:<queue>\0<lane>     its jobs, ordered as they wait
---   turns:<queue>            lanes that may be next: <number><lane>, by the priority of the first job
---   parked:<queue>\0<gate>   lanes parked at a gate, named and ordered alike
---   gated:<queue>            gates at which lanes of the queue are parked, by when to look again
+--   turns:<queue>            eligible lanes: <number><lane>, by the priority of the first job
+--   parked:<queue>\0<gate>   lanes parked at a gate, with the same members and scores
+--   gated:<queue>            gates where lanes of the queue are parked, by the time of the next check
 --   stops:<throttle>         queues with lanes parked at a throttle
---   lanes:<queue>            of each lane, whether it has a turn or is parked, and which and where
+--   lanes:<queue>            the state of each lane: eligible or parked, its number and its gate
 --
 -- uses   keys set_members now settings job_records sorted_sets events notices write_back_hooks gates use_lanes
 
@@ -41,8 +41,8 @@ local function parked_at(queue, gate)
   return key('parked', queue .. '\0' .. gate)
 end
 
--- The state of a lane: T and its number, and the gate it was let go from; or P, its number and the
--- gate at which it is parked.
+-- The state of a lane: T, its number and the gate that let it go; or P, its number and the gate where it is
+-- parked.
 local function lane_state(queue, lane)
   local state = redis.call('HGET', key('lanes', queue), lane)
   if state then
@@ -57,15 +57,15 @@ local function write_lane(queue, lane, state, turn, gate, priority)
   redis.call('HSET', key('lanes', queue), lane, state .. turn .. gate)
 end
 
--- The gate may be open: the next pop of the queue looks. Of the lanes parked there one is let go at a
--- time; when it is served, ends or is parked elsewhere, it is for the next one to try.
+-- The gate may be open: the next pop of the queue checks it. One parked lane is let go at a time; when it
+-- is served, ends or is parked elsewhere, the next one may try.
 local function look_again(queue, gate)
   if gate ~= '' then
     redis.call('ZADD', key('gated', queue), 'XX', now, gate)
   end
 end
 
--- A lane has gone from a gate; with the last one nothing is to be looked at there.
+-- Remove a lane from a gate. The gate needs no more checks after the last one.
 local function leave_parked(queue, lane, turn, gate)
   redis.call('ZREM', parked_at(queue, gate), turn .. lane)
   if redis.call('EXISTS', parked_at(queue, gate)) == 0 then
@@ -76,8 +76,8 @@ local function leave_parked(queue, lane, turn, gate)
   end
 end
 
--- Lanes are served by the number of their first job. Where turns are fair a lane keeps its number
--- until it is served, and then comes after all others.
+-- Lanes are served by the number of their first job. In a fair queue a lane keeps its number until it is
+-- served, and then goes behind all others.
 local function number_of(queue, first, turn, served)
   if turn and settings(queue).fair == 1 then
     return served and numbered(served, '') or turn
@@ -95,7 +95,7 @@ local function end_lane(queue, lane, state, turn, gate)
   end
 end
 
--- A parked lane that has another first job may come before one that was let go.
+-- A parked lane with a new first job may come before one that was let go.
 local function refresh_parked(queue, lane, turn, gate, next_turn, priority)
   local where = parked_at(queue, gate)
   if next_turn ~= turn or tonumber(redis.call('ZSCORE', where, turn .. lane)) ~= tonumber(priority) then
@@ -154,7 +154,7 @@ local function park(queue, lane, priority, gate, moment)
   end
 end
 
--- The first of the lanes that are parked at a gate gets its turn back.
+-- Make the first lane that is parked at a gate eligible again.
 local function unpark(queue, gate)
   local first = redis.call('ZRANGE', parked_at(queue, gate), 0, 0, 'WITHSCORES')
   local turn, lane = number_in(first[1]), name_in(first[1])
@@ -163,7 +163,7 @@ local function unpark(queue, gate)
   write_lane(queue, lane, 'T', turn, gate, first[2])
 end
 
--- Whatever may be open by now is looked at, one lane at each gate.
+-- Check each gate that may be open by now, one lane each.
 local function open_gates(queue, most)
   local due = redis.call('ZRANGE', key('gated', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
   for _, gate in ipairs(due) do
@@ -172,7 +172,7 @@ local function open_gates(queue, most)
   return #due
 end
 
--- A job begins to run: it is behind its gates until its lease ends.
+-- A job starts to run: it counts at its gates until its lease ends.
 local function pass_gates(job, deadline)
   local queue, lane = job.queue, lane_of(job)
   local limits = settings(queue)
@@ -193,7 +193,7 @@ local function pass_gates(job, deadline)
   end
 end
 
--- Whoever waits for a lease to run out hears that it does so sooner.
+-- If a lease now ends earlier, the lanes that wait for it are checked earlier.
 local function renew_gates(job, deadline)
   for _, gate in ipairs(gates_of(job.queue, lane_of(job))) do
     local before = redis.call('ZSCORE', key('gate', gate), job.id)
@@ -211,8 +211,8 @@ local function leave_gates(job)
   end
 end
 
--- Every queue with lanes parked at a gate looks there again, and wakes its workers.
-local function tell_queues_at(gate)
+-- Check the gate again in every queue with lanes parked there, and wake the queue's workers.
+local function notify_queues_at(gate)
   local queues = { string.match(gate, '^k(%Z*)') }
   if not queues[1] then
     queues = redis.call('ZRANGE', key('stops', string.sub(gate, 2)), 0, -1)
@@ -228,7 +228,7 @@ end
 write_back_hooks[#write_back_hooks + 1] = function()
   refresh_lanes()
   for gate in pairs(freed) do
-    tell_queues_at(gate)
+    notify_queues_at(gate)
   end
 end
 

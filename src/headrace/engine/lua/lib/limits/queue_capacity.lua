@@ -1,5 +1,5 @@
--- queue_capacity: how many more jobs of a queue may start now by its own limits, and from when on one more may
--- by itself.
+-- queue_capacity: return how many more jobs of a queue may start now under its own limits, and when the
+-- next one may.
 --
 -- uses   keys now settings sorted_sets gates
 

@@ -1,5 +1,5 @@
--- use_lanes: from now on the waiting jobs of a queue stand in lanes. Those that wait already are lined up
--- by the agenda, step by step; until then pop hands out nothing, so that the order holds.
+-- use_lanes: start to keep the waiting jobs of a queue in lanes. The agenda moves the jobs that already
+-- wait into lanes, step by step; until it has finished, pop hands out nothing, so that the order holds.
 --
 -- uses   keys now settings sorted_sets
 

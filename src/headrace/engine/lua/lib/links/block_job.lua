@@ -1,4 +1,4 @@
--- block_job: a job is blocked until those that it depends on are over. False if they are.
+-- block_job: block a job until its dependencies have finished. False if they already have.
 --
 -- uses   now job_states links dependency_policies
 

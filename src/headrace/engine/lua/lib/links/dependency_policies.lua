@@ -1,5 +1,6 @@
--- dependency_policies: what dependents may say of a dependency that fails. They are listed apart by policy, so
--- that each list can be seen to as a whole. What a group is waited for as has a name no job can have.
+-- dependency_policies: the policies of dependents for a dependency that fails. Dependents are listed
+-- separately by policy, so that a list can be processed as a whole. The name under which jobs wait for a
+-- group cannot be the id of a job.
 --
 -- uses   keys job_records
 

@@ -1,11 +1,11 @@
--- find_cycle: why a job may not wait for these: it would wait for itself, directly or through those that
--- wait for it, or there are too many of them to tell. Nil if it may.
+-- find_cycle: return why a job may not depend on these parents: it would depend on itself, directly or
+-- through its dependents, or it has too many dependents to check. Nil if it may.
 --
 -- uses   job_records sorted_sets dependency_policies
 
 local SEARCH_AT_MOST = 10000
 
--- Of all jobs of a call together.
+-- Counted over all jobs of a call.
 local searched = 0
 
 return function(id, group, parents)

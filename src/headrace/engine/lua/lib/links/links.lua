@@ -1,10 +1,10 @@
--- links: what a blocked job waits for, and who waits for what. Links exist while the dependent is
--- blocked. Both sides have the number of the newest event: it tells a link from an earlier one
--- between the same two.
+-- links: links between blocked jobs and their dependencies. A link exists while the dependent is blocked.
+-- Both sides store the number of the newest event, which distinguishes the link from an earlier one between
+-- the same jobs.
 --
 -- uses   keys job_records sorted_sets events dependency_policies job_finished now job_states
 
--- Whether there is something to wait for, and whether it has failed.
+-- Return whether a group has unfinished members, and whether one has failed.
 local function group_is_open(group, policy)
   local members = key('group', group)
   flush_zset(members)
@@ -19,7 +19,7 @@ local function job_is_open(id, policy)
   return job and job.state ~= 'complete' and not (failed and policy == 'run'), failed
 end
 
--- Those of the parents that are not over; what is unknown counts as over.
+-- Return the unfinished parents; an unknown one counts as finished.
 local function open_parents(parents, policy)
   local open = {}
   read_jobs(parents)
@@ -58,8 +58,7 @@ local function link(job, open)
   end
 end
 
--- a blocked job joins the line, at the back; what is left of its delay it waits out.
-
+-- Move a blocked job to the back of its queue; the rest of its delay still applies.
 local function unblock_job(job)
   local delay = math.max(0, job.since - now)
   leave_state(job)

@@ -1,4 +1,4 @@
--- unlink_job: a job that is no longer blocked waits for nobody.
+-- unlink_job: remove the links of a job that is no longer blocked.
 --
 -- uses   keys sorted_sets dependency_policies
 

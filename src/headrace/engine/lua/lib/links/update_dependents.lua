@@ -1,15 +1,15 @@
--- update_dependents: those that depend on what has ended are unlocked, or share its end, as their policy says.
--- A bounded number in a script: the rest stays listed apart and is on the agenda, whatever becomes
--- of the record of what has ended, or of a new job of that id.
+-- update_dependents: unblock the dependents of finished jobs, or cancel or fail them, as their policy says.
+-- The number per script is bounded. The rest is moved to lists of its own and put on the agenda, whatever
+-- happens to the record of the finished job or to a new job with its id.
 --
 -- uses   keys now job_records sorted_sets dependency_policies job_finished links cancel_job fail_job
 
 local FOLLOW_AT_MOST = 256
 
--- To cancel or fail a job costs more if it depends on many.
+-- Cancelling or failing a job costs more if it has many dependencies.
 local LINKS_LIKE_A_JOB = 40
 
--- What becomes of a dependent, by how the other ended and by its own policy.
+-- What happens to a dependent, by the ending of its dependency and its own policy.
 local ACTIONS = {
   completed = { wait = 'satisfy', run = 'satisfy', cancel = 'satisfy', fail = 'satisfy' },
   failed = { run = 'satisfy', cancel = 'cancel', fail = 'fail' },
@@ -33,7 +33,7 @@ local function detach_dependents(parent, ending, policy)
   end
 end
 
--- Who wait for a group are unlocked when it has no members left, or none but failed ones.
+-- Dependents of a group are unblocked when it has no members left, or only failed ones.
 local function detach_group_dependents(parent, ending, group)
   local members = key('group', group)
   flush_zset(members)
@@ -76,7 +76,7 @@ local function apply_ending(job, parent, ending, action)
     cascading = false
   else
     fail_job(job, reason, (group and 'a member of group ' .. group or 'job ' .. parent)
-      .. (ending == 'failed' and ' failed' or ' is gone and never was complete'), reason)
+      .. (ending == 'failed' and ' failed' or ' is gone and was never completed'), reason)
   end
 end
 
@@ -93,7 +93,7 @@ local function process_dependent(id, linked_at, parent, ending, action)
   end
 end
 
--- True when all of a list are seen to.
+-- Process a list of dependents. True when none is left.
 local function process_list(name)
   local ending, policy, parent = string.match(name, '^(%l+):(%l+):(.*)$')
   local where, action = key('unlocking', name), ACTIONS[ending][policy]

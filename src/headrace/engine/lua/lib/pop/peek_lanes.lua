@@ -1,12 +1,12 @@
--- peek_lanes: the next jobs of a queue with lanes: of those that have a turn, one after the other where
--- turns are fair, else by priority and age; of each lane no more than its gates let through.
+-- peek_lanes: list the next jobs of a queue with lanes: round robin over the lanes if the queue is fair,
+-- else by priority and age; no more of each lane than its gates allow.
 --
 -- uses   keys set_members now settings job_records gates lane_access
 -- needs  queue count
 
 local LANES_AT_MOST = 100
 
--- How many more jobs a lane may start now.
+-- Return how many more jobs a lane may start now.
 local function free_in(lane)
   local free = math.huge
   for _, gate in ipairs(gates_of(queue, lane)) do
@@ -21,7 +21,7 @@ local function free_in(lane)
   return free
 end
 
--- The jobs of a lane that may start, each with where it comes: round, priority, place.
+-- Add the jobs of a lane that may start, each with its sort keys: priority, round, position.
 local function candidates(lane, most, into)
   local found = redis.call('ZRANGE', lane_key(queue, lane), 0, math.min(most, free_in(lane)) - 1,
     'WITHSCORES')

@@ -1,19 +1,18 @@
--- pop_general: a pop in its general form: with housekeeping to do first, late jobs, jobs that must start
--- in time, repeated. When housekeeping is not done, nothing is handed out and the call is to be made
--- again at once (due is 0), so that every job that may come first has been considered.
+-- pop_general: the general path of pop: pending housekeeping, expired leases, jobs with a start deadline,
+-- limits, repeated calls. If housekeeping does not finish, pop hands out nothing and asks to be called
+-- again at once (due is 0), so that no job that should come first is skipped.
 --
 -- uses   keys set_members now settings job_records sorted_sets job_states reclaim_dead_worker promote_due_jobs
 -- uses   run_due_schedules ingress notices run_agenda write_back events observations books job_finished
 -- uses   lane_access
 -- needs  queue worker secret count deadline
 
--- a job goes to a worker under a new lease, or for good where popping removes it.
-
 local function clear_start_deadline(job)
   zset_remove(AGENDA, 'start:' .. job.id)
   set_extra(job, 'start_by', nil)
 end
 
+-- Hand a job to a worker under a new lease, or delete it if the queue removes jobs when they are popped.
 local function grant_lease(job, known_member, worker, secret, deadline, waited)
   observe(job.queue, 'wait', waited)
   leave_state(job, known_member)
@@ -41,10 +40,7 @@ local function grant_lease(job, known_member, worker, secret, deadline, waited)
   end
 end
 
--- the milliseconds until something becomes due by itself, -1 when nothing will.
-
--- Sorted sets by time of what may give a queue work by itself: a scheduled job, the turn of
--- a schedule, a lease or a session that runs out, a gate that opens.
+-- Sorted sets, by time, of what may give a queue work: scheduled jobs, schedules, leases, sessions, gates.
 local function due_sources(queue)
   return {
     key('scheduled', queue), key('schedules', queue), key('running', queue), SESSIONS, key('gated', queue),
@@ -75,7 +71,7 @@ end
 
 -- later  resume_pop take_expired_leases expire_unstarted_job queue_capacity
 
--- Hands out the job that waits under this name, unless it is too late for it or it is gone.
+-- Hand out a waiting job, unless its start deadline has passed or its record is gone.
 local function hand_out_waiting(id, name)
   local job = read_job(id)
   local start_by = job and extra(job, 'start_by')
@@ -105,7 +101,8 @@ end
 
 -- later  take_from_lanes
 
--- A taker that was asked for some and gave fewer has no more; the rounds are for those it dropped.
+-- A taker that hands out fewer jobs than wanted has no more. Further rounds replace the jobs that it
+-- dropped.
 local function fill(take, wanted)
   for _ = 1, ROUNDS do
     if #granted >= wanted or not take(wanted - #granted) then

@@ -1,5 +1,5 @@
--- promote_due_jobs: scheduled jobs whose time has come start to wait. True when all of them do. An entry
--- whose job somebody else has deleted goes; the audit shows it.
+-- promote_due_jobs: move scheduled jobs that are due to waiting. True when none is left. An entry whose job
+-- was deleted by other means is removed; the audit reports it.
 --
 -- uses   keys now job_records events job_states notices sorted_sets
 

@@ -1,5 +1,5 @@
--- resume_pop: a pop whose answer was lost is repeated: what it was given then and still holds, it is
--- given now, in the same order.
+-- resume_pop: repeat a pop whose reply was lost: return the jobs that it handed out and that the worker
+-- still holds, in the same order.
 --
 -- uses   keys job_records
 -- needs  queue secret granted

@@ -1,7 +1,7 @@
--- take_from_lanes: in a queue with lanes, jobs are handed out lane by lane: the first job of the lane
--- whose turn it is. A lane that meets a closed gate is parked there and not looked at again before
--- the gate may be open. A bounded number of looks that hand out nothing; and nothing is handed out
--- before every gate that may be open has been looked at, so that the order holds.
+-- take_from_lanes: hand out jobs of a queue with lanes: the first job of the lane that is next. A lane at a
+-- closed gate is parked there and skipped until the gate may be open. The number of checks that hand out
+-- nothing is bounded. Every gate that may be open is checked before a job is handed out, so that the order
+-- holds.
 --
 -- uses   keys set_members sorted_sets gates lane_access
 -- needs  queue granted hand_out_waiting

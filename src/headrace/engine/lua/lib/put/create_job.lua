@@ -1,4 +1,4 @@
--- create_job: a job comes into being, with what it was given: its options.
+-- create_job: create a job and apply its options.
 --
 -- uses   keys now settings job_records events join_queue sorted_sets job_finished unique_values tags
 

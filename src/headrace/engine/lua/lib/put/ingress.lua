@@ -1,5 +1,5 @@
--- ingress: what was pushed on the list of a queue from outside becomes jobs of it. True when nothing is
--- left there. The time is that of the taking in.
+-- ingress: turn the elements of a queue's ingress list into jobs, if there are any. True when the list is
+-- empty. The time of a job is when it is taken from the list.
 --
 -- uses   keys
 -- later  take_ingress

@@ -1,4 +1,4 @@
--- join_queue: a job comes into a queue, as new as any other there: at the back, its retries renewed.
+-- join_queue: add a job to the back of a queue, like a new one: its retries are renewed.
 --
 -- uses   now job_records books open_queue unique_values job_states
 -- later  block_job

@@ -1,6 +1,6 @@
--- leave_queue: a job leaves its queue for another place (or for the back of the same one). Whoever
--- held it has lost it, and what it came to before is no longer its result. A complete job that was
--- not kept is no longer in the books: nothing leaves.
+-- leave_queue: take a job out of its queue, to move it elsewhere or to the back of the same queue. A worker
+-- that holds the job loses its lease, and an earlier result is dropped. A complete job that was not kept is
+-- no longer in the books, so nothing else changes.
 --
 -- uses   keys job_states books notices job_history failures results unique_values
 

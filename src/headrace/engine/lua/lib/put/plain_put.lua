@@ -1,12 +1,13 @@
--- plain_put: jobs without options come into a queue without limits, in a straight line. Put and
--- publish share it; nothing is written before it is clear that all of them can go this way.
+-- plain_put: the fast path of put and publish: jobs without options for a queue without limits. Nothing is
+-- written until all jobs of the call qualify.
 --
 -- uses   keys set_members now job_packing plain_put_event fast_path
 
--- What is to be written, and how many; nil if an id comes twice or a payload is too large.
+-- Return the records and members to write, and their number; nil if an id occurs twice or a payload is too
+-- large.
 local function pack_plain_jobs(queue, rows, retries)
   local jobs, places, made, seen = {}, {}, 0, {}
-  -- Records are packed by hand: what they have in common is packed once.
+  -- Records are packed by hand: their common parts are packed once.
   local before_seq, after_seq = JUST_PUT .. cmsgpack.pack(queue, 0), cmsgpack.pack(now, retries)
   for id, data in rows() do
     if seen[id] or #data > INLINE then
@@ -23,7 +24,8 @@ local function pack_plain_jobs(queue, rows, retries)
   return jobs, places, made
 end
 
--- False, and nothing is done, if one of them exists. Payloads up to the largest stand in their events.
+-- Write the jobs. False, with no effect, if one of them exists. Events contain payloads up to `largest`
+-- bytes.
 local function insert_plain_jobs(queue, rows, jobs, places, made, largest)
   if redis.call('MSETNX', unpack(jobs)) == 0 then
     return false

@@ -1,5 +1,5 @@
--- plain_put_event: the event of a put without options. A payload that is too large for the log is left out, with
--- its size, as told_data does.
+-- plain_put_event: append the event of a put without options. A payload too large for the log is replaced
+-- by its size, as event_payload does.
 --
 -- uses   keys
 

@@ -1,5 +1,5 @@
--- put_existing_id: a put of an id that exists: the job is moved here, replaced where it waits, refused or
--- duplicated under its spare id, as the policy says.
+-- put_existing_id: put a job whose id exists. The policy decides whether the job is moved here, replaced
+-- while pending, refused, or duplicated under its spare id.
 --
 -- uses   job_records create_job replace_job join_queue leave_queue unique_values
 -- needs  nonce on_exists refused_links
@@ -16,7 +16,7 @@ local function move_here(job, into, data, given)
   return 3
 end
 
--- Which ids the call that is repeated has made; what this one makes is touched.
+-- Ids that the first call created, if this one repeats it. Jobs that this call creates are in changed_jobs.
 local answered = {}
 
 local function created_by_this_call(job)

@@ -1,10 +1,10 @@
--- put_general: a put in its general form: jobs with options, with given ids, of a new queue, repeated.
+-- put_general: the general path of put: options, given ids, new queues, repeated calls.
 --
 -- uses   now job_records create_job unique_values write_back
 -- needs  queue nonce on_exists options others each
 -- later  find_cycle
 
--- What a job is given: the options of the call, and its own before them.
+-- Return the options of a job: its own, then those of the call.
 local function given_to(own)
   if not own or not options then
     return own or options
@@ -22,10 +22,10 @@ local function given_to(own)
   return given
 end
 
--- Ids that this call was to make and did not: who depends on one is not made either.
+-- Ids that this call should have created and did not: jobs that depend on them are not created either.
 local unmade = {}
 
--- Why a job may not depend on what it is given, nil if it may.
+-- Return why a job may not have these dependencies, nil if it may.
 local function refused_links(job, id, given, parents)
   for _, parent in ipairs(next(unmade) and parents or {}) do
     if unmade[parent] then

@@ -1,5 +1,6 @@
--- put_taken_unique_value: a put of a unique value that another job of the queue has. Where the policy is to replace, the
--- other gets the data; while it runs it only is no longer unique. Otherwise the put is refused.
+-- put_taken_unique_value: put a job whose unique value another job of the queue holds. With the policy
+-- `replace` the other job gets the new data; if it is running, it only loses its uniqueness. Otherwise the
+-- put is refused.
 --
 -- uses   job_records create_job replace_job unique_values
 -- needs  nonce on_exists refused_links

@@ -1,5 +1,5 @@
--- replace_job: a job that is still to be done gets new data and options in its place; a delay begins anew
--- if one is given. What it depends on stays unless it is given anew.
+-- replace_job: give a pending job new data and options at its position in the queue. A delay restarts if
+-- one is given. Dependencies stay unless new ones are given.
 --
 -- uses   keys now settings create_job job_states sorted_sets unique_values notices
 -- needs  nonce on_exists

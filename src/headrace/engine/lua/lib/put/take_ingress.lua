@@ -1,14 +1,11 @@
--- take_ingress: elements of the list of a queue become jobs, those pushed first before the others, a bounded
--- number in a call. True when none is left. What is no list is left alone.
+-- take_ingress: turn elements of a queue's ingress list into jobs, first pushed first, a bounded number in
+-- a call. True when the list is empty. A key that is not a list is left alone.
 --
 -- uses   keys settings job_records create_job
 
--- whether bytes from outside can be the id of a job, by the same rules as the client's: not empty,
--- not long, no control characters, and text.
-
 local LONGEST_NAME = 250
 
--- The letters of UTF-8 beyond ASCII, as the bytes that they may be made of.
+-- The byte patterns of UTF-8 characters beyond ASCII.
 local LETTERS = {
   '[\194-\223][\128-\191]',
   '\224[\160-\191][\128-\191]',
@@ -19,6 +16,8 @@ local LETTERS = {
   '\244[\128-\143][\128-\191][\128-\191]',
 }
 
+-- Whether bytes can be the id of a job, by the client's rules: not empty, not too long, no control
+-- characters, valid UTF-8.
 local function is_valid_id(bytes)
   if bytes == '' or #bytes > LONGEST_NAME or string.find(bytes, '%c') then
     return false
@@ -32,7 +31,7 @@ end
 local PIECE, ENOUGH_BYTES = 32, 4194304
 local left, bytes = 256, 0
 
--- Jobs of users may have such ids; going farther each time passes over them in few steps.
+-- Jobs of clients may have such ids. Doubling the step skips them quickly.
 local function new_ingress_id(begins)
   local id
   local step = 1
@@ -43,7 +42,7 @@ local function new_ingress_id(begins)
   return id
 end
 
--- An id that another queue has is told apart by the name of this one: both are to be done.
+-- If another queue has the id, the name of this queue is appended: both jobs must run.
 local function id_from_data(queue, data)
   local job = is_valid_id(data) and read_job(data)
   if job and job.queue ~= queue then

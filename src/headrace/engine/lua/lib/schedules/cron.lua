@@ -1,21 +1,16 @@
--- cron: the next and the last time of a cron rule in a time zone. Where the clock of the zone is
--- changed, a rule of fixed times keeps to the clock on the wall: what falls in the hour that is left
--- out comes right after it, once, and what falls in the hour that comes twice comes the first time.
--- Other rules keep to real time.
+-- cron: the next and the last time of a cron rule in a time zone. When the zone's clock changes, a rule
+-- with fixed times follows local time: a run in the skipped hour comes right after it, once, and a run in
+-- the repeated hour comes the first time. Other rules follow real time. A rule is packed by engine/cron.py:
+-- sets are texts with a 1 at the position of each number.
 
--- the first minute of the calendar that fits a cron rule.
-
--- days since 1970 as dates, and the next or the last day that fits a cron rule. A rule is
--- packed by engine/cron.py: sets as texts with a 1 at the place of each number.
-
--- The longest that a rule keeps one waiting is forty years, for a 29 February on a given weekday.
+-- The longest gap between two days of a rule is forty years: 29 February on a given weekday.
 local DAYS_TRIED = 5000
 
 local function contains(set, n)
   return string.byte(set, n + 1) == 49
 end
 
--- Month and day of the month, by eras of 400 years that begin in March.
+-- Return month and day of the month, by eras of 400 years that begin in March.
 local function date_of(day)
   local of_era = (day + 719468) % 146097
   local year = math.floor((of_era - math.floor(of_era / 1460) + math.floor(of_era / 36524)
@@ -70,7 +65,7 @@ local function seek_in_day(rule, minute, step)
   return hour and 60 * hour + seek_number(rule.minutes, step > 0 and 0 or 59, step)
 end
 
--- The first minute of the calendar that fits, at or beyond one, in the direction of step.
+-- Return the first matching minute at or beyond a minute, in the direction of step.
 local function seek_minute(rule, minute, step)
   local day = math.floor(minute / DAY_MINUTES)
   local fits = seek_day(rule, day, step)
@@ -89,7 +84,7 @@ local function read_rule(packed, packed_offsets)
   return rule
 end
 
--- The offsets are periods: since when, how much, and so on. The first reaches back for ever.
+-- The offsets are periods: start, offset, start, offset, ... The first period has no beginning.
 local function period_at(rule, seconds)
   local at = #rule.offsets - 1
   while at > 1 and rule.offsets[at] > seconds do
@@ -98,8 +93,8 @@ local function period_at(rule, seconds)
   return at
 end
 
--- When a period begins by the clock on the wall. After a change, that of the one before goes on for
--- a rule of fixed times until it has shown all.
+-- Return the local time at which a period begins. For a rule with fixed times the local time of the period
+-- before continues after a change, until it has covered all its times.
 local function first_local(rule, at)
   if at == 1 then
     return -math.huge
@@ -131,7 +126,7 @@ local function time_after(rule, moment)
   end
 end
 
--- At that moment or before it.
+-- Return the last time at or before a timestamp.
 local function time_until(rule, moment)
   local seconds = math.floor(moment / 1000)
   local at = period_at(rule, seconds)

@@ -1,4 +1,4 @@
--- run_due_schedules: schedules of a queue whose time has come make their jobs. True when all have.
+-- run_due_schedules: create the jobs of the schedules of a queue that are due. True when none is left.
 --
 -- uses   keys now
 -- later  run_schedules

@@ -1,12 +1,8 @@
--- run_schedules: schedules that are due make their jobs, one for each turn. A job counts as put when
--- its turn came. A turn is skipped if its job would be unique and there is one. True when nothing is
--- left over for another call.
+-- run_schedules: create the jobs of schedules that are due, one for each run. The run's time counts as the
+-- put time of its job. A run whose job would be unique is skipped if such a job exists. True when no run is
+-- left for another call.
 --
 -- uses   keys now job_records create_job unique_values schedule_index cron
-
--- the turns of a schedule that are to be made up to now, oldest first: of those that were
--- missed the newest, as many as its backlog says and one more. Up to so many in one call; then when
--- the first one comes that was left.
 
 local function interval_runs(schedule, most)
   local every, first = tonumber(schedule.every), tonumber(schedule.next)
@@ -43,6 +39,8 @@ local function newest_cron_runs(rule, after, backlog, most)
   return runs, newest[#newest - #runs] or time_after(rule, now)
 end
 
+-- Return the runs of a schedule that are due, oldest first, and the time of the next run. Only the newest
+-- missed runs count: one more than the backlog. At most `most` runs are returned.
 local function due_runs(schedule, most)
   if schedule.every then
     return interval_runs(schedule, most)
@@ -59,7 +57,7 @@ local RUNS_AT_MOST = 100
 
 local left = RUNS_AT_MOST
 
--- Ids that somebody else has taken are passed over.
+-- Ids that other jobs have are skipped.
 local function next_job_id(schedule)
   while left > 0 do
     left = left - 1

@@ -1,5 +1,5 @@
--- schedule_index: where they are listed: with their queue, and under no name with all of the shard, by
--- when their next turn comes.
+-- schedule_index: the index of schedules by their next run: one for each queue, and one without a name for
+-- all schedules of the shard.
 --
 -- uses   keys sorted_sets
 

@@ -1,6 +1,6 @@
--- commit_log: what was decided about writes, at their home. A write is decided once; of a stream the newest
--- batch is kept, as those before it are done. Entries of writes that were published go after a week;
--- those of a stream a year after its last batch.
+-- commit_log: the entries of committed writes on their coordinator shard. A write is
+-- committed once. For a stream only the newest batch is kept, because earlier batches are done. Entries of
+-- published writes are deleted after a week, those of a stream a year after its last batch.
 --
 -- uses   keys now sorted_sets transactions
 
@@ -25,8 +25,8 @@ local function keep_write(write, batch)
   zset_add(AGENDA, 'write:' .. write, now + (is_stream and STREAMS_FOR or RECORDS_FOR))
 end
 
--- Which shards have published fewer rows than were decided, and how many fewer. What another shard knows
--- of a bundle it forgets after a while: then nothing can be said.
+-- Return the shards that published fewer rows than were committed, and the difference. After RECORDS_FOR
+-- the other shards have deleted their records, so no shard is reported.
 local function rows_lost(entry, transaction, published)
   local lost = {}
   if now - redis.call('HGET', entry, 'committed_at') < RECORDS_FOR then
@@ -41,7 +41,7 @@ local function rows_lost(entry, transaction, published)
   return table.concat(lost, ' ')
 end
 
--- All shards have published; the entry may by now be that of a later batch.
+-- All shards have published. The entry may already belong to a later batch.
 local function finalize_write(write, transaction, counts, published)
   local entry = key('write', write)
   if redis.call('HGET', entry, 'transaction') == transaction and not is_published(write) then

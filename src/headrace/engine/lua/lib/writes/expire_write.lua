@@ -1,5 +1,5 @@
--- expire_write: the ledger forgets a write whose time is over, unless it is still to be published, which
--- it cannot be if its bundle was lost.
+-- expire_write: delete an old entry of the commit log, unless the write can still be published, which needs
+-- its transaction.
 --
 -- uses   keys now sorted_sets commit_log transactions
 

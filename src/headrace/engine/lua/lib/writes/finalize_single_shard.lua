@@ -1,4 +1,4 @@
--- finalize_single_shard: where there is one shard, a write is published when its bundle is.
+-- finalize_single_shard: finalize a write when the only shard has published its transaction.
 --
 -- uses   keys commit_log
 

@@ -1,12 +1,11 @@
--- publish_chunk: what is noted of a bundle when a chunk of it has become jobs.
+-- publish_chunk: read a chunk of staged rows, and record that its rows became jobs.
 --
 -- uses   keys now sorted_sets transactions
 -- later  finalize_single_shard
 
--- a chunk of staged rows: a packed list of ids, of lengths and, if any row has them, of spare
--- ids and options; then the payloads, one after another.
-
--- The rows, as a function that yields ids and payloads from the first row on, and what they have else.
+-- A chunk is a packed list of ids, of lengths and, if any row has them, of spare ids and options; then the
+-- payloads, one after another.
+-- Return an iterator factory over ids and payloads, and the spare ids and options.
 local function read_chunk(chunk)
   local at, head = cmsgpack.unpack_one(chunk)
   local ids, lengths = head[1], head[2]
@@ -25,7 +24,7 @@ local function read_chunk(chunk)
   return every, head[3]
 end
 
--- Whether more is to come.
+-- Return whether more chunks are left.
 local function note_published(transaction, is_coordinator, attempt, counted)
   local record = key('transaction', transaction)
   if attempt then

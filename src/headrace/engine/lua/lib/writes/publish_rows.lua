@@ -1,11 +1,11 @@
--- publish_rows: staged rows become jobs in the general form of a put. Nothing may fail any more: what a
--- put would refuse is skipped, and counted.
+-- publish_rows: turn staged rows into jobs by the general path of put. The write is already committed, so a
+-- row that put would refuse is skipped and counted.
 --
 -- uses   job_records create_job
 
 local again, nonce, on_exists = false, '', ''
 
--- Staged rows depend on nothing, and what a job depended on before makes no circle.
+-- Staged rows have no dependencies, and the earlier dependencies of a job cannot form a cycle.
 local function refused_links()
   return nil
 end
@@ -29,7 +29,8 @@ return function(queue, policy, every, others)
       spare, own = others[at][1], others[at][2]
     end
     local job = loaded_jobs[id]
-    local answer = job and put_existing_id(job, queue, spare, data, own) or create_job(queue, id, data, own, nonce) and 1
+    local answer = job and put_existing_id(job, queue, spare, data, own)
+      or create_job(queue, id, data, own, nonce) and 1
     local what = COUNTED[answer] or 'skipped'
     counted[what] = (counted[what] or 0) + 1
   end

@@ -1,5 +1,5 @@
--- recover_transaction: what the agenda does about a bundle: goes on publishing one that was decided, gives up at
--- home one that never was, forgets one that is over.
+-- recover_transaction: continue a transaction from the agenda: publish a committed one, abort on the
+-- coordinator one that was never committed, delete one that is done.
 --
 -- uses   keys now transactions publish_chunk
 -- later  publish_rows

@@ -1,12 +1,12 @@
--- transactions: what was staged for one write belongs together from the moment it is prepared: on each shard
--- a record and its parcels, each a list of chunks of rows. The decision is made at the home of the
--- write, and there too a bundle is given up first, so that it cannot be both.
+-- transactions: the transaction of a write: on each shard a record and the staged attempts, each a list of
+-- chunks of rows. A transaction is committed or aborted first on the coordinator shard of the write, so it
+-- cannot be both.
 --
 -- uses   keys now sorted_sets
 
 local DAY = 86400000
 local STAGED_FOR, COMMIT_WITHIN, RECORDS_FOR = DAY, DAY, 7 * DAY
--- How long whoever publishes may be silent before the agenda goes on in his place.
+-- How long a publishing client may be silent before the agenda continues in its place.
 local TAKE_OVER_AFTER = 2000
 local DROPPED_AT_MOST = 100
 
@@ -14,17 +14,17 @@ local function staged_entry(attempt)
   return 'staged:' .. attempt
 end
 
--- Whether a parcel is nobody's yet, and so goes by itself.
+-- Whether a staged attempt belongs to no transaction yet, and so expires by itself.
 local function is_unclaimed(attempt)
   return redis.call('ZSCORE', AGENDA, staged_entry(attempt))
 end
 
--- When the agenda sees to a bundle, if nobody has by then.
+-- Set when the agenda recovers a transaction that no client has continued.
 local function recover_at(transaction, at)
   zset_add(AGENDA, 'transaction:' .. transaction, at)
 end
 
--- When clients see to it: they know of the other shards.
+-- Set when clients check a transaction: they know the other shards.
 local function check_at(transaction, at)
   zset_add(TRANSACTIONS, transaction, at)
 end
@@ -38,7 +38,7 @@ local function attempts_left(transaction)
   return redis.call('EXISTS', key('attempts', transaction)) == 1
 end
 
--- The next chunk and its parcel, nil if there is none. It stays until its jobs are made.
+-- Return the next chunk and its attempt, nil if there is none. The chunk stays until its jobs exist.
 local function next_chunk(transaction)
   local attempt = redis.call('ZRANGE', key('attempts', transaction), 0, 0)[1]
   return attempt and redis.call('LINDEX', key('staged', attempt), 0), attempt
@@ -52,7 +52,7 @@ local function drop_chunk(transaction, attempt)
   end
 end
 
--- Deletes some of what a bundle still has. True when nothing is left.
+-- Delete some of the staged attempts of a transaction. True when none is left.
 local function drop_attempts(transaction)
   local attempts = key('attempts', transaction)
   local dropped = redis.call('ZRANGE', attempts, 0, DROPPED_AT_MOST - 1)
@@ -73,7 +73,8 @@ local function delete_transaction(transaction)
   zset_remove(AGENDA, 'transaction:' .. transaction)
 end
 
--- From now on it cannot be decided. At home that is remembered, for a call that comes late.
+-- Prevent the commit of a transaction. The coordinator remembers this for a day, for a call that comes
+-- late.
 local function abort_transaction(transaction, is_coordinator)
   redis.call('HSET', key('transaction', transaction), 'state', 'aborted')
   zset_remove(TRANSACTIONS, transaction)

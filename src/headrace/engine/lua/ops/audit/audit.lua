@@ -1,4 +1,5 @@
--- audit: the books of a queue beside what its sorted sets hold, and how many claims there are.
+-- audit: return the books of a queue, the sizes of its sorted sets, and the number of claimed unique
+-- values.
 --
 -- args   queue
 -- uses   keys

@@ -1,10 +1,10 @@
--- audit_links: checks a page of what each of these jobs depends on, and of what depends on it, against
--- the other side.
+-- audit_links: check a page of the dependencies and dependents of each of these jobs against the other
+-- side.
 --
 -- args   offset:int count:int
 -- each   id
 -- uses   keys job_records dependency_policies links
--- reply  {1 when there are more pages, {id, what is wrong}, ...}
+-- reply  {1 when there are more pages, {id, problem}, ...}
 
 local last = offset + count - 1
 local reply = { 0 }
@@ -54,10 +54,10 @@ local function check_parents(job)
     local parent = found[i]
     if redis.call('ZSCORE', dependents_key(policy, parent), job.id) == found[i + 1] then
       if not open_parents({ parent }, policy)[1] then
-        wrong(job.id, 'depends on ' .. parent_name(parent) .. ', which is over')
+        wrong(job.id, 'depends on ' .. parent_name(parent) .. ', which has finished')
       end
     elseif not is_being_unlocked(job.id, policy, parent, found[i + 1]) then
-      wrong(job.id, 'depends on ' .. parent_name(parent) .. ', which does not know of it')
+      wrong(job.id, 'depends on ' .. parent_name(parent) .. ', which does not list it as a dependent')
     end
     if group_of(parent) then
       check_members(group_of(parent))

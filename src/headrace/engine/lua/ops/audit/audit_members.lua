@@ -1,11 +1,9 @@
--- audit_members: checks a page of the members of one state of a queue against their jobs.
+-- audit_members: check a page of the members of one state of a queue against their jobs.
 --
 -- args   queue state offset:int count:int
 -- uses   keys set_members settings job_records gates
--- reply  {how many were looked at, how many of them have a claim, {id of a job with links, ...},
---        {id, what is wrong}, ...}
-
--- what is wrong with the claim of a job, its tags or its being tracked.
+-- reply  {members checked, unique values held by them, {id of a job with links, ...},
+--        {id, problem}, ...}
 
 local function may_claim(job)
   return extra(job, 'unique') and job.state ~= 'failed' and job.state ~= 'complete'
@@ -24,9 +22,10 @@ local function unlisted_tag(job)
   end
 end
 
+-- Problems of a job's unique value, tags and tracking.
 local function reference_fault(job)
   if may_claim(job) and not has_claim(job) then
-    return 'has no claim to its unique value ' .. extra(job, 'unique')
+    return 'does not hold its unique value ' .. extra(job, 'unique')
   elseif unlisted_tag(job) then
     return 'is not listed under its tag ' .. unlisted_tag(job)
   elseif extra(job, 'tracked') and not redis.call('ZSCORE', TRACKED, job.id) then
@@ -72,21 +71,21 @@ local function fault(name, score)
     return id, 'is listed as ' .. state .. ' in ' .. queue .. ' but its record says '
       .. job.state .. ' in ' .. job.queue
   elseif job_member(job) ~= name or (state == 'waiting' and tonumber(score) ~= job.priority) then
-    return id, 'waits at another place than its record says'
+    return id, 'is listed at a position that does not match its record'
   elseif state == 'waiting' and not stands_in_lane(job, name) then
-    return id, 'waits, but not in its lane'
+    return id, 'is waiting but not listed in its lane'
   elseif state == 'running' and not runs_behind_its_gates(job) then
-    return id, 'runs, but its limits do not know of it'
+    return id, 'is running but not counted by its limits'
   elseif not is_in_its_group(job) then
-    return id, 'is not listed in its group as it should be'
+    return id, 'is not listed correctly in its group'
   elseif state == 'running' and settings(queue).session then
     local started = redis.call('HGET', key('session', job.worker), 'started')
     if started and tonumber(started) < job.since
       and not redis.call('ZSCORE', key('held', job.worker), held_member(job)) then
-      return id, 'runs with ' .. job.worker .. ', who is not listed as holding it'
+      return id, 'is running on worker ' .. job.worker .. ', which does not list it as held'
     end
   elseif state == 'failed' and not redis.call('ZSCORE', key('failures', extra(job, 'failure')[1]), id) then
-    return id, 'is failed but not listed under its type'
+    return id, 'is failed but not listed under its failure type'
   end
   return id, reference_fault(job)
 end

@@ -1,8 +1,8 @@
--- audit_tag: checks a page of the jobs that are listed under a tag, and whether it counts them all.
+-- audit_tag: check a page of the jobs listed under a tag, and the count of the tag.
 --
 -- args   tag offset:int count:int
 -- uses   keys job_records tags
--- reply  {how many were looked at, how many the tag counts, how many there are, {id, what is wrong}, ...}
+-- reply  {jobs checked, count of the tag, jobs listed, {id, problem}, ...}
 
 local where = key('tag', tag)
 local ids = redis.call('ZRANGE', where, offset, offset + count - 1)

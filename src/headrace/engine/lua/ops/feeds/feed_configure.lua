@@ -1,11 +1,11 @@
--- feed_configure: what is set of a feed is replaced as a whole. What is then too many is evicted in
--- bounded steps: 0 means call again. The nonce tells the next step, or a repeated call, from a new
+-- feed_configure: replace the settings of a feed as a whole. Items beyond the new limit are evicted in
+-- bounded steps: 0 means call again. The nonce distinguishes the next step, or a repeated call, from a new
 -- one.
 --
 -- args   feed kind max_length about nonce instance
 -- flags  allow-oom
 -- uses   feed feed_change feed_evict feed_write_back
--- reply  1, 0 when it is to be called again, or why not
+-- reply  1, 0 to call again, or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed, kind) then

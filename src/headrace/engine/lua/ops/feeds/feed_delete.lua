@@ -1,9 +1,9 @@
--- feed_delete: a feed and every key of it are gone.
+-- feed_delete: delete a feed and all its keys.
 --
 -- args   feed instance
 -- flags  allow-oom
 -- uses   keys feed feed_change feed_write_back
--- reply  1 or why not
+-- reply  1 or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed) then

@@ -1,7 +1,7 @@
--- feed_info: what is set of a feed, and what is counted.
+-- feed_info: return the settings and counters of a feed.
 --
 -- args   feed
 -- uses   keys
--- reply  {length, {name, value, ...}}; without names if it is not there
+-- reply  {length, {name, value, ...}}; no fields if there is no such feed
 
 return { redis.call('ZCARD', key('order', feed)), redis.call('HGETALL', key('feed', feed)) }

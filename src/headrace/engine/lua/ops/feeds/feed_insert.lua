@@ -1,11 +1,11 @@
--- feed_insert: items of a sorted feed, at a place: first, last, before or after another one; '' is
--- last. One that is there is replaced, and goes to that place, but with '' it keeps its own. Several
--- stand in the order in which they are given. The nonce tells a repeated call from a second one.
+-- feed_insert: insert items into a sorted feed at a place: first, last, before or after another item; '' is
+-- last. An existing item is replaced and moved there, but with '' it stays at its place. Several items keep
+-- the order in which they are given. The nonce distinguishes a repeated call from a second one.
 --
 -- args   feed at_place reference nonce
 -- each   id item
 -- uses   keys feed feed_change feed_order feed_write_back
--- reply  1 or why not
+-- reply  1 or a refusal
 -- error  FEED_NOT_FOUND ITEM_NOT_FOUND
 
 if not open_feed(feed, 'sorted') then

@@ -1,9 +1,9 @@
--- feed_items: items of a feed by their ids.
+-- feed_items: return items of a feed by id.
 --
 -- args   feed
 -- each   id
 -- uses   keys feed
--- reply  for each, the item or nothing, or why not
+-- reply  for each, the item or nothing; or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed) then

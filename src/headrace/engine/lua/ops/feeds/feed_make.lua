@@ -1,9 +1,9 @@
--- feed_make: a feed comes into being, with all that is set of it; or, if that is wanted, one that is
--- there is opened as it is. The nonce tells a repeated call from a second one.
+-- feed_make: create a feed with all its settings, or, with `open`, return the kind of an existing one. The
+-- nonce distinguishes a repeated call from a second one.
 --
 -- args   feed kind max_length about nonce instance open:flag
 -- uses   keys now feed feed_change feed_write_back events
--- reply  plain or sorted, as it is, or why not
+-- reply  the kind, plain or sorted, or a refusal
 -- error  FEED_EXISTS
 
 feed_key = key('feed', feed)

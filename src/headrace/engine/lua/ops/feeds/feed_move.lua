@@ -1,11 +1,11 @@
--- feed_move: items of a sorted feed go to a place: first, last, before or after another one. Several
--- stand there in the order in which they are given. One that is there already does not move.
+-- feed_move: move items of a sorted feed to a place: first, last, before or after another item. Several
+-- items keep the order in which they are given. An item that is already there does not move.
 --
 -- args   feed at_place reference
 -- each   id
 -- flags  allow-oom
 -- uses   keys feed feed_change feed_order feed_write_back
--- reply  1 or why not
+-- reply  1 or a refusal
 -- error  FEED_NOT_FOUND ITEM_NOT_FOUND
 
 if not open_feed(feed, 'sorted') then
@@ -15,8 +15,8 @@ local order = key('order', feed)
 if reference ~= '' and not redis.call('ZSCORE', order, reference) then
   return 'ITEM_NOT_FOUND ' .. reference
 end
--- From the one that stands at the place itself to the one farthest from it, each beside the one before: so
--- those that stand there already do not move. One that is given twice goes where it was given last.
+-- Items are placed one after another, starting at the target, each next to the one before: so items that
+-- are already in place do not move. An item that is given twice goes to its last place.
 local ids, from_the_end, moved = {}, at_place == 'last' or at_place == 'before', {}
 for id in each() do
   if not redis.call('ZSCORE', order, id) then

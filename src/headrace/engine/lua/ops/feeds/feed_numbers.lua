@@ -1,8 +1,8 @@
--- feed_numbers: new ids for a sorted feed, by its counter. What is not used is left out.
+-- feed_numbers: reserve new ids for a sorted feed from its counter. Unused ids are skipped.
 --
 -- args   feed count:int
 -- uses   feed
--- reply  the last of them, or why not
+-- reply  the last id, or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed, 'sorted') then

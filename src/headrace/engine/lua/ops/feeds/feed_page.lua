@@ -1,8 +1,8 @@
--- feed_page: a page of the ids of a feed, with or without their items, from either end.
+-- feed_page: return a page of the ids of a feed, with or without items, from either end.
 --
 -- args   feed backward:flag offset:int count:int with_items:flag
 -- uses   keys feed
--- reply  {{id, ...}, {item, ...}} or why not
+-- reply  {{id, ...}, {item, ...}} or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed) then

@@ -1,11 +1,11 @@
--- feed_publish: items of a plain feed. One that is there is replaced and keeps its place, unless it
--- is touched: then it is the newest. A bounded feed loses its oldest. The nonce tells a repeated
--- call from a second one.
+-- feed_publish: publish items of a plain feed. An existing item is replaced and keeps its place, unless it
+-- is touched: then it becomes the newest. A bounded feed evicts its oldest items. The nonce distinguishes a
+-- repeated call from a second one.
 --
 -- args   feed touch:flag nonce
 -- each   id item
 -- uses   keys feed feed_change feed_evict feed_write_back
--- reply  1 or why not
+-- reply  1 or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed, 'plain') then

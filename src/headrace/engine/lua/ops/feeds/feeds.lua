@@ -1,9 +1,8 @@
--- feeds: the names of the feeds in the order in which they were made, and how many changes of feeds
--- there were.
+-- feeds: return the names of feeds in the order of their creation, and the number of feed changes so far.
 --
 -- args   offset:int count:int
 -- uses   keys
--- reply  {changes, {name, when it was made, ...}}
+-- reply  {changes, {name, number of creation, ...}}
 
 return {
   tonumber(redis.call('HGET', LOG, 'changes') or 0),

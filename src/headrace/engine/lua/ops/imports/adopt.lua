@@ -1,20 +1,19 @@
--- adopt: jobs that another queue had come into being here as they were there: waiting, scheduled, blocked,
--- failed or complete, with their times, attempts and history. Of one badge an import brings one job, once,
--- also if that is gone by now. Where another job has its id, it gets its spare id.
+-- adopt: import jobs from another queue in the state they had there: waiting, scheduled, blocked, failed or
+-- complete, with their times, attempts and history. An import brings one job for each import id, once, even
+-- if the job is gone by now. A job whose id is taken gets its spare id. Their events have the present time
+-- and the reason `imported`, and no durations.
 --
 -- args   import_name
--- each   id spare badge queue data about:packed result:optional
--- uses   job_records imported_ids write_back keys now settings create_job events open_queue unique_values books job_states keep_completed
--- uses   failures notices join_queue
--- reply  for each, 1 adopted now, 2 under its spare id, '=' and an id: adopted before under that id, or why not
+-- each   id spare import_id queue data about:packed result:optional
+-- uses   job_records imported_ids write_back keys now settings create_job events open_queue unique_values books
+-- uses   job_states keep_completed failures notices join_queue
+-- reply  for each, 1 imported, 2 imported under its spare id, '=' and an id: imported before under that id,
+--        or a refusal
 -- error  JOB_EXISTS
-
--- a job comes into being in the state it had elsewhere, with the times, attempts and history it
--- had there. The log tells of it as of now, and that it was imported: no span is counted today.
 
 local IMPORTED = 'imported'
 
--- The first entry and the newest ones, as history keeps them.
+-- Keep the first entry and the newest ones, as job_history does.
 local function set_history(job, entries)
   local limit = settings(job.queue).history
   while #entries > limit do
@@ -98,7 +97,7 @@ local before = imported_as(import_name, import_ids)
 read_jobs(ids)
 local answers, taken = {}, {}
 
--- What jobs of these badges are called here; those that did not come are left out.
+-- Return the ids here of imported parents; those that were not imported are left out.
 local function ids_here(parents)
   local ids = {}
   for i, id in ipairs(imported_as(import_name, parents)) do

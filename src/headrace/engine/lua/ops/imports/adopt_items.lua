@@ -1,10 +1,10 @@
--- adopt_items: items that another feed had are published here, at the end, in the given order. Each comes
--- once with an import, also if it is gone by now; one whose id is taken stays as it is.
+-- adopt_items: import items from another feed, at the end, in the given order. An import brings each item
+-- once, even if it is gone by now; an item whose id is taken is skipped.
 --
 -- args   import_name feed
 -- each   id item
 -- uses   keys sorted_sets feed feed_change feed_order feed_evict feed_write_back imported_ids
--- reply  for each, 1 or 0 if it came before, or why not
+-- reply  for each, 1, or 0 if it was imported before; or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed) then

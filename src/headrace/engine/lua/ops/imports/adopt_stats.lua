@@ -1,9 +1,9 @@
--- adopt_stats: what another queue has counted of a day is added to the statistics of that day, once for an
--- import. The day bears the name of the import: the log has no events for these figures.
+-- adopt_stats: add the figures of another queue for one day to the statistics of that day, once for each
+-- import. The day stores the name of the import, because the log has no events for these figures.
 --
 -- args   import_name queue day:int figures:packed
 -- uses   keys now open_queue statistics
--- reply  1, or 0 if it was done before
+-- reply  1, or 0 if this import already added the day
 
 local FIELD = 'imported:'
 

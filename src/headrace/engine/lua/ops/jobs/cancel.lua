@@ -1,14 +1,14 @@
--- cancel: jobs are deleted, wherever they are; a complete one is left alone. Whoever runs one is
--- told. What is gone when a call is repeated counts as cancelled by it. Those on which others depend
--- are deleted only with all of these: deleted by the same call, or cascading from job to job. Something
--- may be expected of each: when it failed, its state, or '' for nothing. One that is not so is left
--- alone, and what others depend on is then refused by itself.
+-- cancel: delete jobs in any state but complete, and notify the workers that run them. If a repeated call
+-- finds no job, the job counts as cancelled by it. Jobs with dependents are deleted only together with all
+-- of them: in the same call, or by cascade. `expected` may hold for each job when it failed, its state, or
+-- '' for no condition. A job that does not match is left alone; a job with dependents is then refused
+-- alone.
 --
 -- args   cascade:flag expected:packed
 -- each   id
 -- flags  allow-oom
 -- uses   job_records dependency_policies job_finished cancel_job write_back
--- reply  for each, the state it was in or why not; or {HAS_DEPENDENTS, id, a dependent, ...}
+-- reply  for each, its former state or a refusal; or {HAS_DEPENDENTS, id, dependent, ...}
 -- error  NOT_FOUND WRONG_STATE DONE HAS_DEPENDENTS
 
 local TELL_AT_MOST = 10

@@ -1,6 +1,6 @@
--- cancel_matching: the jobs of a queue that are to be done or being done with this payload are deleted,
--- in bounded steps; whoever runs one is told, and so is the queue. The cursor is that of the step
--- before, empty at the first.
+-- cancel_matching: delete the pending and running jobs of a queue that have this payload, in bounded steps.
+-- The workers that run one and the queue's listeners are notified. The cursor is that of the previous step,
+-- empty at the first.
 --
 -- args   queue data at_most:int cursor:packed
 -- flags  allow-oom

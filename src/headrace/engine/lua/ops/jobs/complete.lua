@@ -1,15 +1,15 @@
--- complete: jobs end well, by their token, or by an operator where the token is empty. With a next
--- queue they move on to it in the same step, to be blocked there by the parents if there are any. What
--- is given is empty or packs a result and new data, false where there is none.
+-- complete: complete jobs, by token or by an operator with an empty token. With a next queue they move to
+-- it in the same script, blocked by `parents` if there are any. `given` is empty, or packs a result and new
+-- data, false where there is none.
 --
 -- args   next_queue:optional delay:int parents:packed
 -- each   id token given
 -- flags  allow-oom
 -- uses   keys now defaults setting_value job_packing fast_path_switch fast_path statistics
--- reply  how many if all are complete, else for each its new state or why not
+-- reply  the number of jobs if all are complete, else for each its new state or a refusal
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE DEPENDENCY_REFUSED
 
--- What is not plain leaves the short way before anything is written, for the general form below.
+-- A case that is not plain leaves the fast path before anything is written.
 local made, crowded
 repeat
   if not FAST_PATH or last_stamp > now or again or next_queue then
@@ -60,7 +60,7 @@ repeat
     break
   end
 
-  -- Only the state and when it ended change: the rest is not packed again.
+  -- Only the state and the end time change: the rest is not packed again.
   local ended = cmsgpack.pack(now)
 
   local function completed(record, at_ended)

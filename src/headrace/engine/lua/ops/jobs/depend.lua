@@ -1,11 +1,11 @@
--- depend: jobs that are still to be done depend on others from now on too. Those that are over count
--- for nothing; if others are left, the jobs are blocked.
+-- depend: add dependencies to pending jobs. Dependencies that have finished are ignored; if any are left,
+-- the jobs are blocked.
 --
 -- args   parents:packed
 -- each   id
 -- uses   keys now job_records events job_states links dependency_policies write_back
 -- later  find_cycle
--- reply  for each, its state or why not
+-- reply  for each, its state or a refusal
 -- error  NOT_FOUND WRONG_STATE DEPENDENCY_REFUSED
 
 local MOST_PARENTS = 1000

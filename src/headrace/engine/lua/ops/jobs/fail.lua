@@ -1,11 +1,11 @@
--- fail: an attempt failed. With a retry_in of 0 or more the job is tried again after that time if
--- it has retries left; otherwise it is set aside. An operator (empty token) may set aside a job in
--- any state but complete.
+-- fail: record a failed attempt. With a retry_in of 0 or more the job is retried after that time if it has
+-- retries left; otherwise it fails permanently. An operator (empty token) may fail a job in any state but
+-- complete.
 --
 -- each   id token failure message traceback:optional retry_in:int data:optional
 -- flags  allow-oom
 -- uses   job_records check_lease fail_job return_job failures observations notices write_back
--- reply  for each, its new state or why not
+-- reply  for each, its new state or a refusal
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
 local function by_operator(id, failure, message)

@@ -1,4 +1,4 @@
--- failures: failure types with their counts, the most frequent first.
+-- failures: return failure types with their counts, the most frequent first.
 --
 -- args   offset:int count:int
 -- uses   keys

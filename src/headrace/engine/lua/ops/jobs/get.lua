@@ -1,4 +1,4 @@
--- get: jobs as they are now; unknown ids are left out.
+-- get: return the present state of jobs; unknown ids are left out.
 --
 -- each   id
 -- uses   describe_jobs

@@ -1,11 +1,11 @@
--- hand_one: makes one plain job, as put_one would, and hands it straight to a worker that offered to take
--- one, as if the worker popped right after the put: the same record, books and events, and the job in the
--- notice. If that cannot be, nothing happens to the job. An offer that is in vain is withdrawn: it has ended,
--- something else waits, or the job has no retry that it could lose with a worker that has just died.
+-- hand_one: create one job as put_one does and hand it directly to a worker that offered to take one. The
+-- record, books and events are those of a put followed by a pop, and the notice contains the job. If that
+-- is impossible, the job is not created. A useless offer is withdrawn: it expired, other jobs wait, or the
+-- job has no retry to lose with a worker that has just died.
 --
 -- args   queue id data
 -- uses   keys now defaults setting_value job_packing plain_put_event fast_path_switch log_needs_trim statistics
--- reply  1 made, 0 put is to be called, 2 put_one is to be called, for the next jobs as well, -1 the same of put
+-- reply  1 created, 0 call put, 2 call put_one for this and the next jobs, -1 call put for this and the next jobs
 
 local where = job_prefix .. id
 if again and redis.call('EXISTS', where) == 1 then

@@ -1,11 +1,11 @@
--- heartbeat: a worker renews its leases, and may replace the data of its jobs. A lease of -1 is the
--- queue's own, unless the job has no deadline: then it stays without.
+-- heartbeat: renew leases, and replace the data of jobs if given. A lease of -1 is the queue's own; a job
+-- without a deadline keeps none.
 --
 -- args   lease:int
 -- each   id token data:optional
 -- flags  allow-oom
 -- uses   keys now settings job_records events sorted_sets check_lease lane_access write_back
--- reply  for each, the new deadline ('inf' for none) or why not
+-- reply  for each, the new deadline ('inf' for none) or a refusal
 -- error  NOT_FOUND LEASE_LOST
 
 local ids = {}

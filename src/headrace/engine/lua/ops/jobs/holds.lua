@@ -1,8 +1,8 @@
--- holds: which of these leases still hold, and what became of the others.
+-- holds: check which leases are still held.
 --
 -- each   id token
 -- uses   job_records
--- reply  for each, held; or lost, if the job is no longer this holder's, cancelled if it is gone
+-- reply  for each, held, lost (another holder or state) or cancelled (the job is gone)
 
 local ids = {}
 for id in each() do

@@ -1,9 +1,9 @@
--- jobs: a page of the jobs of a queue in one state, in the order of that state: next to be served,
+-- jobs: return a page of the jobs of a queue in one state, in the order of the state: next to be served,
 -- due soonest, lease ending soonest; failed and complete newest first.
 --
 -- args   queue state offset:int count:int
 -- uses   keys set_members describe_jobs
--- reply  {how many there are, described job, ...}
+-- reply  {total, described job, ...}
 
 local where = key(state, queue)
 local newest_first = state == 'failed' or state == 'complete'

@@ -1,9 +1,9 @@
--- listed: a page of one of the sorted sets of a shard: ids with their scores, without the jobs; of
--- waiting ones also when they were put, which orders equal priorities over shards.
+-- listed: return a page of a sorted set of the shard: ids with their scores, without the jobs. For waiting
+-- jobs it also returns the put time, which orders equal priorities across shards.
 --
 -- args   role name newest_first:flag offset:int count:int
 -- uses   keys set_members job_records
--- reply  {how many there are, id, score, when it was put or 0, ...}
+-- reply  {total, id, score, put time or 0, ...}
 
 local where = key(role, name)
 local found = redis.call(newest_first and 'ZREVRANGE' or 'ZRANGE', where, offset, offset + count - 1,

@@ -1,9 +1,9 @@
--- log: a worker adds a line to the log of a job; the newest lines are kept. The
--- nonce tells a repeated call from a second one.
+-- log: add a line to the log of a job; the newest lines are kept. The nonce distinguishes a repeated call
+-- from a second one.
 --
 -- args   id token line keep:int nonce
 -- uses   keys now check_lease
--- reply  1 or why not
+-- reply  1 or a refusal
 -- error  NOT_FOUND LEASE_LOST
 
 local job, refusal = check_lease(id, token)

@@ -1,5 +1,5 @@
--- matching: which jobs of a queue that are to be done or being done have this payload, in bounded
--- steps. The cursor is that of the step before, empty at the first.
+-- matching: find the pending and running jobs of a queue that have this payload, in bounded steps. The
+-- cursor is that of the previous step, empty at the first.
 --
 -- args   queue data at_most:int cursor:packed
 -- uses   find_by_payload

@@ -1,10 +1,11 @@
--- peek: the next jobs in the order in which pop would hand them out. Due jobs start to wait, due
--- schedules make theirs, those of dead workers go back and some from outside are taken in, as they
--- would at the next pop; nothing else changes.
+-- peek: list the next jobs in the order in which pop would hand them out. As at the next pop, due jobs
+-- start to wait, due schedules create jobs, jobs of dead workers return, and some elements of the ingress
+-- list become jobs. Nothing else changes.
 --
 -- args   queue count:int
--- uses   keys set_members now settings job_records sorted_sets reclaim_dead_worker promote_due_jobs run_due_schedules ingress expired_leases describe_jobs write_back
--- reply  {1 when every job that may come first was considered, described job, ...}
+-- uses   keys set_members now settings job_records sorted_sets reclaim_dead_worker promote_due_jobs
+-- uses   run_due_schedules ingress expired_leases describe_jobs write_back
+-- reply  {1 if every job that may come first was considered, described job, ...}
 
 local LOOK_AT_MOST = 10000
 
@@ -29,7 +30,7 @@ if settings(queue).governed then
   return write_back(seen)
 end
 
--- Passes over what pop would set aside instead of handing it out, however many there are.
+-- Skip jobs that pop would expire instead of handing them out, however many there are.
 local page = math.max(count, 100)
 local from = 0
 while #ids < count and from < LOOK_AT_MOST do

@@ -1,8 +1,8 @@
--- pending: how many members of each group are not over, the failed ones among them.
+-- pending: count the unfinished members of each group, including failed ones.
 --
 -- each   group
 -- uses   keys
--- reply  for each, how many
+-- reply  for each, the number
 
 local answers = {}
 for group in each() do

@@ -1,12 +1,12 @@
--- pop: hands the next jobs of a queue to a worker, each under its own lease: first those whose
--- lease ran out, then the waiting ones. A lease of -1 is the queue's own; one of -2 has no deadline but
--- the end of the worker's session, where the queue heeds sessions. With an offer, a worker that finds
--- nothing is handed the next plain job as it is put, within so many milliseconds.
+-- pop: hand the next jobs of a queue to a worker, each under its own lease: first jobs whose lease expired,
+-- then waiting ones. A lease of -1 is the queue's own. A lease of -2 ends only with the worker's session,
+-- if the queue uses sessions. With an offer (milliseconds), a worker that finds no job is handed the next
+-- plain job when it is put.
 --
 -- args   queue worker secret count:int lease:int offer:int
 -- flags  allow-oom
 -- uses   keys set_members now defaults setting_value job_packing fast_path_switch fast_path statistics
--- reply  {milliseconds until something is due or -1, {id, payload that lies apart, ...}, id, record, ...}
+-- reply  {milliseconds until something is due or -1, {id, payload with a key of its own, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
 local own_session, own_lease, own_paused, own_removes, own_stats, limited, created, idle_worker = unpack(
@@ -31,7 +31,7 @@ elseif while_session then
 end
 local deadline = span and now + span or 'inf'
 
--- What is not plain leaves the short way before anything is written, for the general form below.
+-- A case that is not plain leaves the fast path before anything is written.
 local reply
 repeat
   if not FAST_PATH or limited or again or last_stamp > now then
@@ -70,9 +70,9 @@ repeat
     job_keys[i] = job_prefix .. name_in(found[i])
   end
 
-  -- Of a job to which something has happened since it was put: where that begins, what it is, how its record
-  -- will begin, and what comes after the holder.
-  local function eventful(record, at_data, retries)
+  -- For a job whose record was changed since the put: where its later fields begin, their values, the first
+  -- bytes of its new record, and the part behind the holder.
+  local function read_changed_job(record, at_data, retries)
     local size = string.byte(record) - NO_FIELDS
     local at_since, ends, extras = cmsgpack.unpack_limit(record, 1, at_data), '', nil
     local at_ended, since, attempt, remaining = cmsgpack.unpack_limit(record, 5, at_since)
@@ -86,7 +86,7 @@ repeat
     return at_since, since, attempt or 0, remaining, begins, ends, extras
   end
 
-  -- Only what changes is packed again: the state, and what says who has the job since when.
+  -- Only changed fields are packed again: the state and the holder.
   local since, by = cmsgpack.pack(now), cmsgpack.pack(worker)
   local held_by = {}
 
@@ -107,7 +107,7 @@ repeat
     local at_since, waited_since, attempt, remaining = #record, put_at, 0, retries
     local begins, ends, extras = JUST_POPPED, '', nil
     if string.sub(record, 1, 2) ~= JUST_PUT then
-      at_since, waited_since, attempt, remaining, begins, ends, extras = eventful(record, at_data, retries)
+      at_since, waited_since, attempt, remaining, begins, ends, extras = read_changed_job(record, at_data, retries)
     end
     plain = string.byte(record, at_data + 1) ~= FALSE and not (extras and needs_general_path(extras))
     if not plain then

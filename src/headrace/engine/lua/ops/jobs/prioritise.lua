@@ -1,10 +1,10 @@
--- prioritise: changes the priority of jobs; a waiting one moves to its new place, behind none that
--- were put after it.
+-- prioritise: change the priority of jobs. A waiting job moves to its new position, before all jobs of that
+-- priority that were put later.
 --
 -- args   priority:number
 -- each   id
 -- uses   job_records events job_states write_back
--- reply  for each, its state or why not
+-- reply  for each, its state or a refusal
 -- error  NOT_FOUND WRONG_STATE
 
 local answers = {}

@@ -1,8 +1,8 @@
--- progress: a worker says how far a job is, as a share and a note.
+-- progress: store the progress of a job: a share and a note.
 --
 -- args   id token share:number note
 -- uses   keys check_lease
--- reply  1 or why not
+-- reply  1 or a refusal
 -- error  NOT_FOUND LEASE_LOST
 
 local job, refusal = check_lease(id, token)

@@ -1,12 +1,12 @@
--- put: makes jobs. One that exists is moved here, replaced, refused or duplicated (under its spare
--- id), as on_exists says. The nonce tells a repeated call from a second one. The others are, for
--- each job if any has them, its spare id and its own options.
+-- put: create jobs. A job whose id exists is moved here, replaced, refused or duplicated under its spare
+-- id, as on_exists says. The nonce distinguishes a repeated call from a second one. `others` holds a spare
+-- id and options for each job, if any job has them.
 --
 -- args   queue on_exists nonce options:packed others:packed
 -- each   id data
 -- uses   keys now defaults setting_value fast_path_switch fast_path plain_put
--- reply  how many if all were made, else for each: 1 made, 2 made under its spare id, 3 moved, 4
---        replaced, 0 already made, '=' and an id: that job was replaced in its stead, or why not
+-- reply  the number of jobs if all were created, else for each: 1 created, 2 created under its spare id,
+--        3 moved, 4 replaced, 0 already created, '=' and an id: that job was replaced instead, or a refusal
 -- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN
 
 local created, governed, own_retries, own_event_data = unpack(redis.call('HMGET', key('settings', queue), 'created',

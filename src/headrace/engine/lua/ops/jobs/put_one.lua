@@ -1,10 +1,11 @@
--- put_one: makes one plain job, as put would, in the fewest steps: one that is given nothing but data,
--- for a queue without limits, while nothing is due and nobody waits for work. If that is not so it
--- changes nothing, and put is to be called. Its id is a new one: if it exists, this call is repeated.
+-- put_one: create one job that has nothing but data, in the fewest steps, for a queue without limits while
+-- nothing is due and no worker waits. In any other case it changes nothing and the client calls put. The id
+-- is new: if it exists, this call is a repetition.
 --
 -- args   queue id data
--- uses   keys set_members now defaults setting_value job_packing plain_put_event fast_path_switch log_needs_trim
--- reply  1 made, 0 put is to be called, 2 hand_one is to be called, for the next jobs as well, -1 the same of put
+-- uses   keys set_members now defaults setting_value job_packing plain_put_event fast_path_switch
+-- uses   log_needs_trim
+-- reply  1 created, 0 call put, 2 call hand_one for this and the next jobs, -1 call put for this and the next jobs
 
 local where = job_prefix .. id
 if again and redis.call('EXISTS', where) == 1 then

@@ -1,11 +1,11 @@
--- release: jobs are given back unharmed, to the front or the back, at once or after a delay; by
--- their token, or by an operator where the token is empty. Costs no retry, but is counted.
+-- release: return jobs to their queue, to the front or the back, at once or after a delay; by token or by
+-- an operator with an empty token. A release costs no retry, but is counted.
 --
 -- args   position delay:int reason
 -- each   id token
 -- flags  allow-oom
 -- uses   settings job_records check_lease return_job notices write_back
--- reply  for each, its new state or why not
+-- reply  for each, its new state or a refusal
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
 local answers = {}

@@ -1,11 +1,11 @@
--- requeue: existing jobs are put into a queue (their own if empty) as if new, their data and
--- options kept; whoever holds one has lost it. Where a state is given, only jobs in it are. The nonce
--- tells a repeated call from a second one.
+-- requeue: put existing jobs into a queue (their own if empty) like new ones, with their data and options.
+-- A worker that holds one loses its lease. If a state is given, only jobs in that state are requeued. The
+-- nonce distinguishes a repeated call from a second one.
 --
 -- args   queue delay:int nonce state
 -- each   id
 -- uses   job_records events join_queue leave_queue unique_values write_back
--- reply  for each, its new state or why not
+-- reply  for each, its new state or a refusal
 -- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
 
 local function put_again(job, into)

@@ -1,9 +1,9 @@
--- result: the result of a job, with its data; taking it removes it for everybody else.
+-- result: return the result of a job with its data. Taking it removes it for all other clients.
 --
 -- args   id take:flag
 -- flags  allow-oom
 -- uses   keys job_records job_states results write_back
--- reply  {state or '', has a result, result, data}
+-- reply  {state or '', 1 if there is a result else 0, result, data}
 
 local job = read_job(id)
 if not job then

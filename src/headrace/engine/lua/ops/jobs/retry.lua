@@ -1,12 +1,12 @@
--- retry: failed jobs are tried again, from the back of their queue, their budget renewed. The
--- nonce tells a repeated call from a second one. Where it is expected of each when it failed, one that
--- has failed anew since is left alone, and each has a delay of its own.
+-- retry: retry failed jobs from the back of their queue with a renewed retry budget. The nonce
+-- distinguishes a repeated call from a second one. `expected` may hold for each job when it failed and a
+-- delay of its own; a job that has failed again since is left alone.
 --
 -- args   delay:int nonce expected:packed
 -- each   id
 -- flags  allow-oom
 -- uses   job_records events job_states failures unique_values write_back
--- reply  for each, its new state or why not
+-- reply  for each, its new state or a refusal
 -- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
 
 local function try_again(job, after)

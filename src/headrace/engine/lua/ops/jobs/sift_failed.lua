@@ -1,10 +1,10 @@
--- sift_failed: which jobs of a list of failed ones match, oldest first, in bounded steps: the list of a
--- type (role failures) or of a queue (role failed). Those that failed after `until_` are left out, at the
--- first step those that fail from now on. The cursor is that of the step before.
+-- sift_failed: find matching jobs in a list of failed jobs, oldest first, in bounded steps: the list of a
+-- failure type (role failures) or of a queue (role failed). Jobs that failed after `until_` are left out;
+-- the first step sets it to now at the latest. The cursor is that of the previous step.
 --
 -- args   role name failure:optional queue:optional tag:optional since:number until_:number at_most:int cursor:packed
 -- uses   keys now job_records scan_set
--- reply  {cursor of the next step or '', until_, id, when it failed, ...}
+-- reply  {cursor of the next step or '', until_, id, time of the failure, ...}
 
 local function is_among(tags, wanted)
   for _, one in ipairs(tags or {}) do

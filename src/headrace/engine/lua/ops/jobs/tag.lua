@@ -1,10 +1,10 @@
--- tag: jobs get tags; those they have already they keep as they are. Beyond the most that a job may
--- have, it gets none.
+-- tag: add tags to jobs; tags that a job already has are unchanged. A job that would exceed the limit gets
+-- none.
 --
 -- args   names:packed most:int
 -- each   id
 -- uses   job_records tags write_back
--- reply  for each, its tags or why not
+-- reply  for each, its tags or a refusal
 -- error  NOT_FOUND TOO_MANY
 
 local function with_names(job)

@@ -1,8 +1,8 @@
--- tagged: a page of the jobs that have a tag, by when they got it, oldest first.
+-- tagged: return a page of the jobs that have a tag, in the order in which they got it.
 --
 -- args   tag offset:int count:int
 -- uses   keys describe_jobs
--- reply  {how many there are, described job, ...}
+-- reply  {total, described job, ...}
 
 local where = key('tag', tag)
 local reply = describe_jobs(redis.call('ZRANGE', where, offset, offset + count - 1))

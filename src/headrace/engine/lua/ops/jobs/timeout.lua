@@ -1,9 +1,9 @@
--- timeout: an operator takes leases back now; the jobs return to the front, their holders are told.
+-- timeout: revoke leases as an operator: the jobs return to the front, and their workers are notified.
 --
 -- each   id
 -- flags  allow-oom
 -- uses   check_lease return_job notices write_back
--- reply  for each, its new state or why not
+-- reply  for each, its new state or a refusal
 -- error  NOT_FOUND WRONG_STATE DONE
 
 local answers = {}

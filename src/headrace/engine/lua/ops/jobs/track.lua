@@ -1,9 +1,9 @@
--- track: what happens to these jobs is told as it happens, and their ids stay listed when they are gone.
+-- track: publish the events of these jobs from now on. Their ids stay listed after the jobs are gone.
 --
 -- args   most:int
 -- each   id
 -- uses   keys now job_records write_back
--- reply  for each, its state or why not
+-- reply  for each, its state or a refusal
 -- error  NOT_FOUND TOO_MANY
 
 local answers = {}

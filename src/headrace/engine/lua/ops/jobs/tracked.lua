@@ -1,9 +1,9 @@
--- tracked: a page of the tracked jobs, and which of the ids have none any more: the job that was tracked
--- is gone, although there may be another of that id.
+-- tracked: return a page of the tracked jobs, and the ids whose tracked job is gone, even if a new job has
+-- that id.
 --
 -- args   offset:int count:int
 -- uses   keys job_records describe_jobs
--- reply  {how many were looked at, {id of one that is gone, ...}, described job, ...}
+-- reply  {ids read, {id whose job is gone, ...}, described job, ...}
 
 local ids = redis.call('ZRANGE', TRACKED, offset, offset + count - 1)
 local there, missing = {}, {}

@@ -1,11 +1,11 @@
--- undepend: blocked jobs no longer depend on these, or on anything if none are given. One that then
--- depends on nothing is unlocked.
+-- undepend: remove these dependencies from blocked jobs, or all if none are given. A job without
+-- dependencies left is unblocked.
 --
 -- args   parents:packed
 -- each   id
 -- flags  allow-oom
 -- uses   keys job_records sorted_sets dependency_policies links write_back
--- reply  for each, its state or why not
+-- reply  for each, its state or a refusal
 -- error  NOT_FOUND WRONG_STATE
 
 local function remove_parents(job)

@@ -1,10 +1,10 @@
--- untag: tags are taken from jobs; what a job does not have is no matter.
+-- untag: remove tags from jobs; a tag that a job does not have is ignored.
 --
 -- args   names:packed
 -- each   id
 -- flags  allow-oom
 -- uses   job_records tags write_back
--- reply  for each, its tags or why not
+-- reply  for each, its tags or a refusal
 -- error  NOT_FOUND
 
 local unwanted = {}

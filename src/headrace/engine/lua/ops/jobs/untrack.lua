@@ -1,4 +1,4 @@
--- untrack: these jobs are tracked no longer, and their ids no longer listed.
+-- untrack: stop tracking jobs and remove their ids from the list.
 --
 -- each   id
 -- flags  allow-oom

@@ -1,6 +1,6 @@
--- walk_jobs: the jobs of one of the sorted sets of a shard in the order of their scores, page by page,
--- although they move between the pages: one that stays where it is is met once. The cursor is that of
--- the page before; at the first it may be a score to begin with. Nothing above a score is told.
+-- walk_jobs: read the jobs of a sorted set of the shard by score, page by page, while they move: a job that
+-- keeps its place is returned exactly once. The cursor is that of the previous page; at the first it may be
+-- a start score. Jobs above the highest score are left out.
 --
 -- args   role name highest:number at_most:int cursor:packed
 -- uses   keys set_members describe_jobs scan_set

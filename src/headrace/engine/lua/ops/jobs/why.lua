@@ -1,15 +1,14 @@
--- why: what a job waits for, as facts. A gate is {its name, how many run, concurrency, rate, in how
--- many milliseconds it may be open by itself, and is likely to be}; what there is none of is ''.
+-- why: return the facts that explain why a job waits. A gate is {name, running jobs, concurrency, rate,
+-- milliseconds until it may open by itself, expected milliseconds}; absent values are ''.
 --
 -- args   id
 -- uses   keys now settings job_records set_members gates statistics
 -- later  queue_capacity
--- reply  {state, queue, paused, moment or '', worker, how many wait before it, {gate, ...}, {dependency, ...}}
+-- reply  {state, queue, paused, time or '', worker, waiting jobs before it, {gate, ...}, {dependency, ...}}
 -- error  NOT_FOUND
 
--- in how many milliseconds the first of some running jobs is likely to be done: when it has
--- run as long as jobs of its queue have run today on average. '' when there is nothing to go by.
-
+-- Estimate the milliseconds until the first of some running jobs finishes: when it has run as long as the
+-- queue's jobs ran on average today. '' if there is no average.
 local function expected(queue, ids)
   local day = math.floor(now / DAY) .. ':' .. queue
   local mean = tonumber(redis.call('HGET', key('stats', day), 'run:mean') or nil)
@@ -51,7 +50,8 @@ local closed = {}
 if state == 'waiting' then
   local free, moment = queue_capacity(queue)
   if free <= 0 then
-    closed[1] = described('', key('running', queue), limits.concurrency and shard_share(limits.concurrency, limits.shards),
+    closed[1] = described('', key('running', queue),
+      limits.concurrency and shard_share(limits.concurrency, limits.shards),
       limits.rate and shard_share(limits.rate, limits.shards), moment)
   end
   for _, gate in ipairs(gates_of(queue, lane)) do

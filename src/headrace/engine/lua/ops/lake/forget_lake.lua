@@ -1,10 +1,10 @@
--- forget_lake: a lake no longer keeps events from being trimmed.
+-- forget_lake: forget a lake, so that it no longer keeps events from being trimmed.
 --
 -- args   lake
 -- flags  allow-oom
 -- uses   keys sorted_sets
 -- later  trim_event_log
--- reply  1 if it was known, else 0
+-- reply  1 if the lake was known, else 0
 
 local known = redis.call('HDEL', LAKES, lake)
 if known == 1 then

@@ -1,8 +1,8 @@
--- lakes: the event log of the shard, and how far each lake has come with it. The newest entry is told also
--- when it has been trimmed.
+-- lakes: return the ends of the shard's event log, and how far each lake has read it. The newest entry is
+-- reported even if it was trimmed.
 --
 -- uses   keys log_entries
--- reply  {oldest entry that is there, newest entry, trimmed, dropped, when the log was begun,
+-- reply  {oldest entry, newest entry, trimmed, dropped, creation time of the log,
 --        {lake, entry, ...}}
 
 local number, stamp, trimmed, dropped = unpack(redis.call('HMGET', LOG, 'number', 'stamp', 'trimmed', 'dropped'))

@@ -1,11 +1,12 @@
--- mark_lake: a lake has kept the events of this shard up to an entry (0-0: none yet), so that they may be
--- trimmed. A mark never falls. One that cannot be of this log is refused: the lake has read another one.
+-- mark_lake: record that a lake has stored the events of this shard up to an entry (0-0: none), so that
+-- they may be trimmed. A mark never moves back. A mark that cannot belong to this log is refused: the lake
+-- has read another log.
 --
 -- args   lake entry
 -- flags  allow-oom
 -- uses   keys log_entries sorted_sets
 -- later  trim_event_log
--- reply  1, or why not
+-- reply  1, or a refusal
 -- error  LAKE_AHEAD NOT_THIS_LOG TOO_MANY_LAKES
 
 local LAKES_AT_MOST = 64

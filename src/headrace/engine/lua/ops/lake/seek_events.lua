@@ -1,10 +1,9 @@
--- seek_events: where events stand in the log, by their numbers. What was trimmed is taken for the oldest
--- that is there, what has not happened yet for the newest. Times of entries never fall, so that each is
--- found by halving; nothing but the ends of halves is read.
+-- seek_events: find the log entries of event numbers. A trimmed number gives the oldest entry, a future
+-- number the newest. Times of entries never decrease, so each is found by binary search.
 --
 -- each   number:int
 -- uses   log_entries
--- reply  {} if the log is empty, else the ids of the oldest and the newest entry, and of each
+-- reply  {} if the log is empty, else the ids of the oldest entry, of the newest, and of each number
 
 local oldest = first_entry()
 if not oldest then

@@ -1,9 +1,9 @@
--- throttle: the limits of a throttle, the jobs that run behind it, and the queues with jobs that it
--- holds up.
+-- throttle: return the limits of a throttle, the jobs that run behind it, and the queues with jobs that it
+-- holds back.
 --
 -- args   name most:int
 -- uses   keys now
--- reply  {concurrency, rate, milliseconds it lasts or -1, how many run, {id, ...}, {queue, ...}}
+-- reply  {concurrency, rate, milliseconds left or -1, running jobs, {id, ...}, {queue, ...}}
 
 local concurrency, rate = unpack(redis.call('HMGET', key('throttle', name), 'concurrency', 'rate'))
 local ends = tonumber(redis.call('ZSCORE', THROTTLES, name) or math.huge)

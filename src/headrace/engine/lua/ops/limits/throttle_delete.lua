@@ -1,9 +1,9 @@
--- throttle_delete: throttles are no more; the jobs that name them are let through.
+-- throttle_delete: delete throttles; the jobs that name them are let through.
 --
 -- each   name
 -- flags  allow-oom
 -- uses   keys sorted_sets end_throttle write_back
--- reply  for each, 1 if it was there, else 0
+-- reply  for each, 1 if it existed, else 0
 
 local answers = {}
 for name in each() do

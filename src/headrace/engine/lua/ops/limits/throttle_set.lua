@@ -1,5 +1,5 @@
--- throttle_set: sets the limits of throttles ('none' for no limit), each for a time or, with a ttl of -1,
--- for good. What is parked there is looked at again.
+-- throttle_set: set the limits of throttles ('none' for no limit), each for a time or, with a ttl of -1,
+-- permanently. Lanes parked there are checked again.
 --
 -- args   shards:int
 -- each   name concurrency rate ttl:int

@@ -1,4 +1,4 @@
--- config_set: sets options of the namespace; an empty one is unset, so that its default holds again.
+-- config_set: set settings of the namespace; an empty value restores the default.
 --
 -- each   name value:optional
 -- flags  allow-oom

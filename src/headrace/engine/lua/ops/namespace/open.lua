@@ -1,5 +1,5 @@
--- open: makes the namespace on this shard, or says how it was made. The first to come decides.
--- Ids of jobs that come from outside begin with ingress_ids, so that they live on this shard.
+-- open: create the namespace on this shard, or return how it was created: the first call decides. Ids of
+-- ingress jobs begin with ingress_ids, so that they belong to this shard.
 --
 -- args   shards:int layout:int ingress_ids
 -- uses   keys now

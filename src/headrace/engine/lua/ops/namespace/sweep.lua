@@ -1,6 +1,6 @@
--- sweep: one turn of housekeeping that any peer may do: jobs of dead workers go back, due jobs of
--- the given queues start to wait, due schedules make theirs, those from outside are taken in, limits
--- are kept, and somebody is woken for late jobs.
+-- sweep: do one round of housekeeping, which any client may call: jobs of dead workers return, due jobs of
+-- the given queues start to wait, due schedules create jobs, ingress lists are drained, completed jobs and
+-- used rates are pruned, and workers are woken for expired leases.
 --
 -- each   queue
 -- flags  allow-oom

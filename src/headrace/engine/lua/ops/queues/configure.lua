@@ -1,5 +1,5 @@
--- configure: sets options of a queue, which comes into being by it; an empty one is unset. With shards
--- goes how many share its limits.
+-- configure: set settings of a queue and create the queue if needed; an empty value unsets a setting. The
+-- setting `shards` is the number of shards that share the queue's limits.
 --
 -- args   queue
 -- each   name value:optional

@@ -1,5 +1,5 @@
--- counts: how many jobs of each queue are in which state, how many are late (their lease ran out)
--- or due (their time has come), and whether it is paused.
+-- counts: count the jobs of each queue by state, with expired leases (late) and due jobs, and return
+-- whether the queue is paused.
 --
 -- each   queue
 -- uses   keys now settings

@@ -1,11 +1,11 @@
--- delete_queue: deletes a queue and everything of it, a bounded number of jobs a call; with the
--- last of them every key of the queue is gone. Running jobs are cancelled, their holders told.
+-- delete_queue: delete a queue with all its jobs and keys, a bounded number of jobs in a call; the last
+-- call deletes the remaining keys. Running jobs are cancelled and their workers notified.
 --
 -- args   queue at_most:int
 -- flags  allow-oom
 -- uses   keys set_members settings job_records sorted_sets cancel_job notices books batched_calls
 -- uses   schedule_index prune_completed write_back
--- reply  1 when it is gone, 0 when there is more, or why not
+-- reply  1 when the queue is gone, 0 to call again, or a refusal
 -- error  QUEUE_NOT_FOUND
 
 if not settings(queue).created and redis.call('EXISTS', key('ingress', queue)) == 0 then

@@ -1,8 +1,8 @@
--- stats: the statistics of a queue on one day, given as its number since 1970-01-01; -1 is today.
+-- stats: return the statistics of a queue on one day, given as its number since 1970-01-01; -1 is today.
 --
 -- args   queue day:int
 -- uses   keys now
--- reply  {day, {field, value, ...} of the summary, {bin, count, ...}, how many are failed now}
+-- reply  {day, {field, value, ...} of the summary, {bin, count, ...}, failed jobs now}
 
 local wanted = day
 if wanted < 0 then

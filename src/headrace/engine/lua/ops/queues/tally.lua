@@ -1,10 +1,10 @@
--- tally: the books and the statistics of queues on one day (-1 is today), and the number of the newest
--- event, all of one moment.
+-- tally: return the books and the statistics of queues on one day (-1 is today), and the number of the
+-- newest event, all at one point in time.
 --
 -- args   day:int
 -- each   queue
 -- uses   keys now
--- reply  {number of the newest event, day, for each queue {when it was made, or false, {counter, value,
+-- reply  {number of the newest event, day, for each queue {creation time or false, {counter, value,
 --        ...}, {field, value, ...} of the summary, {bin, count, ...}}}
 
 local wanted = day

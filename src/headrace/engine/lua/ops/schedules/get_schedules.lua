@@ -1,4 +1,4 @@
--- get_schedules: schedules as they are now, and what time it is; nothing for an unknown id.
+-- get_schedules: return schedules and the server's time; an unknown id has no fields.
 --
 -- each   id
 -- uses   keys now

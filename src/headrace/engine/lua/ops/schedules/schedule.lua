@@ -1,7 +1,7 @@
--- schedule: makes a schedule, or changes the one of that id: its counts go on, and so do its turns
--- if they come by the same rule and no delay is given (-1). Otherwise it begins anew after the
--- delay; if it is changed as it was seen, one interval after its last turn. One that an import brings
--- comes once, also if it was ended meanwhile, and not where there is one of that id.
+-- schedule: create a schedule, or change the one with that id. Its counts continue, and so do its runs if
+-- the rule is the same and no delay is given (-1). Otherwise it starts again after the delay, or, if `seen`
+-- matches, one interval after its last run. A schedule of an import is created once, even if it was ended
+-- meanwhile, and never replaces another.
 --
 -- args   id queue nonce seen:optional delay:int import_name:optional badge:optional
 -- each   name value
@@ -59,7 +59,7 @@ for name, value in pairs(new) do
 end
 redis.call('DEL', key('schedule', id))
 redis.call('HSET', key('schedule', id), unpack(fields))
--- Whoever waits for work learns when there will be some.
+-- Workers that wait for jobs learn when the next one is due.
 notify_queue(queue, 'scheduled')
 send_notices()
 return described()

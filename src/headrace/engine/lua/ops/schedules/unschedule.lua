@@ -1,10 +1,10 @@
--- unschedule: schedules end; the jobs that they have made stay. What is gone when a call is repeated
--- counts as ended by it.
+-- unschedule: end schedules; the jobs that they created stay. If a repeated call finds no schedule, the
+-- schedule counts as ended by it.
 --
 -- each   id
 -- flags  allow-oom
 -- uses   keys schedule_index sorted_sets
--- reply  for each, 1 if it is gone now, 0 if there was none
+-- reply  for each, 1 if it was ended, 0 if there was none
 
 local answers = {}
 for id in each() do

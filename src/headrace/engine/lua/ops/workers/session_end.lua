@@ -1,11 +1,11 @@
--- session_end: ends a session, one's own by its token or, with an empty token, anybody's, as if it
--- had lapsed. What the worker held goes back to the front, in bounded steps: 0 means call again. Who
--- closes its own session loses no retry by it, and the events say so.
+-- session_end: end a session: the caller's own by its token, or any worker's with an empty token, as if it
+-- had expired. Its jobs return to the front, in bounded steps: 0 means call again. A worker that closes its
+-- own session loses no retries; the events have the reason `session closed`.
 --
 -- args   worker token
 -- flags  allow-oom
 -- uses   keys sessions return_job reclaim_job notices write_back
--- reply  1, 0 when it is to be called again, or why not
+-- reply  1, 0 to call again, or a refusal
 -- error  SESSION_ENDED
 
 local current = redis.call('HGET', key('session', worker), 'token')

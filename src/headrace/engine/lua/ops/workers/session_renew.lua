@@ -1,10 +1,10 @@
--- session_renew: keeps a session alive, if it still is. A worker whose session has ended must not
--- simply go on: its jobs may be with others.
+-- session_renew: renew a session that is still alive. A worker whose session ended must not continue: other
+-- workers may have its jobs.
 --
 -- args   worker token
 -- flags  allow-oom
 -- uses   keys now sessions
--- reply  milliseconds until it ends (-1 never) or why not
+-- reply  milliseconds until it expires (-1 never) or a refusal
 -- error  SESSION_ENDED
 
 if not is_live_session(worker, token) then

@@ -1,9 +1,9 @@
--- session_serve: a worker says that it serves a queue. It is told at once if work waits there.
+-- session_serve: register that a worker serves a queue. The reply tells at once whether jobs wait there.
 --
 -- args   worker token queue
 -- flags  allow-oom
 -- uses   keys now sessions
--- reply  how many jobs wait, or why not
+-- reply  the number of waiting jobs, or a refusal
 -- error  SESSION_ENDED
 
 if not is_live_session(worker, token) then

@@ -1,11 +1,10 @@
--- session_start: a worker begins a session. What an earlier session of that name still held was
--- lost with it and goes back first, in bounded steps: 0 means call again. A ttl of -1 never ends by
--- itself.
+-- session_start: start the session of a worker. Jobs that an earlier session of that name still held are
+-- returned first, in bounded steps: 0 means call again. A ttl of -1 never expires.
 --
 -- args   worker token ttl:int about
 -- flags  allow-oom
 -- uses   keys now sorted_sets sessions reclaim_job write_back
--- reply  1, or 0 when it is to be called again
+-- reply  1, or 0 to call again
 
 if again and redis.call('HGET', key('session', worker), 'token') == token then
   return 1

@@ -1,10 +1,10 @@
--- session_unserve: a worker stops serving one queue; what it holds of it goes back to the front, in
+-- session_unserve: unregister a worker from one queue; its jobs of that queue return to the front, in
 -- bounded steps: 0 means call again.
 --
 -- args   worker token queue
 -- flags  allow-oom
 -- uses   keys sessions return_job notices write_back
--- reply  1, 0 when it is to be called again, or why not
+-- reply  1, 0 to call again, or a refusal
 -- error  SESSION_ENDED
 
 if not is_live_session(worker, token) then

@@ -1,4 +1,4 @@
--- workers: a page of the workers that have a session.
+-- workers: return a page of the workers that have a session.
 --
 -- args   offset:int count:int
 -- uses   keys now

@@ -1,10 +1,10 @@
--- commit: a write shall consist of a bundle that was prepared. It is decided once, at its home: who comes
--- later is told what was decided. Batches of a stream come one after another, so that an earlier one is
--- done; other writes have batch -1. The parts are the rows of each shard: shard=rows shard=rows.
+-- commit: commit a prepared transaction as the content of a write. The coordinator commits a write once;
+-- later calls get the committed entry. Batches of a stream come one after another, so an earlier batch is
+-- done; other writes have batch -1. `parts` holds the rows of each shard: shard=rows shard=rows.
 --
 -- args   write batch:int transaction queue rows:int parts
 -- uses   keys now sorted_sets transactions commit_log
--- reply  {1 if it was committed now else 0, the entry of the ledger}, or why not
+-- reply  {1 if committed by this call else 0, the commit log entry}, or a refusal
 -- error  WRITE_ABORTED
 
 local entry = key('write', write)

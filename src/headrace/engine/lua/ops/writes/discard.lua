@@ -1,11 +1,11 @@
--- discard: what was staged shall not be published: a bundle, unless that was decided, and parcels that are
--- nobody's. A bundle is given up at the home of its write first, then on the other shards.
+-- discard: discard staged rows: a transaction that is not committed, and staged attempts that belong to
+-- none. A transaction is aborted on its coordinator first, then on the other shards.
 --
 -- args   transaction coordinator:flag
 -- each   attempt
 -- flags  allow-oom
 -- uses   keys sorted_sets transactions
--- reply  1 when nothing of it is left, 0 if more is to be done, or why not
+-- reply  1 when all is deleted, 0 to call again, or a refusal
 -- error  ALREADY_COMMITTED
 
 local state = redis.call('HGET', key('transaction', transaction), 'state')

@@ -1,10 +1,10 @@
--- finalize: every shard has published a write, and this is what came of it on each. Said at its home
--- first, which writes it into the ledger; then on the others, which forget their part.
+-- finalize: finalize a write that all shards have published, with the counts of each shard: first on the
+-- coordinator, which completes the commit log, then on the other shards, which delete their part.
 --
 -- args   write transaction
 -- each   where made:int moved:int replaced:int skipped:int
 -- uses   keys sorted_sets commit_log
--- reply  the entry of the ledger
+-- reply  the commit log entry
 
 if redis.call('HGET', key('transaction', transaction), 'state') == 'published' then
   local counts, published = { 0, 0, 0, 0 }, {}

@@ -1,8 +1,8 @@
--- list_writes: the newest writes of which this shard is the home, and the newest batches of streams.
+-- list_writes: return the newest writes that this shard coordinates, and the newest batches of streams.
 --
 -- args   count:int
 -- uses   keys
--- reply  for each its name and its entry in the ledger
+-- reply  for each, its name and its commit log entry
 
 local listed = {}
 for _, where in ipairs({ WRITES, STREAMS }) do

@@ -1,9 +1,9 @@
--- open_transactions: what was prepared on this shard and should be over by now: nobody has seen to it for a while. One
--- whose record was lost is nothing that could be seen to.
+-- open_transactions: list the transactions of this shard that no client has continued for a while. One
+-- without a record cannot be continued and is left out.
 --
 -- args   count:int
 -- uses   keys now
--- reply  for each its name and its write
+-- reply  for each, its name and its write
 
 local listed = {}
 for _, transaction in ipairs(redis.call('ZRANGE', TRANSACTIONS, '-inf', now, 'BYSCORE', 'LIMIT', 0, count)) do

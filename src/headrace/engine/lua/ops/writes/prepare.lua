@@ -1,10 +1,10 @@
--- prepare: parcels become part of a bundle, all of them or none. From now on they go only when it has
--- been decided at the home of the write that they shall not be published.
+-- prepare: make staged attempts part of a transaction, all or none. From now on they are deleted only after
+-- the coordinator aborted the transaction.
 --
 -- args   transaction write queue on_exists coordinator:flag
 -- each   attempt order:int chunks:int
 -- uses   keys now sorted_sets transactions
--- reply  1, or why not
+-- reply  1, or a refusal
 -- error  STAGED_LOST WRITE_ABORTED
 
 local record, attempts = key('transaction', transaction), key('attempts', transaction)

@@ -1,15 +1,17 @@
--- publish: of a bundle that was decided the rows of one chunk become jobs, in the same step in which they
--- leave the bundle: so each does once, whoever publishes and however often. What is over is done.
+-- publish: turn the rows of one chunk of a committed transaction into jobs, in the same script that removes
+-- the chunk. So each row becomes one job, however many clients publish. A published transaction needs no
+-- more calls.
 --
 -- args   transaction
--- uses   keys now sorted_sets defaults setting_value fast_path_switch fast_path plain_put transactions publish_chunk write_back
--- reply  {1 if more is to come else 0, how many were made, moved, replaced, skipped}, or why not
+-- uses   keys now sorted_sets defaults setting_value fast_path_switch fast_path plain_put transactions
+-- uses   publish_chunk write_back
+-- reply  {1 if more chunks are left else 0, jobs made, moved, replaced, skipped}, or a refusal
 -- error  NOT_COMMITTED WRITE_ABORTED
 
 -- later  publish_rows housekeep_only
 
-local state, coordinator, queue, policy = unpack(redis.call('HMGET', key('transaction', transaction), 'state', 'coordinator', 'queue',
-  'on_exists'))
+local state, coordinator, queue, policy = unpack(redis.call('HMGET', key('transaction', transaction), 'state',
+  'coordinator', 'queue', 'on_exists'))
 local is_coordinator = coordinator == '1'
 
 local function counts(more)

@@ -1,11 +1,11 @@
--- stage: rows that are to become jobs are laid down where nobody sees them, chunk after chunk, in the
--- parcel of one attempt. What is there already is not laid down again. A parcel goes by itself after a
--- day, unless it has become part of a bundle.
+-- stage: store rows that will become jobs, chunk by chunk, for one attempt of a task. Staged rows are
+-- invisible. A chunk that is already stored is not stored again. A staged attempt is deleted after a day,
+-- unless it became part of a transaction.
 --
 -- args   attempt position:int
 -- each   chunk
 -- uses   keys now sorted_sets transactions
--- reply  how many chunks there are, or why not
+-- reply  the number of stored chunks, or a refusal
 -- error  STAGED_LOST
 
 local where = key('staged', attempt)

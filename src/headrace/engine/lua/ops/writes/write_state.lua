@@ -1,7 +1,10 @@
--- write_state: what the ledger says of a write, and what became of a bundle of it.
+-- write_state: return the commit log entry of a write, and the state of a transaction.
 --
 -- args   write transaction
 -- uses   keys
--- reply  {the entry, empty if there is none, the state of the transaction, empty if there is none}
+-- reply  {commit log entry or {}, state of the transaction or ''}
 
-return { redis.call('HGETALL', key('write', write)), redis.call('HGET', key('transaction', transaction), 'state') or '' }
+return {
+  redis.call('HGETALL', key('write', write)),
+  redis.call('HGET', key('transaction', transaction), 'state') or '',
+}
