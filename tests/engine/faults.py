@@ -411,7 +411,7 @@ ADOPTED = [
     Fault(
         "what came is never forgotten",
         "lib/agenda_tasks",
-        "key('adopted', import)",
+        "key('imported', import)",
         "key('days', import)",
     ),
     Fault("a line has no order", "ops/adopt", "job.seq = emit_put", "job.seq = 0 * emit_put"),

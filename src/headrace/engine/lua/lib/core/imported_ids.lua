@@ -9,7 +9,7 @@ local imported_now = {}
 
 -- Return for each import id the id under which it was imported, or false.
 local function imported_as(import, import_ids)
-  return redis.call('HMGET', key('adopted', import), unpack(import_ids))
+  return redis.call('HMGET', key('imported', import), unpack(import_ids))
 end
 
 local function note_imported(import_id, id)
@@ -19,7 +19,7 @@ end
 
 local function write_imported(import)
   if #imported_now > 0 then
-    call_in_batches('HSET', key('adopted', import), imported_now)
-    zset_add(AGENDA, 'adopted:' .. import, now + REMEMBERED_FOR)
+    call_in_batches('HSET', key('imported', import), imported_now)
+    zset_add(AGENDA, 'imported:' .. import, now + REMEMBERED_FOR)
   end
 end

@@ -89,8 +89,8 @@ function tasks.staged(attempt)
   redis.call('UNLINK', key('staged', attempt))
 end
 
-function tasks.adopted(import)
-  redis.call('UNLINK', key('adopted', import))
+function tasks.imported(import)
+  redis.call('UNLINK', key('imported', import))
 end
 
 -- later  recover_transaction expire_write
