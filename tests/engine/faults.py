@@ -113,9 +113,9 @@ LEASES = [
         "",
     ),
     Fault("a repeated put happens twice", "lib/put_existing_id", "== nonce", "== 'nonce'"),
-    Fault("whoever had a job holds it", "ops/holds", " and job.token == token", ""),
-    Fault("what is over is held", "ops/holds", "job.state == 'running' and ", ""),
-    Fault("what is gone is held", "ops/holds", "'cancelled'", "'held'"),
+    Fault("whoever had a job holds it", "ops/check_leases", " and job.token == token", ""),
+    Fault("what is over is held", "ops/check_leases", "job.state == 'running' and ", ""),
+    Fault("what is gone is held", "ops/check_leases", "'cancelled'", "'held'"),
     Fault("pause is not heard", "lib/pop_general", "limits.paused == 1", "limits.paused == 2"),
 ]
 
@@ -166,10 +166,10 @@ BOOKS = [
 
 BULK = [
     Fault(
-        "failed jobs of other queues match", "ops/sift_failed", "or job.queue == queue", "or true"
+        "failed jobs of other queues match", "ops/find_failed", "or job.queue == queue", "or true"
     ),
-    Fault("failed jobs without the tag match", "ops/sift_failed", "one == wanted", "true"),
-    Fault("what failed later matches", "ops/sift_failed", "tonumber(at) > last", "false"),
+    Fault("failed jobs without the tag match", "ops/find_failed", "one == wanted", "true"),
+    Fault("what failed later matches", "ops/find_failed", "tonumber(at) > last", "false"),
     Fault(
         "what failed anew is retried",
         "ops/retry",
@@ -252,8 +252,8 @@ STATISTICS = [
     ),
     Fault("who closes seems to die", "ops/session_end", "'session closed'", "'session ended'"),
     Fault("a requeued job has no tags", "ops/requeue", "if extra(job, 'tags')", "if false"),
-    Fault("a tally of no day", "ops/tally", "wanted < 0", "wanted < -1"),
-    Fault("a tally of another moment", "ops/tally", "or 0), wanted", "or 0) - 1, wanted"),
+    Fault("a tally of no day", "ops/day_totals", "wanted < 0", "wanted < -1"),
+    Fault("a tally of another moment", "ops/day_totals", "or 0), wanted", "or 0) - 1, wanted"),
 ]
 
 TIDINGS = [
@@ -326,8 +326,8 @@ MATCHING = [
     Fault("a state is begun in the middle", "lib/find_by_payload", "after = nil", ""),
     Fault("a search begins anew", "lib/find_by_payload", "pack({ at,", "pack({ 1,"),
     Fault("the queue does not hear", "ops/cancel_matching", "'cancelled ' .. data", "'work 0'"),
-    Fault("what comes later is told", "ops/walk_jobs", "tonumber(found[i + 1]) > highest", "false"),
-    Fault("the rest is not told", "ops/walk_jobs", "after and cmsgpack", "false and cmsgpack"),
+    Fault("what comes later is told", "ops/scan_jobs", "tonumber(found[i + 1]) > highest", "false"),
+    Fault("the rest is not told", "ops/scan_jobs", "after and cmsgpack", "false and cmsgpack"),
     Fault("a page begins too soon", "lib/scan_set", "low = middle + 1", "low = high"),
 ]
 
@@ -399,9 +399,12 @@ LAKES = [
 
 ADOPTED = [
     Fault(
-        "what came comes again", "ops/adopt", "before[at] or taken[import_id]", "taken[import_id]"
+        "what came comes again",
+        "ops/import_jobs",
+        "before[at] or taken[import_id]",
+        "taken[import_id]",
     ),
-    Fault("an id is taken over", "ops/adopt", "not job and id", "id"),
+    Fault("an id is taken over", "ops/import_jobs", "not job and id", "id"),
     Fault(
         "what came is not remembered",
         "lib/imported_ids",
@@ -414,31 +417,31 @@ ADOPTED = [
         "key('imported', import)",
         "key('days', import)",
     ),
-    Fault("a line has no order", "ops/adopt", "job.seq = emit_put", "job.seq = 0 * emit_put"),
-    Fault("all was put now", "ops/adopt", "about.put_at or now", "now"),
-    Fault("all failed now", "ops/adopt", "known_at > 0 and known_at or now", "now"),
-    Fault("all ended now", "ops/adopt", "about.ended or now", "now"),
-    Fault("the past of a job is forgotten", "ops/adopt", "#entries > 0 and entries", "false"),
-    Fault("cancels are not counted", "ops/adopt", "about.releases)", "nil)"),
-    Fault("nobody put it", "ops/adopt", "  book(queue, 'put', 1)\n", ""),
-    Fault("a stranger is the parent", "ops/adopt", "if about.parents then", "if nil then"),
-    Fault("a parent is missing", "ops/adopt", "taken[parents[i]] or id", "id"),
-    Fault("nobody tracks it", "ops/adopt", "if about.tracked then", "if nil then"),
-    Fault("an ended schedule comes again", "ops/schedule", "badge })[1]", "badge })[2]"),
+    Fault("a line has no order", "ops/import_jobs", "job.seq = emit_put", "job.seq = 0 * emit_put"),
+    Fault("all was put now", "ops/import_jobs", "about.put_at or now", "now"),
+    Fault("all failed now", "ops/import_jobs", "known_at > 0 and known_at or now", "now"),
+    Fault("all ended now", "ops/import_jobs", "about.ended or now", "now"),
+    Fault("the past of a job is forgotten", "ops/import_jobs", "#entries > 0 and entries", "false"),
+    Fault("cancels are not counted", "ops/import_jobs", "about.releases)", "nil)"),
+    Fault("nobody put it", "ops/import_jobs", "  book(queue, 'put', 1)\n", ""),
+    Fault("a stranger is the parent", "ops/import_jobs", "if about.parents then", "if nil then"),
+    Fault("a parent is missing", "ops/import_jobs", "taken[parents[i]] or id", "id"),
+    Fault("nobody tracks it", "ops/import_jobs", "if about.tracked then", "if nil then"),
+    Fault("an ended schedule comes again", "ops/schedule", "import_id })[1]", "import_id })[2]"),
     Fault("a schedule is taken over", "ops/schedule", "(old or imported_as", "(imported_as"),
-    Fault("an item comes again", "ops/adopt_items", "not before[at] and ", ""),
-    Fault("a number is given twice", "ops/adopt_items", "      raise_counter(id)\n", ""),
-    Fault("a bound is passed", "ops/adopt_items", "and not is_sorted then", "and nil then"),
+    Fault("an item comes again", "ops/import_items", "not before[at] and ", ""),
+    Fault("a number is given twice", "ops/import_items", "      raise_counter(id)\n", ""),
+    Fault("a bound is passed", "ops/import_items", "and not is_sorted then", "and nil then"),
     Fault(
-        "a day is added twice", "ops/adopt_stats", "== 1 then\n  return 0", "== 2 then\n  return 0"
+        "a day is added twice", "ops/import_stats", "== 1 then\n  return 0", "== 2 then\n  return 0"
     ),
     Fault(
         "a mean is that of the last",
-        "ops/adopt_stats",
+        "ops/import_stats",
         "mean + apart * more.count / total",
         "more.mean",
     ),
-    Fault("squares are only added", "ops/adopt_stats", "apart * apart * n", "0 * n"),
+    Fault("squares are only added", "ops/import_stats", "apart * apart * n", "0 * n"),
     Fault(
         "a day is never forgotten",
         "lib/statistics",

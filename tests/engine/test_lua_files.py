@@ -24,24 +24,25 @@ KEYS = (TESTS.parent.parent / "docs" / "keys.md").read_text()
 
 # Operations whose tests are in a file of another name.
 TESTED_IN = {
-    "adopt_items": "ops/test_adopt.py",
-    "adopt_stats": "ops/test_adopt.py",
-    "audit": "test_audit.py",
+    "audit_books": "test_audit.py",
     "audit_jobs": "test_audit.py",
     "audit_links": "test_audit.py",
     "audit_members": "test_audit.py",
     "audit_tag": "test_audit.py",
     "config_set": "ops/test_config.py",
     "discard": "ops/test_publish.py",
+    "explain_wait": "limits/test_throttles.py",
     "failed": "ops/test_failures.py",
-    "finalize": "ops/test_publish.py",
     "feed_info": "ops/test_feed_make.py",
     "feed_items": "ops/test_feed_page.py",
     "feed_numbers": "ops/test_feed_insert.py",
     "feeds": "ops/test_feed_make.py",
+    "finalize": "ops/test_publish.py",
     "forget_lake": "ops/test_mark_lake.py",
     "get_schedules": "ops/test_schedule.py",
-    "lakes": "ops/test_mark_lake.py",
+    "import_items": "ops/test_import_jobs.py",
+    "import_stats": "ops/test_import_jobs.py",
+    "lake_marks": "ops/test_mark_lake.py",
     "list_writes": "ops/test_publish.py",
     "open_transactions": "ops/test_prepare.py",
     "pending": "links/test_groups.py",
@@ -52,7 +53,6 @@ TESTED_IN = {
     "tracked": "ops/test_track.py",
     "untag": "ops/test_tag.py",
     "untrack": "ops/test_track.py",
-    "why": "limits/test_throttles.py",
     "write_state": "ops/test_publish.py",
 }
 

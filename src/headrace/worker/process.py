@@ -35,7 +35,7 @@ DRAINED, AWAY, RECYCLED, UNUSABLE = 0, 69, 75, 78
 BEGIN, END = b"!", b"."
 
 # What is called again and again: composed before processes are forked, loaded before they work.
-SCRIPTS = ("pop", "complete", "fail", "release", "holds", "heartbeat")
+SCRIPTS = ("pop", "complete", "fail", "release", "check_leases", "heartbeat")
 
 LOOK_EVERY = 1.0
 TELL_OF_CRONS = 30.0

@@ -259,7 +259,7 @@ def test_a_change_of_what_others_have_changed_is_refused_and_changes_nothing(
             seen="=other",
             delay=-1,
             import_name="",
-            badge="",
+            import_id="",
         )
         assert drive(hr.core.wire, ask_one(hr.core, 0, call)) == b"NOT_AS_SEEN"
 

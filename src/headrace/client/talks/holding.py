@@ -64,7 +64,7 @@ def _holds(proofs: Sequence[Proof]) -> Call[list[str]]:
     def decode(answers: list[bytes]) -> list[str]:
         return [answer.decode() for answer in answers]
 
-    return build("holds", decode, proofs)
+    return build("check_leases", decode, proofs)
 
 
 def watching(station: Station[Taken], holdings: Holdings) -> Talk[None]:

@@ -34,7 +34,7 @@ def log_ends(core: Core) -> Talk[list[LogEnds]]:
 
 def logs(core: Core) -> Talk[list[Log]]:
     """The event log of each shard."""
-    calls = [(shard, build("lakes", _log(shard))) for shard in range(core.shards)]
+    calls = [(shard, build("lake_marks", _log(shard))) for shard in range(core.shards)]
     return (yield from ask(core, calls))
 
 

@@ -22,7 +22,7 @@ def matching(client: ClientFace, queue: str, data: Any) -> Talk[dict[str, str]]:
     Only jobs that wait, are scheduled, blocked or running. Equal are data that the codec makes the
     same bytes of; what a worker has replaced with heartbeat counts as it is now.
     """
-    found = yield from _in_steps(client, "matching", queue, data)
+    found = yield from _in_steps(client, "find_matching", queue, data)
     return dict(zip(found[::2], found[1::2], strict=True))
 
 

@@ -66,7 +66,7 @@ def audit(client: ClientFace) -> Talk[Audit]:
 
 
 def _audit_queue(core: Core, shard: int, queue: str) -> Talk[tuple[int, list[str]]]:
-    calls: list[Call[Any]] = [build("audit", _books_and_sets, queue=queue)]
+    calls: list[Call[Any]] = [build("audit_books", _books_and_sets, queue=queue)]
     calls += [_audit_page(queue, state, 0) for state in STATES]
     # In one go, because what others do in between is taken for an imbalance.
     (books, there, claims), *pages = yield from ask(core, [(shard, call) for call in calls])
@@ -201,7 +201,9 @@ def open_shards(core: Core, layout: int) -> Talk[None]:
 
 
 def _open_call(shard: int, shards: int, layout: int) -> Call[list[Any]]:
-    return build("open", list, shards=shards, layout=layout, ingress_ids=ingress_ids(shard, shards))
+    return build(
+        "open_namespace", list, shards=shards, layout=layout, ingress_ids=ingress_ids(shard, shards)
+    )
 
 
 def wait_for_event(client: ClientFace, seen: dict[int, str], milliseconds: int) -> Talk[None]:

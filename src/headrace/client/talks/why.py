@@ -18,7 +18,7 @@ def why_waiting(client: ClientFace, job_id: str) -> Talk[str]:
     core = client.core
     text("id", job_id, core.limits.name)
     reply = yield from ask_one(
-        core, core.shard_of(job_id), build("why", lambda found: found, id=job_id)
+        core, core.shard_of(job_id), build("explain_wait", lambda found: found, id=job_id)
     )
     if is_refusal(reply):
         raise JobNotFound(job_id)

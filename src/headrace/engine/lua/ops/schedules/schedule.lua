@@ -3,7 +3,7 @@
 -- matches, one interval after its last run. A schedule of an import is created once, even if it was ended
 -- meanwhile, and never replaces another.
 --
--- args   id queue nonce seen:optional delay:int import_name:optional badge:optional
+-- args   id queue nonce seen:optional delay:int import_name:optional import_id:optional
 -- each   name value
 -- uses   keys now open_queue schedule_index cron notices imported_ids sorted_sets
 -- reply  {now, {name, value, ...}}
@@ -19,7 +19,7 @@ if again and old and old.by == nonce then
   return described()
 elseif seen and not (old and old.by == seen) then
   return 'NOT_AS_SEEN'
-elseif import_name and (old or imported_as(import_name, { badge })[1]) then
+elseif import_name and (old or imported_as(import_name, { import_id })[1]) then
   return 'NOT_AS_SEEN'
 end
 old = old or {}
@@ -48,7 +48,7 @@ if old.queue and old.queue ~= queue then
 end
 list_schedule(id, queue, new.next)
 if import_name then
-  note_imported(badge, id)
+  note_imported(import_id, id)
   write_imported(import_name)
 end
 flush_zsets()

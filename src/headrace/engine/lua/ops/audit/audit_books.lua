@@ -1,4 +1,4 @@
--- audit: return the books of a queue, the sizes of its sorted sets, and the number of claimed unique
+-- audit_books: return the books of a queue, the sizes of its sorted sets, and the number of claimed unique
 -- values.
 --
 -- args   queue

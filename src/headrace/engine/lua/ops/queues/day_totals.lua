@@ -1,4 +1,4 @@
--- tally: return the books and the statistics of queues on one day (-1 is today), and the number of the
+-- day_totals: return the books and the statistics of queues on one day (-1 is today), and the number of the
 -- newest event, all at one point in time.
 --
 -- args   day:int

@@ -16,7 +16,7 @@ from tests.proof import proves
 
 
 def asked(hr: Client, *proofs: tuple[str, str]) -> list[str]:
-    call: Call[list[bytes]] = build("holds", list, proofs)
+    call: Call[list[bytes]] = build("check_leases", list, proofs)
     return [answer.decode() for answer in drive(hr.core.wire, ask_one(hr.core, 0, call))]
 
 

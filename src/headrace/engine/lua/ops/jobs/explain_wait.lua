@@ -1,4 +1,4 @@
--- why: return the facts that explain why a job waits. A gate is {name, running jobs, concurrency, rate,
+-- explain_wait: return the facts that explain why a job waits. A gate is {name, running jobs, concurrency, rate,
 -- milliseconds until it may open by itself, expected milliseconds}; absent values are ''.
 --
 -- args   id

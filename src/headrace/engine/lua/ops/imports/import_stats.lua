@@ -1,4 +1,4 @@
--- adopt_stats: add the figures of another queue for one day to the statistics of that day, once for each
+-- import_stats: add the figures of another queue for one day to the statistics of that day, once for each
 -- import. The day stores the name of the import, because the log has no events for these figures.
 --
 -- args   import_name queue day:int figures:packed

@@ -1,4 +1,4 @@
--- adopt_items: import items from another feed, at the end, in the given order. An import brings each item
+-- import_items: import items from another feed, at the end, in the given order. An import brings each item
 -- once, even if it is gone by now; an item whose id is taken is skipped.
 --
 -- args   import_name feed

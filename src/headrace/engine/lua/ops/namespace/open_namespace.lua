@@ -1,4 +1,4 @@
--- open: create the namespace on this shard, or return how it was created: the first call decides. Ids of
+-- open_namespace: create the namespace on this shard, or return how it was created: the first call decides. Ids of
 -- ingress jobs begin with ingress_ids, so that they belong to this shard.
 --
 -- args   shards:int layout:int ingress_ids

@@ -1,4 +1,4 @@
--- sift_failed: find matching jobs in a list of failed jobs, oldest first, in bounded steps: the list of a
+-- find_failed: find matching jobs in a list of failed jobs, oldest first, in bounded steps: the list of a
 -- failure type (role failures) or of a queue (role failed). Jobs that failed after `until_` are left out;
 -- the first step sets it to now at the latest. The cursor is that of the previous step.
 --

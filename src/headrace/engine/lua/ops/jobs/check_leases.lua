@@ -1,4 +1,4 @@
--- holds: check which leases are still held.
+-- check_leases: check which leases are still held.
 --
 -- each   id token
 -- uses   job_records

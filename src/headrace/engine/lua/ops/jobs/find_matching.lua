@@ -1,4 +1,4 @@
--- matching: find the pending and running jobs of a queue that have this payload, in bounded steps. The
+-- find_matching: find the pending and running jobs of a queue that have this payload, in bounded steps. The
 -- cursor is that of the previous step, empty at the first.
 --
 -- args   queue data at_most:int cursor:packed

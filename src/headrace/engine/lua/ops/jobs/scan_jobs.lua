@@ -1,4 +1,4 @@
--- walk_jobs: read the jobs of a sorted set of the shard by score, page by page, while they move: a job that
+-- scan_jobs: read the jobs of a sorted set of the shard by score, page by page, while they move: a job that
 -- keeps its place is returned exactly once. The cursor is that of the previous page; at the first it may be
 -- a start score. Jobs above the highest score are left out.
 --

@@ -1,4 +1,4 @@
--- lakes: return the ends of the shard's event log, and how far each lake has read it. The newest entry is
+-- lake_marks: return the ends of the shard's event log, and how far each lake has read it. The newest entry is
 -- reported even if it was trimmed.
 --
 -- uses   keys log_entries

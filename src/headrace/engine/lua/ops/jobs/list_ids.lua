@@ -1,4 +1,4 @@
--- listed: return a page of a sorted set of the shard: ids with their scores, without the jobs. For waiting
+-- list_ids: return a page of a sorted set of the shard: ids with their scores, without the jobs. For waiting
 -- jobs it also returns the put time, which orders equal priorities across shards.
 --
 -- args   role name newest_first:flag offset:int count:int

@@ -1,4 +1,4 @@
--- adopt: import jobs from another queue in the state they had there: waiting, scheduled, blocked, failed or
+-- import_jobs: import jobs from another queue in the state they had there: waiting, scheduled, blocked, failed or
 -- complete, with their times, attempts and history. An import brings one job for each import id, once, even
 -- if the job is gone by now. A job whose id is taken gets its spare id. Their events have the present time
 -- and the reason `imported`, and no durations.
