@@ -1,4 +1,4 @@
-"""What no Lua file may say, and what must be said elsewhere about each."""
+"""Rules for every Lua file, and for its documentation and tests."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ SLOW = {"KEYS", "SCAN", "HSCAN", "SSCAN", "ZSCAN", "FLUSHALL", "FLUSHDB", "RANDO
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
-def test_arguments_and_keys_have_names(name: str) -> None:
+def test_files_use_named_arguments_and_keys(name: str) -> None:
     text = code(FILES[name])
     assert not re.search(r"\bKEYS\b|\bARGV\b", text)
     if name != "lib/keys":
@@ -68,18 +68,18 @@ def test_arguments_and_keys_have_names(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
-def test_no_script_looks_through_the_whole_server_or_empties_it(name: str) -> None:
+def test_no_script_uses_commands_that_scan_or_empty_the_server(name: str) -> None:
     assert not SLOW & set(re.findall(r"'([A-Z]+)'", code(FILES[name])))
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
-def test_no_script_asks_for_the_time_but_one(name: str) -> None:
+def test_only_one_file_reads_the_clock(name: str) -> None:
     asks = re.search(r"'TIME'|os\.(time|clock)", code(FILES[name]))
     assert bool(asks) == (name == "lib/now")
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
-def test_no_script_leaves_anything_to_chance_or_to_the_server_to_delete(name: str) -> None:
+def test_no_script_uses_random_numbers_or_server_side_expiry(name: str) -> None:
     text = code(FILES[name])
     assert "math.random" not in text
     assert not re.search(r"'P?EXPIRE|'PX'|'EX'|'SETEX'", text)
@@ -89,7 +89,7 @@ def test_no_script_leaves_anything_to_chance_or_to_the_server_to_delete(name: st
 
 
 def roles_in_use() -> set[str]:
-    """Every role by which a Lua file names a key or a channel."""
+    """Return every role of a key or a channel that Lua files use."""
     found = set(STATES)
     for text in map(code, FILES.values()):
         found |= set(re.findall(r"\bkey\('(\w+)'", text))
@@ -100,7 +100,7 @@ def roles_in_use() -> set[str]:
 
 
 def documented() -> dict[str, str]:
-    """Keys and channels of docs/keys.md, with what stands in the second column."""
+    """Return the keys and channels of docs/keys.md with their second column."""
     return dict(re.findall(r"^\| `([a-z_]+(?::[^`]*)?)` \| ([^|]*?) \|", KEYS, re.MULTILINE))
 
 
@@ -123,7 +123,7 @@ def test_keys_are_of_the_type_that_is_documented(hr: Client, clock: Clock) -> No
 
 
 def live(hr: Client, clock: Clock) -> None:
-    """Leaves a key of every role."""
+    """Create a key of every role."""
     one_in_every_state(hr, clock)
     hr.config.set("lease", 5)
     hr.session("bob").serve("mail")

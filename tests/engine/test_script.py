@@ -1,4 +1,4 @@
-"""How scripts are put together from Lua files, and called."""
+"""Scripts are composed from Lua files and called by name."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ local function sorted() end
 # headers
 
 
-def test_a_header_says_what_a_script_takes_uses_and_refuses() -> None:
+def test_a_header_declares_arguments_libraries_and_refusals() -> None:
     header = parsed("ops/sort", HEADER)
 
     assert header.args == (Argument("queue", ""), Argument("count", "int"))
@@ -79,13 +79,13 @@ def test_an_argument_is_read_as_its_kind(kind: str, reads: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
-def test_a_file_says_in_its_first_line_what_it_is_for(name: str) -> None:
+def test_the_first_line_of_a_file_describes_it(name: str) -> None:
     first, *_ = FILES[name].splitlines()
     assert re.match(rf"-- {name.partition('/')[2]}: [a-z].*", first)
 
 
 @pytest.mark.parametrize("op", operations())
-def test_a_script_can_refuse_as_its_header_says_and_in_no_unknown_way(op: str) -> None:
+def test_a_script_can_return_its_declared_refusals_and_only_known_ones(op: str) -> None:
     said = set(re.findall(r"'([A-Z]+(?:_[A-Z]+)+|DONE)[ ']", LIBRARY[op].text))
     assert set(source(f"ops/{op}").errors) <= said <= REFUSALS
 
@@ -94,7 +94,7 @@ def test_a_script_can_refuse_as_its_header_says_and_in_no_unknown_way(op: str) -
 
 
 @pytest.mark.parametrize("op", operations())
-def test_everything_is_made_before_it_is_called(op: str) -> None:
+def test_every_function_is_defined_before_it_is_called(op: str) -> None:
     text = _without_strings(LIBRARY[op].text)
     made = {found[1]: found.start() for found in reversed([*FUNCTION.finditer(text)])}
     for call in CALL.finditer(text):
@@ -116,7 +116,7 @@ def test_a_script_begins_with_its_shard_and_ends_with_its_operation(op: str) -> 
 
 
 @pytest.mark.parametrize("op", operations())
-def test_every_line_comes_from_where_it_says(op: str) -> None:
+def test_every_line_is_found_at_its_origin(op: str) -> None:
     by_path = {PATHS[name]: text for name, text in FILES.items()}
     for line, (name, number) in zip(
         LIBRARY[op].text.splitlines(), LIBRARY[op].origins, strict=True
@@ -126,7 +126,7 @@ def test_every_line_comes_from_where_it_says(op: str) -> None:
             assert line == _compiled(original)
 
 
-def test_a_script_holds_nothing_that_its_operation_does_not_need() -> None:
+def test_a_script_contains_only_what_its_operation_needs() -> None:
     assert {name for name, _ in LIBRARY["config_set"].origins} == {
         "composed",
         PATHS["lib/keys"],
@@ -146,7 +146,7 @@ def test_a_script_also_loads_with_parts_swapped(url: str, op: str) -> None:
         assert server.script_load(script.text) == script.sha
 
 
-# names that a file takes from elsewhere
+# needs
 
 
 def test_a_variable_that_is_not_declared_is_refused() -> None:
@@ -237,7 +237,7 @@ def test_a_call_with_a_wrong_number_of_values_for_each_is_not_built() -> None:
         build("release", list, [("x",)], position="", delay=0, reason="")
 
 
-def test_arguments_travel_in_the_order_of_the_header() -> None:
+def test_arguments_are_sent_in_the_order_of_the_header() -> None:
     call = build("release", list, [("x", "1.t")], reason="worker", delay=7, position="back")
     assert call.args == ("back", 7, "worker", "x", "1.t")
 
@@ -257,12 +257,12 @@ def test_a_new_job_has_a_value_for_every_field() -> None:
     assert len(values.split(",")) == len(FIELDS)
 
 
-def test_what_few_jobs_have_is_read_by_the_names_it_is_written_with() -> None:
+def test_extra_fields_have_the_same_names_in_lua_and_python() -> None:
     named = re.findall(r"extra\(\w+, '(\w+)'|extra\.(\w+)", "\n".join(map(code, FILES.values())))
     assert {one or other for one, other in named} == set(Extra.__struct_fields__)
 
 
-def test_a_job_is_the_same_whichever_way_it_was_put(url: str) -> None:
+def test_the_fast_and_the_general_path_store_the_same_job(url: str) -> None:
     records = []
     for swaps in ({}, LONG_WAY):
         client, _ = opened(url, swaps)
