@@ -12,13 +12,12 @@ from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
 from headrace.codecs.codec import Codec
 from headrace.compat.plain import Plain
-from headrace.engine.call import Call, build
 from headrace.errors import InvalidArgument
 from headrace.operations import method as bind
 from headrace.operations.core import Core
 from headrace.operations.protocols import QueueLike
 from headrace.operations.queues import configure
-from headrace.operations.requests import ask_one
+from headrace.operations.requests import raw
 from headrace.transport.drive import Operation
 
 P = ParamSpec("P")
@@ -130,9 +129,9 @@ def awaiting(
 
 def chosen(queue: QueueLike) -> Operation[bool]:
     """Whether somebody has chosen how a queue is to behave."""
-    call: Call[list[bytes]] = build("queue_settings", lambda reply: reply[0], queue=queue.name)
-    own = yield from ask_one(queue.core, 0, call)
-    return not UNCHOSEN.issuperset(own[::2])
+    key = queue.core.key(0, f"settings:{queue.name}")
+    [own] = yield from raw(queue.core, [(0, ("HKEYS", key))])
+    return not UNCHOSEN.issuperset(own)
 
 
 def made(queue: QueueLike, profile: str) -> Operation[None]:

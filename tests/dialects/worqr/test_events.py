@@ -32,8 +32,8 @@ async def test_new_work_is_heard_at_once_and_nobody_polls(hr: Client, worqr: Any
         await got(worqr.enqueue(["T0", "T1", "T2"], "Q1"))
         await hears(heard, ("work", 3))
 
-    scripts = [hr.core.library[op].sha for op in ("queue_settings", "put")]
-    assert [line.split()[1] for line in sent] == scripts
+    put = hr.core.library["put"].sha
+    assert [line.split()[1] for line in sent] == [hr.core.key(0, "settings:Q1"), put]
 
 
 @proves("W-46", "WD-07")

@@ -36,7 +36,7 @@ def test_each_operation_changes_everything_in_one_script(hr: Client, url: str) -
             "session_unserve": lambda: worqr.stopWork("Q1"),
             "session_end": worqr.failWorker,
         }
-        reads = {hr.core.library[name].sha for name in ("queue_settings", "get", "counts")}
+        reads = {hr.core.library[name].sha for name in ("get", "counts")}
         for op, call in calls.items():
             with commands(url) as sent:
                 call()

@@ -104,7 +104,7 @@ def adopt(core: Core, name: str, jobs: Sequence[Adopted]) -> Operation[list[Take
                 _read(row[0], row[1], answer) for row, answer in zip(rows, answers, strict=True)
             ]
 
-        return build("adopt", decode, rows, import_name=name)
+        return build("import_jobs", decode, rows, import_name=name)
 
     rows = [
         (
@@ -155,7 +155,7 @@ def adopt_stats(
         for which, part in series.items()
     }
     call = build(
-        "adopt_stats",
+        "import_stats",
         int,
         import_name=name,
         queue=queue,
@@ -172,7 +172,7 @@ def adopt_items(
     new: list[bool] = []
     for first in range(0, len(items), core.limits.batch):
         call: Call[list[int]] = build(
-            "adopt_items",
+            "import_items",
             feed_answer(feed),
             items[first : first + core.limits.batch],
             import_name=name,

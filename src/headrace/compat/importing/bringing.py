@@ -26,13 +26,11 @@ from headrace.compat.importing.tally import Tally, key_of
 from headrace.compat.importing.thoonk import ThoonkReader
 from headrace.compat.importing.worqr import WorqrReader
 from headrace.compat.opening import chosen
-from headrace.engine.call import build
 from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
 from headrace.feeds import operations
 from headrace.operations import queues, schedules
 from headrace.operations.queues import QueueRef
-from headrace.operations.requests import ask_one
 from headrace.options import UNSET
 from headrace.transport.drive import Operation, drive
 
@@ -213,8 +211,7 @@ def _set_up(client: Client, frame: Frame) -> None:
 
 def _set(client: Client, name: str, value: Value) -> Operation[None]:
     """Sets a setting of the namespace that nobody has set here."""
-    stored = yield from ask_one(client.core, 0, build("config_get", queues.text_map))
-    if name not in stored:
+    if name not in (yield from queues.config(client.core)):
         yield from queues.config_set(client, name, value)
 
 
