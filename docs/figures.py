@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from benchmarks.field import report, results
-from benchmarks.field.results import Results
+from benchmarks.comparison import report, results
+from benchmarks.comparison.results import Results
 from benchmarks.scale import report as scale
 
 ROOT = Path(__file__).parent.parent
@@ -18,7 +18,7 @@ END = "<!-- Until here. -->"
 def field(found: Results) -> Iterator[str]:
     """The tables and the picture."""
     yield from (*report.about(found), "")
-    yield from (f"![the field](../benchmarks/results/{found.day}.png)", "")
+    yield from (f"![comparison](../benchmarks/results/{found.day}.png)", "")
     yield from report.markdown(found)
 
 
@@ -26,8 +26,9 @@ def summary(found: Results) -> Iterator[str]:
     """What it comes to, in a few lines."""
     machine = found.machine
     yield (
-        f"How fast, measured on {found.day} with {machine['cores']} cores and {machine['server']}; "
-        "[performance](docs/performance.md) has everybody, and says how."
+        f"Throughput and latency, measured on {found.day} with {machine['cores']} cores "
+        f"and {machine['server']}; "
+        "[performance](docs/performance.md) describes the method and lists all competitors."
     )
     yield ""
     yield from report.summary(found).for_markdown()

@@ -15,7 +15,7 @@ def test_every_operation_has_counts_of_client_and_server() -> None:
     counted = count_instructions(Effort(calls=2, turns=1, warm_up=2, idle=0.1))
 
     assert [each.operation for each in counted] == [
-        *("put", "put with options", "pop", "complete", "turn of a worker"),
+        *("put", "put with options", "pop", "complete", "trial of a worker"),
     ]
     assert all(each.client > 10_000 for each in counted)
     assert all(each.server > 10_000 for each in counted)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.field import results as kept
+from benchmarks.comparison import results as kept
 from benchmarks.scale import report
 from benchmarks.scale.model import Costs, forecast
 from benchmarks.scale.report import Scale, made
 from docs import figures
-from tests.benchmarks.field import results
+from tests.benchmarks.sample_results import results
 
 
 @pytest.fixture
