@@ -11,16 +11,10 @@ from uuid import uuid4
 import pytest
 
 from headrace import App, ServerUnavailable
-from tests.proxy import LATE, Way, way_to
-from tests.servers import until
+from tests.support.proxy import LATE, Way
+from tests.support.servers import until
 
 OPENING = b"EVALSHA"
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import headrace
 from headrace import Client, Queue
 from headrace.cli import bulk, cancel, choosing
 from tests.cli.conftest import Type, fail
-from tests.writes import was_long_ago, write_and_die
+from tests.support.interrupted_write import was_long_ago, write_and_die
 
 
 def states(client: Client, *ids: str) -> list[str]:

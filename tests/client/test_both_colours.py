@@ -15,9 +15,9 @@ import headrace
 from headrace import Client
 from headrace.client.groups import AsyncFeeds, AsyncTracking, Feeds, Tracking
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, listed, opened
-from tests.processes import run_python
-from tests.servers import until
+from tests.support.clients import CLIENT_KINDS, got, listed, opened
+from tests.support.processes import run_python
+from tests.support.servers import until
 
 PAIRS: list[tuple[type, type]] = [
     (headrace.Client, headrace.AsyncClient),
@@ -105,7 +105,7 @@ def test_importing_headrace_imports_no_redis() -> None:
 async def told(valkey_url: str) -> dict[str, list[Any]]:
     """The story as each of the two tells it."""
     tellings: dict[str, list[Any]] = {}
-    for colour in COLOURS:
+    for colour in CLIENT_KINDS:
         calm, clock = open_with_clock(valkey_url, namespace=f"story-{uuid4().hex}")
         with calm:
             async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
@@ -225,7 +225,7 @@ def comparable(event: headrace.Event) -> Any:
 
 
 async def test_a_story_ends_the_same_in_both_colours(told: dict[str, list[Any]]) -> None:
-    blocking, awaiting = told["blocking"], told["awaiting"]
+    blocking, awaiting = told["sync"], told["async"]
     assert len(blocking) == len(awaiting) > 20
     for one, other in zip(blocking, awaiting, strict=True):
         assert one == other

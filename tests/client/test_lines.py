@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -17,14 +17,8 @@ import headrace
 from headrace import AsyncClient, ServerUnavailable
 from headrace.transport.async_connection import MOST_IDLE, MOST_IN_USE
 from headrace.transport.transport import IDLE_SUBSCRIPTIONS
-from tests.proxy import LATE, Way, way_to
-from tests.servers import until
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
+from tests.support.proxy import LATE, Way
+from tests.support.servers import until
 
 
 @pytest.fixture

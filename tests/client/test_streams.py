@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -24,24 +24,12 @@ from headrace.transport import subscription as subscriptions
 from headrace.transport.async_connection import AsyncNodeConnection
 from headrace.transport.subscription import AsyncSubscription, Subscription
 from headrace.transport.topology import Topology
-from tests.proxy import LATE, TOGETHER, Way, way_to
-from tests.servers import until
+from tests.support.proxy import LATE, TOGETHER, Way, way_to
+from tests.support.servers import until
 
 CHANNEL = "news"
 PING: bytes = hiredis.pack_command(("PING",))
 NEVER = 1000.0
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
-
-
-@pytest.fixture
-def admin(valkey_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(valkey_url) as server:
-        yield server
 
 
 def maker(url: str) -> Callable[[], Any]:

@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 import redis
 
 from headrace import Client
-from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, next_of, opened
+from headrace.testing import Clock
 from tests.proof import proves
-from tests.servers import until
+from tests.support.clients import got, next_of
+from tests.support.servers import until
 
 
 @pytest.fixture
-def admin(valkey_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(valkey_url) as server:
-        yield server
-
-
-@pytest.fixture
-def calm(valkey_url: str) -> Iterator[Client]:
-    client, _ = open_with_clock(valkey_url, namespace=f"tracked-{uuid4().hex}")
-    with client:
-        yield client
-
-
-@pytest.fixture
-def clock(calm: Client) -> Clock:
-    return Clock(calm)
-
-
-@pytest.fixture(params=COLOURS)
-async def hr(request: pytest.FixtureRequest, valkey_url: str, calm: Client) -> AsyncIterator[Any]:
-    async with opened(request.param, valkey_url, namespace=calm.core.namespace) as client:
-        yield client
+def hr(any_client: Any) -> Any:
+    """The client under test."""
+    return any_client
 
 
 async def kinds(listening: Any, count: int) -> list[str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -25,11 +25,11 @@ from headrace.client.lease import Lease
 from headrace.operations.held_leases import EARLY
 from headrace.operations.lease_watch import LOOK_EVERY
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, opened
-from tests.processes import run_python
 from tests.proof import proves
-from tests.proxy import Way, way_to
-from tests.servers import until
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.processes import run_python
+from tests.support.proxy import Way
+from tests.support.servers import until
 
 SOON = 4.0  # less than the time after which a watch asks in any case
 assert SOON < LOOK_EVERY
@@ -46,21 +46,9 @@ class Scene:
 
 
 @pytest.fixture
-def calm(valkey_url: str) -> Iterator[Client]:
-    client, _ = open_with_clock(valkey_url, namespace=f"watch-{uuid4().hex}")
-    with client:
-        yield client
-
-
-@pytest.fixture
-def clock(calm: Client) -> Clock:
-    return Clock(calm)
-
-
-@pytest.fixture(params=COLOURS)
-async def hr(request: pytest.FixtureRequest, valkey_url: str, calm: Client) -> AsyncIterator[Any]:
-    async with opened(request.param, valkey_url, namespace=calm.core.namespace) as client:
-        yield client
+def hr(any_client: Any) -> Any:
+    """The client under test."""
+    return any_client
 
 
 async def pop_one(hr: Any, calm: Client, job_id: str = "a", **options: Any) -> Any:
@@ -474,13 +462,7 @@ async def test_a_function_that_must_be_awaited_is_refused(hr: Any) -> None:
 # broken connections
 
 
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
-
-
-@pytest.fixture(params=COLOURS)
+@pytest.fixture(params=CLIENT_KINDS)
 async def far(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIterator[Any]:
     """A client whose way to the server can be cut."""
     namespace = calm.core.namespace

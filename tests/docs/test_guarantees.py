@@ -18,9 +18,9 @@ from headrace.operations.popping import SAFETY_POLL
 from headrace.operations.queues import DELETE_AT_MOST
 from headrace.operations.sessions import TTL
 from headrace.operations.tracking import MOST_TRACKED
-from tests import servers
 from tests.docs.pages import ROOT
-from tests.proxy import Way, way_to
+from tests.support import servers
+from tests.support.proxy import Way
 
 DAY = 86400
 LOST = "before the answer"
@@ -73,12 +73,6 @@ def test_numbers_on_the_page_match_the_code() -> None:
 @pytest.fixture
 def url() -> Iterator[str]:
     with servers.valkey() as found:
-        yield found
-
-
-@pytest.fixture
-def way(url: str) -> Iterator[Way]:
-    with way_to(url) as found:
         yield found
 
 

@@ -16,10 +16,10 @@ from headrace.engine.record import name_in
 from headrace.engine.script import LIBRARY, operations
 from headrace.operations.queues import DELETE_AT_MOST
 from headrace.telemetry import ServerCollector
-from tests import servers
 from tests.conftest import KINDS
 from tests.docs.pages import ROOT, blocks
 from tests.proof import proves
+from tests.support import servers
 
 PAGE = ROOT / "docs" / "guides" / "operations.md"
 SENT_BY_CLIENTS = "evalsha script|load info cluster|slots ssubscribe ping xrange xrevrange xread"

@@ -1,11 +1,11 @@
-"""What the state machine has found, said directly, so that it stays found."""
+"""Regression tests for faults that the state machine has found."""
 
 from __future__ import annotations
 
 from headrace import Client, Queue
 from headrace.engine.call import build, pack
 from headrace.testing import Clock
-from tests.engine.hearing import listening
+from tests.support.channels import listening
 
 
 def test_a_replaced_job_has_the_retries_it_was_replaced_with(

@@ -1,4 +1,4 @@
-"""A server whose memory is full takes no new jobs, but lets those it has be worked off."""
+"""A server whose memory is full accepts no new jobs, but still hands out those it has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import redis
 
 import headrace
 from headrace import Client
-from tests import servers
+from tests.support import servers
 
 
 @pytest.fixture

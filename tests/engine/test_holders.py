@@ -1,10 +1,10 @@
-"""Who holds which jobs, as an operator sees it."""
+"""The leases of a worker, as an operator sees them."""
 
 from __future__ import annotations
 
 from headrace import Client, Queue
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.jobs import pop_one
 
 
 @proves("QL-18")

@@ -1,4 +1,4 @@
-"""Names may be anything visible: none is mistaken for another key, and nothing is searched."""
+"""Any visible name is allowed: none is mistaken for another key, and no script searches keys."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import commands
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.channels import commands
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
+from tests.support.sessions import serving
 
 NAMES = [
     *("a", "a:b", "b", "a_b", "a_work", "waiting:a", "job:a", "20454:a", "result:a", "complete:a"),

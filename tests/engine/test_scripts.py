@@ -1,4 +1,4 @@
-"""Every operation is one script, by the server's clock, on keys of its shard alone."""
+"""Every operation is one script that reads the server's clock and only keys of its shard."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import headrace
 from headrace import Client, Queue
 from headrace.engine.script import LIBRARY, operations
 from headrace.testing import Clock, open_with_clock
-from tests.engine.hearing import commands
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.channels import commands
+from tests.support.jobs import found, pop_one
 
 
 def live(hr: Client) -> list[Callable[[], object]]:
-    """What happens to a few jobs, operation by operation."""
+    """Run a few jobs through every operation."""
     queue = hr.queue("mail")
 
     def with_lease(action: Callable[[headrace.Lease], object]) -> Callable[[], object]:
@@ -110,7 +110,7 @@ def test_scripts_touch_only_keys_with_the_tag_of_their_shard(url: str) -> None:
 
 
 @proves("Q-02", "QD-08")
-def test_every_moment_is_the_servers_in_utc(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_every_timestamp_is_server_time_in_utc(hr: Client, queue: Queue, clock: Clock) -> None:
     assert abs(clock.now - datetime.now(UTC)) > timedelta(hours=1)
 
     queue.put(1, id="x", delay=5)

@@ -1,4 +1,4 @@
-"""Many work on one feed at the same time, and none sees another's work half done."""
+"""Many clients work on one feed at the same time, and none sees a change half done."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST = 10
 
 
 def work(feed: Feed, number: int) -> int:
-    """Publishes, edits, touches and retracts; how many were taken away."""
+    """Publish, edit, touch and retract; return how many items were removed."""
     retracted = 0
     for turn in range(TIMES):
         item_id = f"{number}-{turn}"

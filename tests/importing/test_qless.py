@@ -9,9 +9,9 @@ import pytest
 
 from headrace import Client, ImportRefused
 from headrace.testing import START
-from tests.engine.shortcuts import found as job_of
 from tests.importing.old import Old, imported
 from tests.proof import proves
+from tests.support.jobs import found as job_of
 
 NOW = int(START.timestamp())
 DAY = 86_400

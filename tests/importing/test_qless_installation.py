@@ -6,11 +6,11 @@ import pytest
 
 from headrace import Client, ImportRefused
 from headrace.compat.importing.verifying import verify
-from tests.engine.shortcuts import found as job_of
-from tests.engine.shortcuts import pop_one
 from tests.importing.old import Old, imported, nothing
 from tests.importing.test_qless import DAY, YESTERDAY, at, lay_job, lay_later, lay_queue
 from tests.proof import proves
+from tests.support.jobs import found as job_of
+from tests.support.jobs import pop_one
 
 
 @proves("QL-24")

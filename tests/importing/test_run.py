@@ -10,8 +10,8 @@ from headrace import Client, ImportRefused
 from headrace.compat.importing.bringing import bring, planned
 from headrace.compat.importing.verifying import verify
 from headrace.testing import START, open_with_clock
-from tests.engine.shortcuts import pop_one
 from tests.importing.old import Old, imported, line_of, nothing
+from tests.support.jobs import pop_one
 
 YESTERDAY = START.date() - timedelta(days=1)
 KEYS = "LPUSH worqr:queues:q a b c\nSADD worqr:workers w\nLPUSH worqr:queues:r x"

@@ -21,7 +21,7 @@ from headrace.lake.opening import open_lake
 from headrace.lake.schema import EVENTS
 from headrace.spark.tables import words
 from headrace.testing import Clock
-from tests.engine.adopting import COMPLETE, FAILED, bring, job
+from tests.model.jobs.checks.imported_jobs import COMPLETE, FAILED, bring, job
 
 QUEUES = ("mail", "resize", "for-good")
 WORKERS = ("ada", "grace", "edsger")

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,12 +23,7 @@ from headrace.spark.options import Server
 from headrace.spark.pipeline import follow, sync
 from tests.spark.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
 
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own with two shards, by the server's own clock."""
-    with headrace.connect(valkey_url, namespace=uuid4().hex, shards=2) as made:
-        yield made
+pytestmark = pytest.mark.namespace(shards=2, server_clock=True)
 
 
 @pytest.fixture

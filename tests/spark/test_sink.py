@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
-from uuid import uuid4
 
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
@@ -17,15 +15,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace import Client, connect
 from headrace.spark.sink import StreamWriter, Target
-from tests.dump import dump
+from tests.support.dump import dump
+
+pytestmark = pytest.mark.namespace(server_clock=True)
+
 
 pytestmark = pytest.mark.timeout(300)
-
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    with connect(valkey_url, namespace=f"sink-{uuid4().hex[:12]}") as client:
-        yield client
 
 
 def save(frame: DataFrame, hr: Client, url: str, mode: str = "append", **options: str) -> None:

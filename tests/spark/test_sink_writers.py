@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from typing import Any, TypeVar
-from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -20,7 +18,6 @@ from headrace import (
     WriteGivenUp,
     WriteIdTaken,
     WriteLost,
-    connect,
 )
 from headrace.operations import writes
 from headrace.spark.sink import (
@@ -31,18 +28,15 @@ from headrace.spark.sink import (
     stream_writer,
 )
 from headrace.transport.drive import drive
-from tests.dump import dump
-from tests.proxy import way_to
+from tests.support.dump import dump
+from tests.support.proxy import way_to
+
+pytestmark = pytest.mark.namespace(server_clock=True)
+
 
 T = TypeVar("T")
 SCHEMA = types.StructType([types.StructField("data", types.LongType())])
 NAMED = types.StructType([*SCHEMA.fields, types.StructField("id", types.StringType())])
-
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    with connect(valkey_url, namespace=f"sink-{uuid4().hex[:12]}") as client:
-        yield client
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 import headrace
 from headrace.spark import Next, Row, RunFailed, work
-from tests.restartable import meanwhile
-from tests.servers import until
 from tests.spark.workplace import Workplace, workplace
+from tests.support.restartable import meanwhile
+from tests.support.servers import until
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ import pytest
 
 import headrace
 from headrace import Client
-from tests.processes import gone
-from tests.restartable import restartable
-from tests.servers import until
+from tests.support.processes import gone
+from tests.support.restartable import restartable
+from tests.support.servers import until
 
 JOBS = 30_000
 PATIENCE = 240.0

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.spark import Tally
-from tests.restartable import meanwhile, restartable
-from tests.servers import until
 from tests.spark.workplace import Workplace, workplace
+from tests.support.restartable import meanwhile, restartable
+from tests.support.servers import until
 
 COUNT = 400
 

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -18,16 +17,15 @@ import headrace
 from headrace.operations.lakes import mark_lake
 from headrace.telemetry import ServerCollector, server_metrics
 from headrace.transport.drive import drive
+from tests.support.clients import Location
 
 MAIN = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
 
 
 @pytest.fixture(params=[1, 3])
-def hr(url: str, request: pytest.FixtureRequest) -> Iterator[headrace.Client]:
-    """Return a client on the server's own clock, with one shard and with several."""
-    namespace = f"test-{uuid4().hex[:12]}"
-    with headrace.connect(url, namespace=namespace, shards=request.param) as client:
-        yield client
+def location(url: str, request: pytest.FixtureRequest) -> Location:
+    """Use the server's own clock, with one shard and with several."""
+    return Location(url, shards=request.param, server_clock=True)
 
 
 def scraped(hr: headrace.Client) -> dict[str, float]:

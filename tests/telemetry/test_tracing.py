@@ -17,7 +17,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 import headrace
 from headrace.telemetry import instrument
 from headrace.testing import Clock
-from tests.servers import until
+from tests.support.servers import until
 from tests.worker.support.site import Site
 
 SHOP = "tests.telemetry.support.shop:app"

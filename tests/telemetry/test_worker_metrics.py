@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.processes import gone
-from tests.servers import until
+from tests.support.processes import gone
+from tests.support.servers import until
 from tests.worker.support.site import Site, Work
 
 SHOP = "tests.telemetry.support.shop:app"

@@ -12,8 +12,8 @@ import pytest
 
 from headrace import Job
 from headrace.worker.isolation import DeathWatch
-from tests.processes import gone, start_python
-from tests.servers import until
+from tests.support.processes import gone, start_python
+from tests.support.servers import until
 from tests.worker.support.site import Site
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.worker import worker_loop
 from headrace.worker.leases import WorkerLeases
-from tests import servers
+from tests.support import servers
 from tests.worker.support.in_process import at_work, new_app, until
 from tests.worker.support.site import Site
 

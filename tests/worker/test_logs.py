@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.servers import until
+from tests.support.servers import until
 from tests.worker.support.site import Site
 
 

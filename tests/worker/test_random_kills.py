@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import until, valkey
-from tests.shards.spread import numbered_without_holes
+from tests.support.servers import until, valkey
+from tests.support.shards import numbered_without_holes
 from tests.worker.support.site import Site, Work, site_on
 from tests.worker.support.verify import assert_done_once
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.processes import gone
-from tests.servers import until
+from tests.support.processes import gone
+from tests.support.servers import until
 from tests.worker.support.site import Site
 
 

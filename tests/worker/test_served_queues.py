@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import until
+from tests.support.interrupted_write import was_long_ago, write_and_die
+from tests.support.servers import until
 from tests.worker.support.site import Site, site_on
 from tests.worker.support.verify import assert_done_once
-from tests.writes import was_long_ago, write_and_die
 
 CLOCKWORK = """
 import os

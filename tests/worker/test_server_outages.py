@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy import MOMENTS, way_to
-from tests.restartable import Restartable, restartable
-from tests.servers import until
+from tests.support.proxy import MOMENTS, way_to
+from tests.support.restartable import Restartable, restartable
+from tests.support.servers import until
 from tests.worker.support.site import Site, site_on
 from tests.worker.support.verify import assert_done_once
 

@@ -9,9 +9,9 @@ from signal import SIGINT, SIGKILL, SIGTERM
 
 import pytest
 
-from tests.processes import gone
-from tests.restartable import restartable
-from tests.servers import until
+from tests.support.processes import gone
+from tests.support.restartable import restartable
+from tests.support.servers import until
 from tests.worker.support.site import Site, Work, site_on
 
 SHUTTING_DOWN = "shutting down"

@@ -7,14 +7,16 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from uuid import uuid4
 
 import pytest
 
 import headrace
 from headrace import Client
-from tests.processes import gone, start_python
-from tests.servers import until
+from tests.support.processes import gone, start_python
+from tests.support.servers import until
+
+pytestmark = pytest.mark.namespace(server_clock=True)
+
 
 # Has a sidecar, and carries out the commands on its stdin, one a line; answers each with its name.
 OWNER = """
@@ -61,12 +63,6 @@ class Owner:
 
     def kill(self, number: int) -> None:
         os.kill(self.process.pid, number)
-
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    with headrace.connect(valkey_url, namespace=f"test-{uuid4().hex[:12]}") as client:
-        yield client
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What is done to a feed happens once, also when the call is repeated."""
+"""Feed operations take effect once, even if they are repeated."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headrace import Client, FeedExists, FeedNotFound
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_feed_is_made_once(hr: Any, calm: Client, way: Way, moment: str) -> None:

@@ -1,13 +1,13 @@
-"""What is said of jobs that wait for jobs happens once, also when the call is repeated."""
+"""Operations on dependencies and groups take effect once, even if they are repeated."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from headrace import Client
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_job_is_blocked_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
@@ -67,7 +67,7 @@ async def test_a_chain_is_put_once(hr: Any, calm: Client, way: Way, moment: str)
     assert happened(calm) == ["put"] * 3
 
 
-async def test_a_group_and_what_comes_after_it_are_put_once(
+async def test_group_and_its_callback_are_put_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     group = hr.group("g")

@@ -1,4 +1,4 @@
-"""Schedules are made, changed and ended once, also when the call is repeated."""
+"""Schedules are made, changed and ended once, even if the call is repeated."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 from headrace import Client, Schedule
 from headrace.testing import Clock
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
 from tests.proof import proves
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 def known(calm: Client) -> Schedule:
@@ -58,7 +58,7 @@ async def test_a_schedule_is_ended_once(hr: Any, calm: Client, way: Way, moment:
 
 
 @proves("QL-12")
-async def test_a_turn_is_made_once_by_a_pop_that_is_repeated(
+async def test_repeated_pop_makes_a_scheduled_run_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").schedule("tick", "x", every=60)
@@ -70,7 +70,7 @@ async def test_a_turn_is_made_once_by_a_pop_that_is_repeated(
     assert happened(calm) == ["put", "popped"]
 
 
-async def test_a_turn_is_made_once_by_a_sweep_that_is_repeated(
+async def test_repeated_sweep_makes_a_scheduled_run_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").schedule("tick", "x", every=60)

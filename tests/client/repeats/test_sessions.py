@@ -1,4 +1,4 @@
-"""A session begins, goes on and ends once, also when a call about it is repeated."""
+"""A session starts, is renewed and ends once, even if a call is repeated."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, SessionEnded
 from headrace.testing import Clock
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_session_begins_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
@@ -23,7 +23,7 @@ async def test_a_session_begins_once(hr: Any, calm: Client, way: Way, moment: st
     assert await got(session.renew()) == 5
 
 
-async def test_a_session_that_was_begun_keeps_what_it_took_meanwhile(
+async def test_repeated_session_start_keeps_jobs_popped_meanwhile(
     hr: Any, calm: Client, way: Way
 ) -> None:
     calm.queue("mail").put("x", id="a")

@@ -1,4 +1,4 @@
-"""Unique jobs are put once, and tags given once, also when the call is repeated."""
+"""Unique jobs are put once and tags added once, even if the call is repeated."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headrace import Client, JobExists, Put
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_unique_job_is_made_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
@@ -83,7 +83,7 @@ async def test_a_replacement_is_a_new_job_if_the_replaced_one_has_ended_meanwhil
     assert [job.data for job in calm.jobs([first, second])] == ["new", "new"]
 
 
-async def test_one_made_beside_a_running_one_is_made_once(
+async def test_replacement_of_a_running_job_is_made_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").put("old", unique="u")

@@ -9,10 +9,10 @@ import pytest
 
 from headrace import Client, HasDependents, InvalidArgument
 from headrace.testing import START, Clock
-from tests.colours import got
-from tests.dump import dump
 from tests.proof import proves
-from tests.servers import until
+from tests.support.clients import got
+from tests.support.dump import dump
+from tests.support.servers import until
 
 NOW = START.timestamp()
 

@@ -8,8 +8,8 @@ import pytest
 
 from headrace import Client, InvalidArgument
 from headrace.testing import START, Clock
-from tests.colours import got
 from tests.proof import proves
+from tests.support.clients import got
 
 NOW = START.timestamp()
 

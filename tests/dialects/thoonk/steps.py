@@ -9,8 +9,8 @@ from typing import Any
 
 from headrace import Client
 from headrace.transport.drive import Operation, Send
-from tests.colours import got
-from tests.dump import dump
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 async def tried(error: type[Exception], call: Callable[..., Any], *args: Any) -> str:

@@ -16,11 +16,11 @@ from headrace.compat.thoonk import (
     Thoonk,
 )
 from headrace.testing import Clock
-from tests.colours import got
 from tests.dialects.thoonk.hearing import all_of
 from tests.dialects.thoonk.steps import begun, keys, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 @proves("T-01", "T-02", "T-03", "T-04")

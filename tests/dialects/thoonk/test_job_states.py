@@ -10,10 +10,10 @@ import pytest
 from headrace import Client, HeadraceError
 from headrace.compat.thoonk import Empty, JobDoesNotExist, JobNotPending, Thoonk, jobs
 from headrace.transport.drive import Operation
-from tests.colours import got
 from tests.dialects.thoonk.steps import changes, keys, steps_of, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 REFUSED = {
     "finish": (JobDoesNotExist, ("waiting", "stalled", "finished", "bogus")),

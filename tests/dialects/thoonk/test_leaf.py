@@ -11,10 +11,10 @@ from headrace import Client, InvalidArgument
 from headrace.compat.thoonk import FeedExists, ItemDoesNotExist, Thoonk, items
 from headrace.feeds import operations
 from headrace.testing import open_with_clock
-from tests.colours import got
 from tests.dialects.thoonk.steps import changes, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 @proves("T-10", "T-18")

@@ -23,10 +23,10 @@ from headrace.compat.thoonk import (
     Thoonk,
 )
 from headrace.errors import HeadraceError
-from tests.colours import got
 from tests.dialects.thoonk.hearing import Notices, all_of
 from tests.dialects.thoonk.steps import tried
 from tests.proof import proves
+from tests.support.clients import got
 
 
 @proves("T-02", "T-03", "T-04", "T-70", "T-71")

@@ -9,10 +9,10 @@ import pytest
 
 from headrace import Client, InvalidArgument
 from headrace.compat.thoonk import AsyncThoonk, NotAllowed, Thoonk, registry
-from tests.colours import got
 from tests.dialects.thoonk.steps import keys, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 @proves("TD-12", "TD-10")

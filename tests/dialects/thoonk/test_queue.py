@@ -10,11 +10,11 @@ import pytest
 from headrace import Client, HeadraceError, InvalidArgument
 from headrace.compat.thoonk import Empty, FeedDoesNotExist, Thoonk, jobs
 from headrace.transport.drive import Operation
-from tests.colours import got
 from tests.dialects.thoonk.steps import begun, changes, keys, tried
-from tests.dump import dump
-from tests.engine.hearing import until_listened_to
 from tests.proof import proves
+from tests.support.channels import until_listened_to
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 @proves("T-30", "T-31")

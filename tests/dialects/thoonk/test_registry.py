@@ -11,10 +11,10 @@ import pytest
 from headrace import Client, InvalidArgument
 from headrace.compat.thoonk import FeedDoesNotExist, FeedExists, NotAllowed, Thoonk, registry
 from headrace.transport.drive import Operation, drive
-from tests.colours import got
 from tests.dialects.thoonk.steps import changes, keys, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 TYPES = ("leaf", "sorted_feed", "queue", "job")
 

@@ -9,10 +9,10 @@ import pytest
 
 from headrace import Client, SessionEnded
 from headrace.testing import Clock
-from tests.colours import got
 from tests.dialects.worqr.working import at_work, drained, hearing, hears, started
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 

@@ -12,11 +12,11 @@ import headrace
 from headrace import Client, JobNotFound, QueueNotFound
 from headrace.compat.worqr import AsyncWorqr, Worqr, notices
 from headrace.testing import Clock, open_with_clock
-from tests.colours import got
 from tests.dialects.worqr.working import at_work, drained, eventually, hearing, hears, started
-from tests.dump import dump
-from tests.engine.hearing import commands, listening
 from tests.proof import proves
+from tests.support.channels import commands, listening
+from tests.support.clients import got
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 

@@ -10,12 +10,12 @@ import pytest
 from headrace import Client, InvalidArgument, JobExists, JobNotFound, LeaseLost, SessionRequired
 from headrace.compat.worqr import Process, Worqr
 from headrace.testing import Clock, open_with_clock
-from tests.colours import got
 from tests.dialects.worqr.conftest import NEVER
 from tests.dialects.worqr.working import at_work, drained, started
-from tests.dump import dump
-from tests.engine.hearing import commands, meanwhile
 from tests.proof import proves
+from tests.support.channels import commands, meanwhile
+from tests.support.clients import got
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 

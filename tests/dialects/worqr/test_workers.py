@@ -15,11 +15,11 @@ from headrace.compat.plain import Plain
 from headrace.compat.worqr import AsyncWorqr, Worqr
 from headrace.testing import Clock
 from tests.client.test_both_colours import methods, parameters
-from tests.colours import COLOURS, got, opened
 from tests.dialects.worqr.conftest import KINDS
 from tests.dialects.worqr.working import at_work, drained, eventually, hearing, hears, started
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 SOON = 5
@@ -215,7 +215,7 @@ async def test_workers_what_they_serve_and_hold_are_kept_where_anybody_finds_the
 
 
 @proves("W-39")
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_prefix_worker_and_times_are_chosen_and_have_defaults(
     valkey_url: str, colour: str
 ) -> None:
@@ -329,7 +329,7 @@ async def test_who_is_used_again_after_it_was_closed_hears_again(new: New) -> No
         await got(worqr.close())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_nothing_keeps_a_worker_alive_whose_client_is_closed(
     hr: Client, url: str, colour: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -344,7 +344,7 @@ async def test_nothing_keeps_a_worker_alive_whose_client_is_closed(
 
 async def test_workers_that_start_work_at_once_hear_everything_once(url: str, hr: Client) -> None:
     async with (
-        opened("awaiting", url, namespace=hr.core.namespace, codec=Plain()) as client,
+        opened("async", url, namespace=hr.core.namespace, codec=Plain()) as client,
         AsyncWorqr(client) as worqr,
     ):
         heard = hearing(worqr)

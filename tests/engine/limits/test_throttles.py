@@ -6,8 +6,8 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Lease, Queue, Throttle
 from headrace.testing import Clock
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 
 @proves("QL-21")
@@ -48,7 +48,7 @@ def test_a_new_maximum_holds_at_once(hr: Client, queue: Queue) -> None:
 
 
 @proves("QL-21")
-def test_a_throttle_may_end_by_itself(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_throttle_may_have_an_expiry(hr: Client, queue: Queue, clock: Clock) -> None:
     hr.throttles.set("api", concurrency=0, ttl=60)
     queue.put(1, throttles=["api"])
     assert queue.pop("ada") == []
@@ -61,7 +61,7 @@ def test_a_throttle_may_end_by_itself(hr: Client, queue: Queue, clock: Clock) ->
 
 
 @proves("QL-21")
-def test_who_runs_and_who_is_held_up_is_listed(hr: Client, queue: Queue) -> None:
+def test_throttle_lists_running_and_waiting_jobs(hr: Client, queue: Queue) -> None:
     hr.throttles.set("api", concurrency=2, rate="100/m")
     ids = queue.put_many(range(3), throttles=["api"])
     queue.pop("ada", count=3)
@@ -78,14 +78,14 @@ def test_who_runs_and_who_is_held_up_is_listed(hr: Client, queue: Queue) -> None
     assert hr.throttles.list() == ["api"]
 
 
-def test_a_throttle_that_nobody_set_lets_everything_through(hr: Client, queue: Queue) -> None:
+def test_unset_throttle_limits_nothing(hr: Client, queue: Queue) -> None:
     queue.put_many(range(3), throttles=["free"])
     assert len(queue.pop("ada", count=5)) == 3
     assert hr.throttles.get("free").concurrency is None
     assert hr.throttles.delete("free") is False
 
 
-def test_a_deleted_throttle_lets_everything_through(hr: Client, queue: Queue) -> None:
+def test_deleted_throttle_limits_nothing(hr: Client, queue: Queue) -> None:
     hr.throttles.set("api", rate="1/d")
     queue.put_many(range(3), throttles=["api"])
     assert len(queue.pop("ada", count=5)) == 1
@@ -129,7 +129,7 @@ def pop_after_put(queue: Queue, count: int) -> list[Lease]:
     return queue.pop("ada", count=count)
 
 
-def test_every_reason_has_its_words(hr: Client, queue: Queue) -> None:
+def test_every_reason_has_a_text(hr: Client, queue: Queue) -> None:
     hr.throttles.set("api", rate="1/m")
     queue.configure(concurrency=2, rate="100/h")
     first, second, third = queue.put_many(range(3), throttles=["api"])

@@ -1,4 +1,4 @@
-"""cancel: jobs are deleted wherever they are, unless they are complete."""
+"""cancel: delete jobs in any state but complete."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
 
 NAME = "unmistakable"
 

@@ -1,4 +1,4 @@
-"""cancel_matching: all jobs of a queue with the same data are over, in one step."""
+"""cancel_matching: cancel all jobs of a queue that have the same data."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Queue
 from headrace.testing import open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import found, ids, pop_one
 
 LARGE = "x" * 5000
 INLINE = 1024
@@ -38,7 +38,7 @@ def test_every_job_with_these_data_is_cancelled_and_no_other(
 
 
 @proves("W-20", "WD-10")
-def test_a_running_job_ends_on_the_server_and_its_worker_is_told(
+def test_running_job_is_cancelled_and_its_worker_notified(
     hr: Client, queue: Queue, url: str
 ) -> None:
     queue.put("call ada")
@@ -54,7 +54,7 @@ def test_a_running_job_ends_on_the_server_and_its_worker_is_told(
 
 @proves("W-19")
 @pytest.mark.parametrize("size", [0, INLINE, IN_EVENTS, IN_EVENTS + 1])
-def test_the_queue_hears_which_data_were_cancelled(url: str, size: int) -> None:
+def test_queue_channel_reports_the_cancelled_data(url: str, size: int) -> None:
     hr, _ = open_with_clock(url, codec="raw")
     with hr, listening(hr, url, "queue:mail") as waiters:
         hr.queue("mail").put_many([b"\xff" * size] * 2)
@@ -130,7 +130,7 @@ def test_jobs_that_wait_for_each_other_are_cancelled_together(
     assert hr.audit().problems == []
 
 
-def test_jobs_that_are_set_aside_or_over_stay(hr: Client, queue: Queue) -> None:
+def test_failed_and_complete_jobs_are_not_cancelled(hr: Client, queue: Queue) -> None:
     queue.put_many(["same", "same"])
     complete, failed = queue.pop("w", count=2)
     complete.complete()
@@ -143,7 +143,7 @@ def test_jobs_that_are_set_aside_or_over_stay(hr: Client, queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("name", ["mail", "nothing"])
-def test_where_nothing_matches_nothing_is_changed_or_told(
+def test_no_match_changes_and_publishes_nothing(
     hr: Client, queue: Queue, url: str, name: str
 ) -> None:
     queue.put("same")

@@ -1,4 +1,4 @@
-"""decide: a write is decided once, and the ledger remembers it."""
+"""decide: a write is decided once, and the commit log records it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 
 from headrace import Client
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.desk import Desk, names_in
+from tests.engine.support.sink_scripts import Desk, names_in
+from tests.support.dump import dump
 
 
 def test_a_write_is_decided_once(hr: Client, clock: Clock) -> None:
@@ -42,7 +42,7 @@ def test_to_decide_again_changes_nothing(hr: Client, *, published: bool) -> None
     assert dump(hr) == before
 
 
-def test_only_what_is_prepared_can_be_decided(hr: Client) -> None:
+def test_only_a_prepared_bundle_can_be_decided(hr: Client) -> None:
     desk = Desk(hr)
     desk.stage("p", [("a", b"1")])
     desk.prepared("given up", "b")
@@ -83,7 +83,7 @@ def test_a_batch_that_was_decided_is_published_though_the_next_one_is_decided(
     assert desk.written("stream:q")[0]["state"] == "published"
 
 
-def test_the_agenda_publishes_if_nobody_does(hr: Client, clock: Clock) -> None:
+def test_agenda_publishes_if_no_driver_does(hr: Client, clock: Clock) -> None:
     desk = Desk(hr)
     desk.stage("p", [("a", b"1")], [("b", b"2")], [("c", b"3")])
     desk.prepare("bundle", ("p", 3))
@@ -129,7 +129,7 @@ def test_entries_of_writes_go_after_seven_days_and_of_a_stream_after_a_year(
 def test_an_entry_does_not_go_before_its_jobs_are_there(hr: Client, clock: Clock) -> None:
     desk = Desk(hr, shard=0)
     desk.decided("b", "a")
-    # As if another shard had not published yet: here nobody knows that there is only this one.
+    # This imitates another shard that has not published yet: the shard does not know it is alone.
     hr.core.transport.send([(0, ("HSET", hr.core.key(0, "meta"), "shards", "2"))])
     desk.publish_all("b")
     clock.tick(30 * 86_400)

@@ -1,4 +1,4 @@
-"""depend: a job that is still to be done depends on others too."""
+"""depend: adds dependencies to a job that has not started."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, DependencyRefused, InvalidArgument, JobNotFound, Put, Queue, WrongState
 from headrace.testing import Clock
-from tests.dump import dump
 from tests.engine.links.test_put import states
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 
 @proves("QL-11")
@@ -46,7 +46,7 @@ def test_a_blocked_job_waits_for_the_new_ones_too(hr: Client, queue: Queue) -> N
 
 
 @proves("QL-11")
-def test_what_is_over_changes_nothing(hr: Client, queue: Queue) -> None:
+def test_finished_dependency_changes_nothing(hr: Client, queue: Queue) -> None:
     queue.put(0, id="a")
     pop_one(queue).complete()
     queue.put(0, id="x")
@@ -60,7 +60,7 @@ def test_what_is_over_changes_nothing(hr: Client, queue: Queue) -> None:
 
 @proves("QL-11")
 @pytest.mark.parametrize("state", ["running", "failed", "complete"])
-def test_what_is_not_to_be_done_cannot_be_blocked(hr: Client, queue: Queue, state: str) -> None:
+def test_failed_or_running_job_cannot_be_blocked(hr: Client, queue: Queue, state: str) -> None:
     queue.put(0, id="x")
     lease = pop_one(queue)
     if state == "failed":

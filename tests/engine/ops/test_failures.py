@@ -1,4 +1,4 @@
-"""failures and failed: how many jobs failed with which type, and which ones."""
+"""failures and failed: the number of failed jobs per type, and the jobs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import ids, pop_one
 
 
 def fail(queue: Queue, name: str, kind: str) -> None:
@@ -19,7 +19,7 @@ def fail(queue: Queue, name: str, kind: str) -> None:
 
 
 def fail_many(queue: Queue, clock: Clock, count: int) -> list[str]:
-    """Failed jobs of one type; their ids, most recent first."""
+    """Make failed jobs of one type; return their ids, most recent first."""
     names = [f"{number:03}" for number in range(count)]
     for name in names:
         fail(queue, name, "broken")

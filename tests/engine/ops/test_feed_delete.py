@@ -1,13 +1,13 @@
-"""feed_delete: a feed goes with everything of it."""
+"""feed_delete: deletes a feed with everything in it."""
 
 from __future__ import annotations
 
 import pytest
 
 from headrace import Client, FeedNotFound
-from tests.dump import dump
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
 
 KEPT = {"agenda", "events", "log", "meta"}
 
@@ -27,7 +27,7 @@ def test_no_key_of_a_deleted_feed_remains(hr: Client, *, is_sorted: bool) -> Non
 
 
 @proves("T-03", "T-06")
-def test_whoever_listens_hears_who_did_it(hr: Client, url: str) -> None:
+def test_listener_receives_the_instance_that_made_the_change(hr: Client, url: str) -> None:
     news = hr.feeds.create("news")
     news.publish("x")
     with listening(hr, url, "changes:news") as listener:
@@ -51,7 +51,7 @@ def test_a_feed_is_deleted_once(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_a_feed_that_is_made_again_is_empty_and_begins_anew(hr: Client) -> None:
+def test_recreated_feed_is_empty_and_starts_from_one(hr: Client) -> None:
     news = hr.feeds.create("news", max_length=3)
     news.publish("x")
     news.delete()

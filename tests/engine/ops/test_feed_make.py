@@ -1,4 +1,4 @@
-"""feed_make, feeds, feed_info: feeds come into being with all that is set of them."""
+"""feed_make, feeds, feed_info: a feed is created with all its settings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 import headrace
 from headrace import Client, FeedExists, FeedNotFound
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
 
 
 @proves("T-01")
@@ -48,7 +48,7 @@ def test_a_feed_that_is_not_there_is_made_plain_and_without_a_limit(hr: Client) 
 
 
 @proves("T-02", "TD-12", "T-06")
-def test_whoever_hears_of_a_new_feed_finds_it_with_its_settings(hr: Client, url: str) -> None:
+def test_listener_of_a_new_feed_finds_it_with_its_settings(hr: Client, url: str) -> None:
     with listening(hr, url, "changes:") as listener:
         hr.feeds.create("news", max_length=3, about="what is new")
 
@@ -90,7 +90,7 @@ def test_feeds_are_listed_in_the_order_in_which_they_were_made(hr: Client) -> No
 
 
 @proves("T-07", "T-73")
-def test_whatever_is_asked_of_a_feed_that_is_gone_is_refused(hr: Client) -> None:
+def test_every_call_on_a_deleted_feed_is_refused(hr: Client) -> None:
     plain, line = hr.feeds.create("news"), hr.feeds.create("line", sorted=True)
     plain.delete()
     line.delete()

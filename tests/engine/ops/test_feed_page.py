@@ -1,12 +1,12 @@
-"""feed_page, feed_items: items are read by page or by id; reading changes nothing."""
+"""feed_page, feed_items: read items by page or by id; reading changes nothing."""
 
 from __future__ import annotations
 
 import pytest
 
 from headrace import Client, Feed
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 NAMES = [f"item {number}" for number in range(40)]
 

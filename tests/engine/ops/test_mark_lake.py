@@ -1,4 +1,4 @@
-"""mark_lake, forget_lake, lakes: up to where a lake has the events of a shard."""
+"""mark_lake, forget_lake, lakes: the newest event of a shard that a lake has."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import pytest
 
 from headrace import Client, LakeRefused, LakeShard, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.marks import PIECE, SLACK, entry_of, length, log_of, mark, mark_number, present
+from tests.engine.support.lake_marks import (
+    PIECE,
+    SLACK,
+    entry_of,
+    length,
+    log_of,
+    mark,
+    mark_number,
+    present,
+)
+from tests.support.dump import dump
 
 
 def test_a_lake_is_known_from_its_first_mark_on(hr: Client, queue: Queue) -> None:
@@ -21,7 +30,7 @@ def test_a_lake_is_known_from_its_first_mark_on(hr: Client, queue: Queue) -> Non
     ]
 
 
-def test_a_mark_never_falls(hr: Client, queue: Queue) -> None:
+def test_mark_never_decreases(hr: Client, queue: Queue) -> None:
     queue.put_many(range(5))
     mark_number(hr, "a", 4)
     before = dump(hr)
@@ -51,7 +60,7 @@ def test_a_lake_that_is_ahead_of_the_log_is_refused(hr: Client, queue: Queue) ->
 
 
 @pytest.mark.parametrize(("number", "late"), [(3, 1), (3, -1), (5, 1), (5, -1)])
-def test_an_entry_that_never_was_is_refused(
+def test_entry_that_never_existed_is_refused(
     hr: Client, queue: Queue, number: int, late: int
 ) -> None:
     queue.put_many(range(5))
@@ -89,7 +98,7 @@ def test_of_a_log_that_is_empty_the_newest_entry_is_taken(hr: Client, queue: Que
     assert hr.lakes.list()[0].behind == 0
 
 
-def test_a_server_knows_so_many_lakes(hr: Client) -> None:
+def test_number_of_lakes_is_limited(hr: Client) -> None:
     for number in range(64):
         mark(hr, f"lake {number}", "0-0")
     with pytest.raises(LakeRefused, match="knows 64 lakes already: headrace lake forget ends one"):
@@ -100,7 +109,7 @@ def test_a_server_knows_so_many_lakes(hr: Client) -> None:
     assert len(hr.lakes.list()) == 64
 
 
-def test_what_a_lake_lacks_stays(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_events_that_a_lake_lacks_are_kept(hr: Client, queue: Queue, clock: Clock) -> None:
     mark(hr, "a", "0-0")
     hr.config.set("events_count", 300)
     hr.config.set("events_age", 60)
@@ -129,7 +138,7 @@ def test_the_lake_that_is_last_decides(hr: Client, queue: Queue) -> None:
     assert not hr.lakes.forget("b")
 
 
-def test_without_lakes_the_log_is_cut_as_ever(hr: Client, queue: Queue) -> None:
+def test_log_without_lakes_is_trimmed_as_before(hr: Client, queue: Queue) -> None:
     hr.config.set("events_count", 300)
     mark(hr, "a", "0-0")
     queue.put_many(range(2000))
@@ -138,7 +147,7 @@ def test_without_lakes_the_log_is_cut_as_ever(hr: Client, queue: Queue) -> None:
     assert 300 <= length(hr) <= 300 + PIECE
 
 
-def test_a_cap_is_kept_and_what_a_lake_loses_is_counted(hr: Client, queue: Queue) -> None:
+def test_cap_is_enforced_and_lost_events_are_counted(hr: Client, queue: Queue) -> None:
     hr.config.set("events_count", 300)
     hr.config.set("events_cap", 1000)
     mark(hr, "a", "0-0")

@@ -1,4 +1,4 @@
-"""matching: which jobs of a queue have the same data, looked up by value."""
+"""matching: finds the jobs of a queue that have the same data."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import pytest
 from headrace import Client, InvalidArgument, Queue
 from headrace.engine.check import Limits
 from headrace.testing import open_with_clock
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 LARGE = "x" * 5000
 
 
 @proves("W-22", "WD-13")
 @pytest.mark.parametrize("data", ["call ada", LARGE, "", None, {"to": "ada"}])
-def test_jobs_are_found_by_their_data_whatever_is_to_become_of_them(
+def test_jobs_are_found_by_their_data_in_every_open_state(
     hr: Client, queue: Queue, data: object
 ) -> None:
     for name in ("complete", "failed", "running"):
@@ -45,7 +45,7 @@ def test_data_of_the_same_length_are_not_the_same(hr: Client, queue: Queue) -> N
     )
 
 
-def test_data_that_end_alike_are_not_the_same(url: str) -> None:
+def test_data_with_the_same_ending_do_not_match(url: str) -> None:
     hr, _ = open_with_clock(url, codec="raw")
     with hr:
         hr.queue("mail").put_many([b"abc", b"bc", b"c", b"", b"\xa1c", b"\xc2", b"\xa0"])
@@ -63,7 +63,7 @@ def test_equal_are_the_bytes_that_the_codec_makes(hr: Client, queue: Queue) -> N
 
 
 @pytest.mark.parametrize("changed", ["small", LARGE])
-def test_what_a_worker_has_made_of_the_data_counts(hr: Client, queue: Queue, changed: str) -> None:
+def test_data_changed_by_a_worker_are_matched(hr: Client, queue: Queue, changed: str) -> None:
     queue.put("first", id="x")
     pop_one(queue).heartbeat(data=changed)
 
@@ -71,7 +71,7 @@ def test_what_a_worker_has_made_of_the_data_counts(hr: Client, queue: Queue, cha
     assert hr.queue("mail").matching(changed) == {"x": "running"}
 
 
-def test_a_queue_that_nobody_has_used_has_no_such_jobs(hr: Client) -> None:
+def test_unused_queue_has_no_matching_jobs(hr: Client) -> None:
     before = dump(hr)
 
     assert hr.queue("nothing").matching(1) == {}

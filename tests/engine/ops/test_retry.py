@@ -1,4 +1,4 @@
-"""retry: failed jobs are tried again, by id or the oldest of a type."""
+"""retry: retries failed jobs by id, or the oldest of a type."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Queue, WrongState
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 def fail(queue: Queue, *names: str, kind: str = "broken") -> None:

@@ -1,4 +1,4 @@
-"""schedule, reschedule: what is stored, what goes on when it is said again, and who is told."""
+"""schedule, reschedule: the stored schedule, the effect of a second call, and notifications."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from headrace.engine.call import build
 from headrace.operations.requests import ask_one
 from headrace.testing import START, Clock, open_with_clock
 from headrace.transport.drive import drive
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import ids, serve
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import ids, serve
 
 
 def known(hr: Client, schedule_id: str) -> Schedule:
@@ -29,7 +29,7 @@ def after(seconds: float) -> datetime:
 
 
 @proves("QL-12")
-def test_a_schedule_tells_all_that_it_was_given(hr: Client, queue: Queue) -> None:
+def test_schedule_returns_all_its_options(hr: Client, queue: Queue) -> None:
     made = queue.schedule(
         "report",
         {"to": "ada"},
@@ -89,7 +89,7 @@ def test_a_job_has_the_data_and_the_options_of_its_schedule(hr: Client, queue: Q
 
 
 @proves("QL-12")
-def test_saying_it_again_changes_what_is_said_and_lets_turns_and_counter_go_on(
+def test_second_schedule_call_changes_options_and_keeps_the_counter(
     queue: Queue, clock: Clock
 ) -> None:
     queue.schedule("tick", "old", every=60, tags=["a"])
@@ -105,7 +105,7 @@ def test_saying_it_again_changes_what_is_said_and_lets_turns_and_counter_go_on(
     assert (job.id, job.data, job.tags, job.priority) == ("tick-2", "new", [], 2)
 
 
-def test_what_was_missed_is_made_though_it_is_said_again(queue: Queue, clock: Clock) -> None:
+def test_second_schedule_call_keeps_missed_runs(queue: Queue, clock: Clock) -> None:
     for rule in ({"every": 3600}, {"cron": "0 * * * *"}):
         queue.schedule("tick", "x", **rule, delay=0)
         serve(queue)
@@ -128,7 +128,7 @@ def test_what_was_missed_is_made_though_it_is_said_again(queue: Queue, clock: Cl
         ({"cron": "* * * * *", "delay": 60}, 180.0),
     ],
 )
-def test_another_rule_or_a_delay_begins_anew(
+def test_new_rule_or_delay_restarts_the_schedule(
     hr: Client, queue: Queue, clock: Clock, other: dict[str, Any], when: float
 ) -> None:
     queue.schedule("tick", "x", every=60)
@@ -156,7 +156,7 @@ def test_a_schedule_moves_to_the_queue_that_it_is_made_in(
     assert (serve(queue), serve(hr.queue("post"))) == ([], ["tick-2"])
 
 
-def test_whoever_waits_for_work_is_told(hr: Client, queue: Queue, url: str) -> None:
+def test_waiting_worker_is_notified_of_a_schedule(hr: Client, queue: Queue, url: str) -> None:
     with listening(hr, url, "queue:mail") as workers:
         queue.schedule("tick", "x", every=60, delay=60)
         hr.schedules.update("tick", every=30)
@@ -164,7 +164,7 @@ def test_whoever_waits_for_work_is_told(hr: Client, queue: Queue, url: str) -> N
         assert workers.messages() == ["scheduled", "scheduled"]
 
 
-def test_a_queue_comes_into_being_by_its_schedule(hr: Client) -> None:
+def test_schedule_creates_its_queue(hr: Client) -> None:
     hr.queue("new").schedule("tick", "x", every=60)
 
     assert list(hr.queues()) == ["new"]
@@ -206,7 +206,7 @@ def test_a_change_leaves_the_rest_as_it_was(hr: Client, queue: Queue, clock: Clo
         (1, {"priority": 1}, 60.0),
     ],
 )
-def test_a_new_interval_counts_from_the_last_turn(
+def test_new_interval_counts_from_the_last_run(
     hr: Client, queue: Queue, clock: Clock, turns: int, change: dict[str, Any], when: float
 ) -> None:
     queue.schedule("tick", "x", every=60)
@@ -232,7 +232,7 @@ def test_a_zone_is_changed_alone(hr: Client, queue: Queue) -> None:
         hr.schedules.update("night", zone="Europe/Berlin")
 
 
-def test_what_does_not_exist_cannot_be_changed(hr: Client, queue: Queue) -> None:
+def test_unknown_schedule_cannot_be_changed(hr: Client, queue: Queue) -> None:
     queue.put("x")
     before = dump(hr)
 
@@ -243,9 +243,7 @@ def test_what_does_not_exist_cannot_be_changed(hr: Client, queue: Queue) -> None
     assert dump(hr) == before
 
 
-def test_a_change_of_what_others_have_changed_is_refused_and_changes_nothing(
-    hr: Client, queue: Queue
-) -> None:
+def test_conflicting_change_is_refused_and_changes_nothing(hr: Client, queue: Queue) -> None:
     queue.schedule("tick", "x", every=60)
     before = dump(hr)
 
@@ -270,7 +268,7 @@ def test_a_change_of_what_others_have_changed_is_refused_and_changes_nothing(
 def test_two_changes_at_once_are_both_made(
     hr: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between reading and writing another one is faster; then it is read again."""
+    """Another client changes the schedule between read and write; the call reads it again."""
     queue.schedule("tick", "x", every=60)
     from headrace.operations import schedules  # noqa: PLC0415 - to be patched
 
@@ -291,7 +289,7 @@ def test_two_changes_at_once_are_both_made(
 
 
 @proves("QL-12")
-def test_schedules_are_listed_by_their_next_turns_in_pages(hr: Client, queue: Queue) -> None:
+def test_schedules_are_listed_by_next_run_in_pages(hr: Client, queue: Queue) -> None:
     other = hr.queue("other")
     for number in (3, 1, 4, 2, 5):
         where = queue if number % 2 else other
@@ -305,7 +303,7 @@ def test_schedules_are_listed_by_their_next_turns_in_pages(hr: Client, queue: Qu
 
 
 @proves("QL-12")
-def test_a_queue_goes_with_its_schedules(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_deleting_a_queue_deletes_its_schedules(hr: Client, queue: Queue, clock: Clock) -> None:
     for number in range(30):
         queue.schedule(f"s{number}", "x", every=60, delay=number % 2)
     hr.queue("other").schedule("kept", "x", every=60, delay=9)
@@ -326,7 +324,7 @@ def test_a_queue_goes_with_its_schedules(hr: Client, queue: Queue, clock: Clock)
     }
 
 
-# where its jobs live
+# the shard of its jobs
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""session_renew: a session is kept alive, but none is brought back to life."""
+"""session_renew: keeps a session alive, but does not revive an expired one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, Queue, SessionEnded, SessionRequired
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.sessions import lapse, serving
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
+from tests.support.sessions import lapse, serving
 
 
 @proves("W-31")
@@ -25,7 +25,7 @@ def test_a_renewal_gives_a_session_its_full_time_again(hr: Client, clock: Clock)
 
 
 @proves("W-31", "W-32")
-def test_a_renewal_comes_too_late_when_the_time_is_over(hr: Client, clock: Clock) -> None:
+def test_renewal_after_expiry_is_refused(hr: Client, clock: Clock) -> None:
     session = hr.session("w1")
     clock.tick(2.999)
     session.renew()

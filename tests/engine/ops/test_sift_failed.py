@@ -1,11 +1,9 @@
-"""retry_failed and cancel_failed: failed jobs by the thousand, in bounded steps, oldest first."""
+"""retry_failed and cancel_failed: thousands of failed jobs in bounded steps, oldest first."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -15,42 +13,32 @@ from headrace.operations.failures import STEP
 from headrace.operations.finishing import fail_call
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
-from tests.colours import COLOURS, got, opened
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.clients import Location, got
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 
 @pytest.fixture(params=[1, 4])
-def calm(request: pytest.FixtureRequest, valkey_url: str) -> Iterator[Client]:
-    """A client that blocks, to prepare and to look."""
-    space = f"sift-{uuid4().hex[:12]}"
-    client, _ = open_with_clock(valkey_url, namespace=space, shards=request.param)
-    with client:
-        yield client
+def location(request: pytest.FixtureRequest, url: str) -> Location:
+    return Location(url, shards=request.param)
 
 
 @pytest.fixture
-def clock(calm: Client) -> Clock:
-    return Clock(calm)
-
-
-@pytest.fixture(params=COLOURS)
-async def hr(request: pytest.FixtureRequest, valkey_url: str, calm: Client) -> AsyncIterator[Any]:
-    """A client of either colour on the same namespace."""
-    async with opened(request.param, valkey_url, namespace=calm.core.namespace) as client:
-        yield client
+def hr(any_client: Any) -> Any:
+    """The client under test."""
+    return any_client
 
 
 def set_aside(hr: Client, ids: list[str], failure: str = "io") -> None:
-    """Fails jobs, as an operator."""
+    """Fail jobs as an operator does."""
     rows = [(job_id, "", failure, "why", None, -1, b"") for job_id in ids]
     asking = in_batches(hr.core, rows, lambda part: fail_call(hr.core, part))
     assert set(drive(hr.core.transport, asking)) == {"failed"}
 
 
 def failed_one_by_one(hr: Client, clock: Clock, count: int, **options: Any) -> list[str]:
-    """Ids of failed jobs, the oldest failure first."""
+    """Return the ids of failed jobs, oldest failure first."""
     ids = [f"job {number}" for number in range(count)]
     hr.queue("mail").put_many([Put(0, id=job_id, **options) for job_id in ids])
     for job_id in ids:
@@ -79,7 +67,7 @@ async def test_thousands_are_retried_in_steps(calm: Client, hr: Any) -> None:
     assert await got(hr.failures.retry("io")) == Bulk()
 
 
-async def test_no_queue_is_passed_over(calm: Client, hr: Any) -> None:
+async def test_failed_jobs_of_every_queue_are_found(calm: Client, hr: Any) -> None:
     ids = [f"job {number}" for number in range(102)]
     for number, job_id in enumerate(ids):
         calm.queue(f"q {number}").put(0, id=job_id)
@@ -151,7 +139,7 @@ FILTERS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def eight_of_a_kind(hr: Client, clock: Clock) -> datetime:
-    """Jobs a to h, one of each type, queue and tag, failed one second after the other."""
+    """Make jobs a to h for each type, queue and tag, which fail one second after the other."""
     first = clock.now
     for number, job_id in enumerate("abcdefgh"):
         tags = ["vip", "late"] if job_id in "abef" else ["late"]
@@ -162,14 +150,14 @@ def eight_of_a_kind(hr: Client, clock: Clock) -> datetime:
 
 
 def as_given(chosen: dict[str, Any], first: datetime) -> dict[str, Any]:
-    """Options as they are given: seconds are moments."""
+    """Return the options with timestamps instead of seconds."""
     return {
         name: first + timedelta(seconds=value) if name in ("since", "until") else value
         for name, value in chosen.items()
     }
 
 
-async def test_what_matches_is_counted_without_a_change(
+async def test_dry_run_counts_matching_jobs_and_changes_nothing(
     calm: Client, clock: Clock, hr: Any
 ) -> None:
     first = eight_of_a_kind(calm, clock)
@@ -203,10 +191,10 @@ async def test_filters_look_through_many_that_do_not_match(calm: Client, hr: Any
 
 
 @pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
-async def test_what_fails_meanwhile_is_not_met_again(
+async def test_job_that_fails_meanwhile_is_not_processed_twice(
     calm: Client, clock: Clock, hr: Any, call: str
 ) -> None:
-    """Workers fail what was retried, at once: the call ends all the same."""
+    """Workers fail the retried jobs at once; the call terminates all the same."""
     ids = failed_one_by_one(calm, clock, 30)
     calm.queue("mail").put_many([Put(0, id=f"new {n}") for n in range(30)])
 
@@ -222,7 +210,7 @@ async def test_what_fails_meanwhile_is_not_met_again(
 
 
 @pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
-async def test_what_somebody_else_moves_meanwhile_is_left_alone(
+async def test_job_that_is_moved_meanwhile_is_left_alone(
     calm: Client, clock: Clock, hr: Any, call: str
 ) -> None:
     ids = calm.queue("mail").put_many(range(2 * STEP))
@@ -311,7 +299,7 @@ async def test_types_are_shown_with_their_newest_failure(
     ],
     ids=repr,
 )
-def test_what_cannot_be_meant_is_refused(valkey_url: str, call: str, wrong: Any) -> None:
+def test_contradictory_filters_are_refused(valkey_url: str, call: str, wrong: Any) -> None:
     client, _ = open_with_clock(valkey_url)
     with client:
         client.queue("mail").put(1, id="x")

@@ -1,4 +1,4 @@
-"""tag and untag: jobs in any state get tags and lose them, each once."""
+"""tag and untag: jobs in any state get and lose tags, each once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, JobNotFound, Limits, Queue, TooMany
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 BRING: dict[str, Callable[[Queue], object]] = {
     "waiting": lambda queue: queue.put(1, id="x", tags=["a"]),
@@ -107,7 +107,7 @@ def test_a_job_has_no_more_tags_than_the_limit_says(url: str) -> None:
         assert hr.tags.add("x", "a", "b") == ["a", "b"]
 
 
-def test_who_has_more_than_the_limit_of_another_client_keeps_them(hr: Client, url: str) -> None:
+def test_tags_above_the_limit_of_another_client_are_kept(hr: Client, url: str) -> None:
     hr.queue("mail").put(1, id="x", tags=["a", "b", "c"])
     strict, _ = open_with_clock(url, limits=Limits(tags=2), namespace=hr.core.namespace)
     with strict:

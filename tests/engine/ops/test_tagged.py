@@ -1,4 +1,4 @@
-"""tagged and top_tags: jobs by tag, and the tags that are used most."""
+"""tagged and top_tags: jobs by tag, and the most frequent tags."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import ids, pop_one, wait
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import ids, pop_one, wait
 
 
 @proves("QL-15")
@@ -53,7 +53,7 @@ def test_the_most_used_tags_come_first_and_need_two_jobs(hr: Client, queue: Queu
     assert hr.tags.top(least=4) == {}
 
 
-# how a record ends
+# how a record is deleted
 
 ENDS: dict[str, Callable[[Client, Queue, Clock], object]] = {
     "cancelled": lambda hr, _queue, _clock: hr.cancel("x"),
@@ -118,7 +118,7 @@ def test_a_job_that_is_gone_is_under_no_tag(
 
 @proves("QL-15")
 @pytest.mark.parametrize("policy", ["replace", "move"])
-def test_a_put_of_the_same_id_keeps_the_index_true(
+def test_put_of_the_same_id_updates_the_index(
     hr: Client, queue: Queue, clock: Clock, policy: str
 ) -> None:
     for name in ("x", "y"):

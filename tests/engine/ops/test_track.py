@@ -1,4 +1,4 @@
-"""track, untrack, tracked: whose events are told, and whose ids stay listed."""
+"""track, untrack, tracked: events of tracked jobs are published, and their ids are listed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from headrace.operations.event_log import events
 from headrace.operations.requests import ask_one
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
-from tests.dump import dump
-from tests.engine.hearing import Listener, listening
-from tests.engine.shortcuts import found, ids, pop_one, wait
 from tests.proof import proves
+from tests.support.channels import Listener, listening
+from tests.support.dump import dump
+from tests.support.jobs import found, ids, pop_one, wait
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_another_job_of_the_same_id_is_not_tracked(
 
 
 @proves("QL-13")
-def test_everything_that_happens_to_a_tracked_job_is_told_as_it_is_logged(
+def test_tracked_job_publishes_every_event_as_logged(
     hr: Client, queue: Queue, clock: Clock, subscription: Listener
 ) -> None:
     queue.put("x", id="other")
@@ -127,7 +127,7 @@ def test_everything_that_happens_to_a_tracked_job_is_told_as_it_is_logged(
 
 
 @proves("QL-13")
-def test_payloads_of_any_bytes_are_told(url: str, hr: Client, subscription: Listener) -> None:
+def test_payloads_of_any_bytes_are_published(url: str, hr: Client, subscription: Listener) -> None:
     raw, _ = open_with_clock(url, namespace=hr.core.namespace, codec="raw")
     with raw:
         raw.queue("mail").put(b"", id="x")
@@ -145,9 +145,7 @@ def test_payloads_of_any_bytes_are_told(url: str, hr: Client, subscription: List
 
 
 @proves("QL-13")
-def test_who_is_not_tracked_any_more_is_not_told_of(
-    hr: Client, queue: Queue, subscription: Listener
-) -> None:
+def test_untracked_job_publishes_nothing(hr: Client, queue: Queue, subscription: Listener) -> None:
     queue.put(1, id="x")
     hr.tracking.add("x")
     hr.tracking.remove("x")
@@ -180,7 +178,7 @@ def test_to_track_again_changes_nothing(hr: Client, queue: Queue, clock: Clock) 
 
 
 @proves("QL-13")
-def test_a_shard_tracks_so_many_and_no_more(
+def test_number_of_tracked_jobs_per_shard_is_limited(
     hr: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tracking, "MOST_TRACKED", 2)

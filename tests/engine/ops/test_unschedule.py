@@ -1,12 +1,12 @@
-"""unschedule: no more turns; what was made stays."""
+"""unschedule: ends a schedule; its jobs stay."""
 
 from __future__ import annotations
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, ids
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, ids
 
 
 @proves("QL-12")
@@ -26,7 +26,7 @@ def test_a_schedule_that_is_ended_makes_no_more_jobs(
     assert not [key for key in dump(hr) if "schedule" in key]
 
 
-def test_what_is_not_there_is_no_error_and_changes_nothing(hr: Client, queue: Queue) -> None:
+def test_unknown_schedule_is_no_error_and_changes_nothing(hr: Client, queue: Queue) -> None:
     queue.schedule("tick", "x", every=60)
     before = dump(hr)
 
@@ -36,7 +36,7 @@ def test_what_is_not_there_is_no_error_and_changes_nothing(hr: Client, queue: Qu
     assert dump(hr) == before
 
 
-def test_a_schedule_that_is_made_anew_passes_over_the_ids_of_its_jobs(
+def test_recreated_schedule_skips_the_ids_of_its_jobs(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.schedule("tick", "x", every=60, backlog=2)

@@ -1,4 +1,4 @@
-"""workers: who has a session, what they serve and how much they hold."""
+"""workers: sessions, the queues they serve, and the number of jobs they hold."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import socket
 
 from headrace import Client, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.sessions import lapse, serving
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
+from tests.support.sessions import lapse, serving
 
 
 @proves("W-22", "W-45")
-def test_a_worker_is_shown_with_what_it_serves_and_holds(
+def test_worker_is_listed_with_its_queues_and_held_jobs(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     other = hr.queue("letters")
@@ -84,7 +84,7 @@ def test_pages_of_workers_are_by_name(hr: Client) -> None:
     assert pages == [["a", "b"], ["c", "d"], []]
 
 
-def test_what_a_worker_holds_on_all_shards_is_counted(url: str) -> None:
+def test_held_jobs_are_counted_over_all_shards(url: str) -> None:
     hr, _ = open_with_clock(url, shards=3)
     with hr:
         queue = hr.queue("mail")

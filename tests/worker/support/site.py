@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import headrace
 from headrace import Client, Job, Queue
-from tests.processes import gone
-from tests.servers import until
+from tests.support.processes import gone
+from tests.support.servers import until
 
 SHOP = "tests.worker.support.shop:app"
 MAIN = [sys.executable, "-c", "from headrace.cli.main import main; main()", "work"]
