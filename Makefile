@@ -1,4 +1,4 @@
-# Every command runs from this folder by relative paths, so the folder may lie anywhere.
+# All commands use relative paths from this folder, so the folder may be anywhere.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -29,28 +29,28 @@ $(READY): requirements/dev.txt pyproject.toml
 	@touch $(READY)
 	@echo 'Ready'
 
-check: setup  ## Format, lint, types, import rules, Lua, generated documents
+check: setup  ## Check format, lint, types, import rules, Lua, generated documents
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.lint_lua
-	$(BIN)/python -m docs.generate --check
+	$(BIN)/python -m tools.docs.generate --check
 
-test: setup check  ## Everything in check, then all tests but the long ones
+test: setup check  ## Run check, then all tests except the long ones
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not long' --ignore tests/spark
 	$(BIN)/pytest -m 'not long' tests/spark
 
-test-slow: setup  ## The long tests: a cluster on this machine, processes killed again and again
+test-slow: setup  ## Run the long tests: a local cluster, repeated kill -9
 	$(BIN)/pytest -m long
 
-demo: setup  ## See it work
+demo: setup  ## Run the demo
 	@$(BIN)/headrace demo
 
-docs: setup  ## Write the documents that are made from the code
-	@$(BIN)/python -m docs.generate
+docs: setup  ## Write the generated documents
+	@$(BIN)/python -m tools.docs.generate
 
-requirements: setup  ## Which requirement is proved by which test
+requirements: setup  ## List the tests of each requirement
 	@$(BIN)/python -m tests.requirements
 
 bench-engine: setup  ## Compare the engine with hand-written code on redis-py
@@ -91,4 +91,4 @@ lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that st
 clean:  ## Remove .venv, caches and built files; data in .headrace stays
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache \
 		build dist benchmarks/.competitors
-	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -29,7 +29,7 @@ from benchmarks.instructions.measure import (
     Instructions,
     count_instructions,
 )
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 
 RESULTS = Path(__file__).parent / "results"
 PAYLOAD = {"to": "ada@example.org", "subject": "hello", "body": "x" * 46}
@@ -59,14 +59,14 @@ class Meter:
         self._client = client
         self._server = redis.Redis.from_url(url)
         self.trips = 0
-        wire = client.core.wire
-        exchange = wire.exchange
+        transport = client.core.transport
+        exchange = transport.exchange
 
         def counting(*given: Any) -> Any:
             self.trips += 1
             return exchange(*given)
 
-        wire.exchange = counting
+        transport.exchange = counting
 
     def cost(self, operation: str, act: Callable[[], int]) -> Cost:
         """Return the cost per job of `act`, which returns its number of jobs."""
@@ -95,7 +95,7 @@ class Meter:
 
     def _bytes(self) -> tuple[int, int]:
         """Return the bytes that this client has sent and received so far."""
-        [reply] = self._client.core.wire.send([(0, ("CLIENT", "INFO"))])
+        [reply] = self._client.core.transport.send([(0, ("CLIENT", "INFO"))])
         said = dict(word.split("=", 1) for word in reply.decode().split())
         return int(said["tot-net-in"]), int(said["tot-net-out"])
 
@@ -141,7 +141,7 @@ class Work:
         return 1
 
     def complete(self, count: int = 1) -> int:
-        self.client.complete_many(self._first(count))
+        self.client.leases.complete(self._first(count))
         return count
 
     def complete_many(self) -> int:

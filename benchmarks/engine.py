@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import headrace
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 
 PAYLOAD = {"to": "ada@example.org", "subject": "hello", "body": "x" * 46}
 JOBS = 20_000
@@ -112,7 +112,7 @@ class Engine:
             start = time.perf_counter()
             leases = self.queue.pop("w", count=size)
             middle = time.perf_counter()
-            self.client.complete_many(leases)
+            self.client.leases.complete(leases)
             popping += middle - start
             completing += time.perf_counter() - middle
         return popping, completing
@@ -215,7 +215,7 @@ def _costs(
     for _ in range(repetitions):
         timed("put", lambda: queue.put_many([b"x" * 100] * BATCH))
         leases = timed("pop", partial(queue.pop, "w", count=BATCH))
-        timed("complete", partial(client.complete_many, leases))
+        timed("complete", partial(client.leases.complete, leases))
     return tuple(statistics.median(values) for values in spent.values())
 
 

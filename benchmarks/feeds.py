@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import headrace
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 
 BODY = {"title": "Bread", "body": "x" * 80}
 MESSAGES = 1_000
@@ -63,7 +63,7 @@ def receive(kind: str, url: str, results: Connection) -> None:
 
 def compare(url: str, rounds: int) -> dict[str, list[list[float]]]:
     """Return the seconds from publish to delivery, by kind and round, without the warm-up."""
-    feed = headrace.connect(url, namespace="bench").create_feed("news")
+    feed = headrace.connect(url, namespace="bench").feeds.create("news")
     server = redis.Redis.from_url(url)
 
     def publish(body: Any) -> None:

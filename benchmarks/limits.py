@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import headrace
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 
 RESULTS = Path(__file__).parent / "results"
 ROUND = 250

@@ -22,7 +22,7 @@ from benchmarks.comparison.registry import WORKLOADS
 from benchmarks.comparison.run import Run
 from benchmarks.comparison.servers import Server, Valkey, servers
 from benchmarks.comparison.targets import evaluate
-from headrace.client.scratch import scratch_directory
+from headrace.local_server.scratch import scratch_directory
 
 # The most informative competitors, and the workloads that take seconds.
 INFORMATIVE = ["huey", "ardiq", "bullmq", "bee-queue"]

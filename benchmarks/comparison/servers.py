@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import redis
 
 from benchmarks.comparison.processes import cpu_seconds, memory_mib, running
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 
 HOST = "127.0.0.1"
 TIMEOUT = 10.0

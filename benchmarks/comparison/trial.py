@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.comparison.competitors import Competitor, Load
 from benchmarks.comparison.processes import cpu_seconds, end, memory_mib, running, tree
 from benchmarks.comparison.servers import Server
-from headrace.client import local
+from headrace.local_server import server_process
 
 TIMEOUT = 60.0
 POLL = 0.02
@@ -129,7 +129,7 @@ class Trial:
         return True
 
     def failure(self, text: str) -> NotMeasured:
-        return NotMeasured(f"{text}\n{local.tail(self.log)}")
+        return NotMeasured(f"{text}\n{server_process.tail(self.log)}")
 
     def counted(self) -> int:
         """Return the number of jobs counted so far.

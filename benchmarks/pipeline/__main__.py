@@ -26,14 +26,14 @@ import headrace
 from benchmarks.pipeline import jobs, lakes, tables
 from benchmarks.pipeline.history import make_history
 from benchmarks.targets import Target
-from headrace.client.scratch import private_server
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
+from headrace.local_server.scratch import private_server
 from headrace.spark import session
 from headrace.spark.equality import compare
 from headrace.spark.hot import look, make_views
 from headrace.spark.options import Server
-from tests import servers
+from tests.support import servers
 
 RESULTS = Path(__file__).parent.parent / "results"
 FEW, MICRO_BATCH = 100_000, 50_000

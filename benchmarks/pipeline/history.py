@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import headrace
 from headrace import Fail
-from headrace.client.talk import drive
-from headrace.client.talks.log_reading import log_ends
 from headrace.engine.events import entry_number
+from headrace.operations.event_log import log_ends
 from headrace.testing import Clock, open_with_clock
+from headrace.transport.drive import drive
 
 QUEUES = ("mail", "resize", "invoice", "report")
 FAILURES = ("Timeout", "BadInput", "Refused")
@@ -34,7 +34,8 @@ def make_history(url: str, namespace: str, events: int, *, days_ago: float = DAY
             _turn(client, clock, chance, QUEUES[turn % len(QUEUES)])
             clock.tick(step)
         return sum(
-            entry_number(ends.newest) for ends in drive(client.core.wire, log_ends(client.core))
+            entry_number(ends.newest)
+            for ends in drive(client.core.transport, log_ends(client.core))
         )
 
 
@@ -50,9 +51,9 @@ def _turn(client: headrace.Client, clock: Clock, chance: random.Random, name: st
         leases = queue.pop(f"worker-{chance.randrange(WORKERS)}", count=250)
         clock.tick(chance.expovariate(0.5))
         bad = [lease for lease in leases[:3] if chance.random() < 0.5]
-        client.complete_many(leases[len(bad) :])
+        client.leases.complete(leases[len(bad) :])
         if bad:
-            client.fail_many(
+            client.leases.fail(
                 [Fail(lease, chance.choice(FAILURES), "as it happens") for lease in bad]
             )
         left -= len(leases)

@@ -25,8 +25,8 @@ from benchmarks.comparison.trial import Trial
 from benchmarks.comparison.workloads.drain import rate, watch
 from benchmarks.scale import report
 from benchmarks.scale.model import Costs, forecast
-from headrace.client.scratch import scratch_directory
-from tests.servers import cluster
+from headrace.local_server.scratch import scratch_directory
+from tests.support.servers import cluster
 
 SHARDS = (1, 2, 4)
 NODES = (3, 12, 48)

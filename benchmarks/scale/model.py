@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from headrace.client.topology import SLOTS, slot_of
+from headrace.transport.topology import SLOTS, slot_of
 
 SHARDS_A_NODE = 4
 

@@ -52,18 +52,23 @@ if TYPE_CHECKING:
     from headrace.app.task import Task
     from headrace.app.verdicts import Discard, Retry, Snooze
     from headrace.client.client import AsyncClient, Client
-    from headrace.client.codec import Codec
-    from headrace.client.encryption import Encrypted
-    from headrace.client.feed import AsyncFeed, Feed
-    from headrace.client.feed_values import FeedCounts, FeedEvent, FeedSettings
     from headrace.client.group import AsyncGroup, Group
-    from headrace.client.lake_values import LakeShard
     from headrace.client.lease import AsyncLease, Lease
-    from headrace.client.listening import AsyncListening, Listening
     from headrace.client.queue import AsyncQueue, Queue
-    from headrace.client.schedules import Schedule
     from headrace.client.session import AsyncSession, Session
-    from headrace.client.values import (
+    from headrace.client.watch import AsyncWatch, Watch
+    from headrace.codecs.codec import Codec
+    from headrace.codecs.encryption import Encrypted
+    from headrace.engine.check import Limits
+    from headrace.engine.events import Event
+    from headrace.engine.script import Library
+    from headrace.engine.statistics import Series, Stats
+    from headrace.feeds.feed import AsyncFeed, Feed
+    from headrace.feeds.values import FeedCounts, FeedEvent, FeedSettings
+    from headrace.operations.lake_values import LakeShard
+    from headrace.operations.listening import AsyncListener, Listener
+    from headrace.operations.schedule_values import Schedule
+    from headrace.operations.values import (
         Audit,
         Bulk,
         Counts,
@@ -72,7 +77,6 @@ if TYPE_CHECKING:
         FailureGroup,
         Job,
         Page,
-        Put,
         Result,
         Stage,
         Throttle,
@@ -80,11 +84,7 @@ if TYPE_CHECKING:
         Worker,
         Written,
     )
-    from headrace.client.watch import AsyncWatch, Watch
-    from headrace.engine.check import Limits
-    from headrace.engine.events import Event
-    from headrace.engine.script import Library
-    from headrace.engine.statistics import Series, Stats
+    from headrace.options import Put
 
 __version__ = "0.1.0"
 
@@ -92,53 +92,53 @@ __version__ = "0.1.0"
 _LATER = {
     "App": "headrace.app.app",
     "AsyncClient": "headrace.client.client",
-    "AsyncFeed": "headrace.client.feed",
+    "AsyncFeed": "headrace.feeds.feed",
     "AsyncGroup": "headrace.client.group",
     "AsyncLease": "headrace.client.lease",
-    "AsyncListening": "headrace.client.listening",
+    "AsyncListener": "headrace.operations.listening",
     "AsyncQueue": "headrace.client.queue",
     "AsyncSession": "headrace.client.session",
     "AsyncWatch": "headrace.client.watch",
-    "Audit": "headrace.client.values",
+    "Audit": "headrace.operations.values",
     "Backoff": "headrace.app.backoff",
-    "Bulk": "headrace.client.values",
+    "Bulk": "headrace.operations.values",
     "Client": "headrace.client.client",
-    "Codec": "headrace.client.codec",
+    "Codec": "headrace.codecs.codec",
     "Context": "headrace.app.context",
-    "Counts": "headrace.client.values",
+    "Counts": "headrace.operations.values",
     "Discard": "headrace.app.verdicts",
-    "Encrypted": "headrace.client.encryption",
+    "Encrypted": "headrace.codecs.encryption",
     "Event": "headrace.engine.events",
-    "Fail": "headrace.client.values",
-    "Failure": "headrace.client.values",
-    "FailureGroup": "headrace.client.values",
-    "Feed": "headrace.client.feed",
-    "FeedCounts": "headrace.client.feed_values",
-    "FeedEvent": "headrace.client.feed_values",
-    "FeedSettings": "headrace.client.feed_values",
+    "Fail": "headrace.operations.values",
+    "Failure": "headrace.operations.values",
+    "FailureGroup": "headrace.operations.values",
+    "Feed": "headrace.feeds.feed",
+    "FeedCounts": "headrace.feeds.values",
+    "FeedEvent": "headrace.feeds.values",
+    "FeedSettings": "headrace.feeds.values",
     "Group": "headrace.client.group",
-    "Job": "headrace.client.values",
-    "LakeShard": "headrace.client.lake_values",
+    "Job": "headrace.operations.values",
+    "LakeShard": "headrace.operations.lake_values",
     "Lease": "headrace.client.lease",
     "Limits": "headrace.engine.check",
-    "Listening": "headrace.client.listening",
-    "Page": "headrace.client.values",
-    "Put": "headrace.client.values",
+    "Listener": "headrace.operations.listening",
+    "Page": "headrace.operations.values",
+    "Put": "headrace.options",
     "Queue": "headrace.client.queue",
-    "Result": "headrace.client.values",
+    "Result": "headrace.operations.values",
     "Retry": "headrace.app.verdicts",
-    "Schedule": "headrace.client.schedules",
+    "Schedule": "headrace.operations.schedule_values",
     "Series": "headrace.engine.statistics",
     "Session": "headrace.client.session",
     "Snooze": "headrace.app.verdicts",
-    "Stage": "headrace.client.values",
+    "Stage": "headrace.operations.values",
     "Stats": "headrace.engine.statistics",
     "Task": "headrace.app.task",
-    "Throttle": "headrace.client.values",
-    "Tracked": "headrace.client.values",
+    "Throttle": "headrace.operations.values",
+    "Tracked": "headrace.operations.values",
     "Watch": "headrace.client.watch",
-    "Worker": "headrace.client.values",
-    "Written": "headrace.client.values",
+    "Worker": "headrace.operations.values",
+    "Written": "headrace.operations.values",
 }
 
 __all__ = [
@@ -147,7 +147,7 @@ __all__ = [
     "AsyncFeed",
     "AsyncGroup",
     "AsyncLease",
-    "AsyncListening",
+    "AsyncListener",
     "AsyncQueue",
     "AsyncSession",
     "AsyncWatch",
@@ -189,7 +189,7 @@ __all__ = [
     "Lease",
     "LeaseLost",
     "Limits",
-    "Listening",
+    "Listener",
     "MissingExtra",
     "NamespaceMismatch",
     "NamespaceNotFound",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import costs
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ import pytest
 import headrace
 from headrace import Client, Queue
 from headrace.cli import completing
-from headrace.client import embedded
-from headrace.client.scratch import scratch_directory
+from headrace.local_server import embedded
+from headrace.local_server.scratch import scratch_directory
 from tests.cli.conftest import Type, fail
-from tests.servers import listen
+from tests.support.servers import listen
 
 Offered = Callable[..., list[str]]
 
@@ -58,7 +58,7 @@ def test_names_of_queues_and_failures_come_from_the_server(
     assert offered("headrace retry --failure s") == ["smtp"]
     other = f"{client.core.namespace}-none"
     assert offered(f"headrace peek -n {other} m") == []
-    assert not client.core.wire.send([(0, ("EXISTS", f"hr:{{{other}:0}}:meta"))])[0]
+    assert not client.core.transport.send([(0, ("EXISTS", f"hr:{{{other}:0}}:meta"))])[0]
     nowhere = "redis://localhost:1"
     assert offered(f"headrace peek --url {valkey_url} mar", HEADRACE_URL=nowhere) == ["marmalade"]
 
@@ -124,7 +124,9 @@ def test_a_login_and_a_database_are_used(
     offered: Offered, client: Client, mail: Queue, valkey_url: str
 ) -> None:
     mail.put(1)
-    client.core.wire.send([(0, ("ACL", "SETUSER", "shell", "on", ">p@ss", "~*", "&*", "+@all"))])
+    client.core.transport.send(
+        [(0, ("ACL", "SETUSER", "shell", "on", ">p@ss", "~*", "&*", "+@all"))]
+    )
     place = valkey_url.removeprefix("unix://")
 
     assert offered("headrace peek m", HEADRACE_URL=f"unix://shell:p%40ss@{place}") == ["mail"]

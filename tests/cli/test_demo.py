@@ -22,11 +22,11 @@ from headrace import Event
 from headrace.cli.demo import findings
 from headrace.cli.demo.place import NAMESPACE, Place, opened
 from headrace.cli.demo.workers import Workers
-from headrace.client import embedded
-from headrace.client.scratch import scratch_directory
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from tests.processes import gone
+from headrace.local_server import embedded
+from headrace.local_server.scratch import scratch_directory
+from tests.support.processes import gone
 
 # Spark takes its time where others work too.
 pytestmark = pytest.mark.timeout(600)

@@ -23,14 +23,14 @@ from headrace.cli.doctor import machine, server
 from headrace.cli.doctor.examine import examine, names, without_secrets
 from headrace.cli.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, WARNING, Checked, Finding
 from headrace.cli.doctor.namespace import log_length
-from headrace.client.scratch import scratch_directory
-from headrace.client.talk import drive
-from headrace.client.talks.lakes import mark_lake
 from headrace.engine.script import LIBRARY
 from headrace.errors import InvalidArgument
+from headrace.local_server.scratch import scratch_directory
+from headrace.operations.lakes import mark_lake
 from headrace.testing import open_with_clock
-from tests import servers
-from tests.engine.desk import Desk
+from headrace.transport.drive import drive
+from tests.engine.support.sink_scripts import Desk
+from tests.support import servers
 
 MAIN = "from headrace.cli.main import main; main()"
 PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")} | {
@@ -38,7 +38,7 @@ PLAIN = {name: value for name, value in os.environ.items() if not name.startswit
     "NO_COLOR": "1",
     "FORCE_COLOR": "",
 }
-PAGE = Path(__file__).parent.parent.parent / "docs" / "operations.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "guides" / "operations.md"
 
 
 @pytest.fixture
@@ -437,7 +437,9 @@ def test_a_write_that_nobody_publishes_is_a_warning(
     found = looked(valkey_url, name)["writes"]
     assert (found.verdict, found.found) == (OK, "1 lately, all published")
 
-    client.core.wire.send([(0, ("HSET", client.core.key(0, "write:batch:w"), "decided_at", 1))])
+    client.core.transport.send(
+        [(0, ("HSET", client.core.key(0, "write:batch:w"), "decided_at", 1))]
+    )
     found = looked(valkey_url, name)["writes"]
     assert (found.verdict, found.advice) == (
         WARNING,
@@ -446,7 +448,7 @@ def test_a_write_that_nobody_publishes_is_a_warning(
 
 
 def test_a_lake_that_lags_is_a_warning(valkey_url: str, client: Client, name: str) -> None:
-    drive(client.core.wire, mark_lake(client, "history", {0: "0-0"}))
+    drive(client.core.transport, mark_lake(client, "history", {0: "0-0"}))
     client.queue("mail").put_many(range(1200))
     found = looked(valkey_url, name)["lakes"]
     assert (found.verdict, found.found) == (OK, "1, at most 1,200 events behind")

@@ -219,7 +219,7 @@ def test_an_audit_that_finds_something_names_it_and_is_exit_code_1(
 ) -> None:
     mail.put(1, id="lost-one")
     core = client.core
-    core.wire.send([(0, ("DEL", core.key(0, "waiting:mail")))])
+    core.transport.send([(0, ("DEL", core.key(0, "waiting:mail")))])
 
     said = typed("audit")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from headrace.client import embedded
-from headrace.client.scratch import scratch_directory
+from headrace.local_server import embedded
+from headrace.local_server.scratch import scratch_directory
 
 
 @pytest.fixture

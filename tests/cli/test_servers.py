@@ -9,8 +9,8 @@ import pytest
 import headrace
 from headrace import Client
 from headrace.cli import opening
-from headrace.client import embedded
-from headrace.client.scratch import scratch_directory
+from headrace.local_server import embedded
+from headrace.local_server.scratch import scratch_directory
 from tests.cli.conftest import Type
 
 
@@ -37,7 +37,7 @@ def test_a_server_that_is_not_there_is_one_line_and_exit_code_1(
 def test_a_wrong_password_is_one_line_and_shows_none(
     typed: Type, client: Client, valkey_url: str
 ) -> None:
-    client.core.wire.send(
+    client.core.transport.send(
         [(0, ("ACL", "SETUSER", "operator", "on", ">r1ght", "~*", "&*", "+@all"))]
     )
     place = valkey_url.removeprefix("unix://")
@@ -104,7 +104,7 @@ def test_who_only_looks_makes_no_namespace(typed: Type, client: Client, words: s
 
     assert (said.code, said.out, said.err.count("\n")) == (1, "", 1)
     assert f"there is no namespace {space!r}" in said.err
-    assert not client.core.wire.send([(0, ("EXISTS", f"hr:{{{space}:0}}:meta"))])[0]
+    assert not client.core.transport.send([(0, ("EXISTS", f"hr:{{{space}:0}}:meta"))])[0]
 
 
 @pytest.mark.parametrize("words", ["put mail 1", "configure mail lease=5m", "config retries=3"])
@@ -114,7 +114,7 @@ def test_who_puts_or_configures_makes_the_namespace(
     space = f"{client.core.namespace}-new"
 
     assert typed(*words.split(), "-n", space).code == 0
-    assert client.core.wire.send([(0, ("EXISTS", f"hr:{{{space}:0}}:meta"))]) == [1]
+    assert client.core.transport.send([(0, ("EXISTS", f"hr:{{{space}:0}}:meta"))]) == [1]
 
 
 def test_who_only_looks_starts_no_server(typed: Type, monkeypatch: pytest.MonkeyPatch) -> None:

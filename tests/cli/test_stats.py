@@ -18,7 +18,7 @@ def write(client: Client, day: str, **facts: dict[str, object]) -> None:
     core = client.core
     for role, fields in facts.items():
         pairs = [str(word) for pair in fields.items() for word in pair]
-        [reply] = core.wire.send([(0, ("HSET", core.key(0, f"{role}:{day}:mail"), *pairs))])
+        [reply] = core.transport.send([(0, ("HSET", core.key(0, f"{role}:{day}:mail"), *pairs))])
         assert isinstance(reply, int), reply
 
 

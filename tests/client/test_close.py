@@ -7,8 +7,9 @@ import threading
 import redis
 
 from headrace import Client, Queue
-from headrace.client.talk import ask, drive
-from tests.servers import until
+from headrace.operations.requests import ask
+from headrace.transport.drive import drive
+from tests.support.servers import until
 
 
 def test_a_closed_client_can_be_used_again(hr: Client, queue: Queue) -> None:
@@ -39,7 +40,7 @@ def test_a_closed_client_leaves_no_connection(hr: Client, queue: Queue, url: str
 
 
 def test_who_asks_nothing_is_answered_nothing_and_does_not_wait(hr: Client) -> None:
-    assert drive(hr.core.wire, ask(hr.core, [])) == []
+    assert drive(hr.core.transport, ask(hr.core, [])) == []
 
 
 def test_who_follows_events_is_done_when_the_client_is_closed(hr: Client, queue: Queue) -> None:

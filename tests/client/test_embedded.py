@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import redis
 
-from headrace.client import embedded, local
-from headrace.client.scratch import private_server
 from headrace.errors import EmbeddedServerError
-from tests.processes import gone, run_python, start_python
-from tests.servers import until
+from headrace.local_server import embedded, server_process
+from headrace.local_server.scratch import private_server
+from tests.support.processes import gone, run_python, start_python
+from tests.support.servers import until
 
 
 def pid_in(home: Path) -> int:
@@ -49,7 +49,7 @@ def test_the_server_keeps_everything_and_listens_to_nobody_else(home: Path) -> N
     assert found["appendfsync"] == "everysec"
     assert found["maxmemory-policy"] == "noeviction"
     assert found["port"] == "0"
-    assert (home / local.SOCKET).stat().st_mode & 0o777 == 0o700
+    assert (home / server_process.SOCKET).stat().st_mode & 0o777 == 0o700
     assert home.stat().st_mode & 0o777 == 0o700
 
 
@@ -59,7 +59,7 @@ def tells_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "valkey-server"
     program.write_text('#!/bin/sh\necho "told: $GLIBC_TUNABLES"\nexit 1\n')
     program.chmod(0o700)
-    monkeypatch.setattr(local, "binary", lambda: program)
+    monkeypatch.setattr(server_process, "binary", lambda: program)
 
 
 @pytest.mark.usefixtures("tells_its_memory")
@@ -130,7 +130,7 @@ def test_stop_after_a_crash_finds_nothing_to_stop(home: Path) -> None:
 def test_the_server_outlives_a_starter_killed_with_kill_9(home: Path) -> None:
     starter = run_python(
         "import os, signal, sys\n"
-        "from headrace.client import embedded\n"
+        "from headrace.local_server import embedded\n"
         "print(embedded.start(sys.argv[1]), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)",
         home,
@@ -142,13 +142,13 @@ def test_the_server_outlives_a_starter_killed_with_kill_9(home: Path) -> None:
 
 KILLED_AT_EVERY_LINE = """
 import os, pathlib, signal, sys
-from headrace.client import embedded, local
-from headrace.client.scratch import private_server
+from headrace.local_server import embedded, server_process
+from headrace.local_server.scratch import private_server
 
 def kill_at(number):
     lines = set()
     def trace(frame, event, _):
-        if frame.f_code.co_filename not in (embedded.__file__, local.__file__):
+        if frame.f_code.co_filename not in (embedded.__file__, server_process.__file__):
             return None
         lines.add((frame.f_code.co_filename, frame.f_lineno))
         if len(lines) == number:
@@ -184,7 +184,7 @@ def test_processes_that_start_at_the_same_instant_share_one_server(home: Path) -
     starters = [
         start_python(
             "import sys\n"
-            "from headrace.client import embedded\n"
+            "from headrace.local_server import embedded\n"
             "print('ready', flush=True)\n"
             "sys.stdin.read()\n"
             "embedded.start(sys.argv[1])\n"
@@ -211,17 +211,17 @@ def test_stale_files_are_no_obstacle(home: Path) -> None:
     (home / "server.pid").write_text(str(os.getpid()))
     (home / embedded.LOCK).write_text("somebody")
     with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(str(home / local.SOCKET))
+        dead.bind(str(home / server_process.SOCKET))
 
     assert embedded.status(home) is None
-    assert local.ping(home / local.SOCKET) is None
+    assert server_process.ping(home / server_process.SOCKET) is None
     embedded.start(home)
     assert pid_in(home) != os.getpid()
 
 
 def test_a_plain_file_in_place_of_the_socket_is_replaced(home: Path) -> None:
     home.mkdir()
-    (home / local.SOCKET).write_text("not a socket")
+    (home / server_process.SOCKET).write_text("not a socket")
 
     embedded.start(home)
     assert pid_in(home)
@@ -247,12 +247,12 @@ def test_a_server_that_reads_its_data_is_waited_for(
     home.mkdir()
     replies = [b"-LOADING Valkey is loading the dataset in memory\r\n"] * 20 + [b"+PONG\r\n"]
     with socket.socket(socket.AF_UNIX) as server, embedded._lock(home):
-        server.bind(str(home / local.SOCKET))
+        server.bind(str(home / server_process.SOCKET))
         server.listen()
         reader = threading.Thread(target=answer_with, args=(server, replies))
         reader.start()
 
-        assert embedded.start(home) == local.url_of(home / local.SOCKET)
+        assert embedded.start(home) == server_process.url_of(home / server_process.SOCKET)
         reader.join()
     assert replies == []
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 import redis
 
-from headrace.client import embedded, local
 from headrace.errors import EmbeddedServerError
+from headrace.local_server import embedded, server_process
 from tests.client.test_embedded import pid_in
-from tests.processes import gone
-from tests.servers import until
+from tests.support.processes import gone
+from tests.support.servers import until
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -25,9 +25,9 @@ ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_a_path_too_long_for_a_socket_still_works(home: Path) -> None:
     deep = home.joinpath(*["a rather long name, with spaces? and #signs"] * 4)
     url = embedded.start(deep)
-    link = local.reachable_socket(deep).parent
+    link = server_process.reachable_socket(deep).parent
 
-    assert len(local.reachable_socket(deep).as_posix()) <= local.LONGEST_ADDRESS
+    assert len(server_process.reachable_socket(deep).as_posix()) <= server_process.LONGEST_ADDRESS
     with redis.Redis.from_url(url) as server:
         assert server.ping()
     assert embedded.start(deep) == url
@@ -151,7 +151,7 @@ def test_a_binary_that_does_not_run_is_told_what_to_do(
 ) -> None:
     home.mkdir()
     (home / "binary").write_bytes(b"")
-    monkeypatch.setattr(local, "binary", lambda: home / "binary")
+    monkeypatch.setattr(server_process, "binary", lambda: home / "binary")
 
     with pytest.raises(EmbeddedServerError, match=r"binary does not run here .* pass its URL"):
         embedded.start(home)

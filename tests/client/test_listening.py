@@ -5,69 +5,47 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 import redis
 
 import headrace
 from headrace import Client, ServerUnavailable
-from headrace.client import ear
-from headrace.client.listening import AsyncListening, Listening, Station, seconds, tune_in
-from headrace.client.talk import Talk, drive, drive_async
-from headrace.testing import open_with_clock
-from tests.colours import COLOURS, got, opened
-from tests.proxy import LATE, Way, way_to
-from tests.restartable import Restartable, restartable
-from tests.servers import until
-
-
-@pytest.fixture
-def admin(valkey_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(valkey_url) as server:
-        yield server
-
-
-@pytest.fixture
-def calm(valkey_url: str) -> Iterator[Client]:
-    client, _ = open_with_clock(valkey_url, namespace=f"listened-{uuid4().hex}")
-    with client:
-        yield client
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
-
-
-@pytest.fixture
-def server() -> Iterator[Restartable]:
-    with restartable() as found:
-        yield found
+from headrace.operations.listening import (
+    AsyncListener,
+    Listener,
+    ListeningState,
+    seconds,
+    subscribe,
+)
+from headrace.transport import subscription
+from headrace.transport.drive import Operation, drive, drive_async
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.proxy import LATE, Way
+from tests.support.restartable import Restartable
+from tests.support.servers import until
 
 
 async def listen(hr: Any, *, wait: float | None = 20) -> Any:
     """Hears of the work in a queue, and of every subscription."""
 
-    def check() -> Talk[list[str]]:
+    def check() -> Operation[list[str]]:
         yield from ()
         return ["subscribed"]
 
     channels = [hr.core.channel(shard, "queue", "mail") for shard in range(hr.core.shards)]
-    station: Station[str] = Station(
+    station: ListeningState[str] = ListeningState(
         hr.core, channels, lambda _, message: [message.decode()], check, seconds(wait)
     )
     if isinstance(hr, Client):
-        return Listening(drive(hr.core.wire, tune_in(station)))
-    return AsyncListening(await drive_async(hr.core.wire, tune_in(station)))
+        return Listener(drive(hr.core.transport, subscribe(station)))
+    return AsyncListener(await drive_async(hr.core.transport, subscribe(station)))
 
 
 async def next_of(listening: Any) -> Any:
     """The next one; None if it has ended."""
-    if isinstance(listening, AsyncListening):
+    if isinstance(listening, AsyncListener):
         return await anext(listening, None)
     return await asyncio.to_thread(next, listening, None)
 
@@ -77,7 +55,7 @@ def subscribers(admin: redis.Redis, hr: Any) -> int:
     return int(admin.pubsub_shardnumsub(name)[0][1])
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_hears_from_the_moment_it_is_made(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
@@ -90,7 +68,7 @@ async def test_it_hears_from_the_moment_it_is_made(
         await got(listening.close())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_ends_when_nothing_comes_and_can_go_on(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
@@ -105,7 +83,7 @@ async def test_it_ends_when_nothing_comes_and_can_go_on(
         assert await next_of(listening) is None
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_outlives_a_killed_connection(
     colour: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
@@ -132,7 +110,7 @@ async def kill_subscribers(admin: redis.Redis, hr: Any) -> None:
     await nobody_listens(admin, hr)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_outlives_a_server(colour: str, server: Restartable) -> None:
     async with opened(colour, server.url) as hr:
         listening = await listen(hr)
@@ -150,7 +128,7 @@ async def two_of(listening: Any) -> list[Any]:
     return [await next_of(listening), await next_of(listening)]
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_says_that_the_server_stays_away_and_goes_on_when_it_is_back(
     colour: str, way: Way, calm: Client
 ) -> None:
@@ -172,11 +150,11 @@ async def test_it_says_that_the_server_stays_away_and_goes_on_when_it_is_back(
         await got(listening.close())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_connection_that_gives_no_sign_of_life_is_replaced(
     colour: str, way: Way, calm: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ear, "SILENCE", 0.25)
+    monkeypatch.setattr(subscription, "PROBE_AFTER", 0.25)
     async with opened(colour, way.url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
         assert await next_of(listening) == "subscribed"
@@ -198,7 +176,7 @@ def pings(way: Way) -> int:
     return sum(b"PING" in request for request in way.requests)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_closing_wakes_who_waits(
     colour: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
@@ -215,7 +193,7 @@ async def test_closing_wakes_who_waits(
         await nobody_listens(admin, calm)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_ends_with_its_client(
     colour: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
@@ -231,13 +209,13 @@ async def test_it_ends_with_its_client(
         await nobody_listens(admin, calm)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_block_closes_it(
     colour: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
     async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
-        if isinstance(listening, AsyncListening):
+        if isinstance(listening, AsyncListener):
             async with listening as same:
                 assert same is listening
         else:
@@ -250,7 +228,7 @@ async def test_a_block_closes_it(
 
 
 async def test_a_wait_that_is_cancelled_loses_nothing(valkey_url: str, calm: Client) -> None:
-    async with opened("awaiting", valkey_url, namespace=calm.core.namespace) as hr:
+    async with opened("async", valkey_url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr, wait=None)
         assert await next_of(listening) == "subscribed"
         for number in range(1, 20):
@@ -282,5 +260,5 @@ def test_both_colours_offer_the_same() -> None:
         found = inspect.getmembers(kind, inspect.isfunction)
         return {name: inspect.getdoc(f) or "" for name, f in found if name[0] != "_"}
 
-    assert offered(Listening).keys() == offered(AsyncListening).keys()
-    assert inspect.getdoc(Listening)
+    assert offered(Listener).keys() == offered(AsyncListener).keys()
+    assert inspect.getdoc(Listener)

@@ -10,8 +10,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from headrace.client import patience
-from headrace.client.patience import AWAKE, SELDOM, STANDS, TRIALS, Patience
+from headrace.transport import spin_wait
+from headrace.transport.spin_wait import (
+    CALLS_BETWEEN_TRIALS,
+    IDLE_AFTER,
+    SPIN_FOR,
+    TRIALS,
+    SpinWait,
+)
 
 US = 1e-6
 A_LOOK = 2 * US
@@ -32,7 +38,7 @@ class Machine:
     def perf_counter(self) -> float:
         return self.now
 
-    def ask(self, waiting: Patience) -> bool:
+    def ask(self, waiting: SpinWait) -> bool:
         """Whether anybody stayed awake for the answer."""
         self.answer_at = self.now + self.answers_after
         self.looks = []
@@ -61,10 +67,10 @@ def connection() -> Iterator[socket.socket]:
 
 def waiting_on(
     machine: Machine, connection: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> Patience:
-    monkeypatch.setattr(patience, "perf_counter", machine.perf_counter)
+) -> SpinWait:
+    monkeypatch.setattr(spin_wait, "perf_counter", machine.perf_counter)
     monkeypatch.setattr(threading, "active_count", lambda: 1)
-    waiting = Patience(connection.fileno())
+    waiting = SpinWait(connection.fileno())
     waiting._poll = machine  # type: ignore[assignment]
     machine.ask(waiting)
     return waiting
@@ -72,7 +78,7 @@ def waiting_on(
 
 def awake_on(
     machine: Machine, connection: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> Patience:
+) -> SpinWait:
     """After trials that have shown that it pays."""
     waiting = waiting_on(machine, connection, monkeypatch)
     for _ in range(IN_TRIALS):
@@ -101,7 +107,7 @@ def test_what_was_quicker_in_the_trials_stands(
     for _ in range(IN_TRIALS):
         machine.ask(waiting)
 
-    assert {machine.ask(waiting) for _ in range(STANDS)} == {is_awake}
+    assert {machine.ask(waiting) for _ in range(CALLS_BETWEEN_TRIALS)} == {is_awake}
 
 
 def test_it_is_found_out_anew_when_the_machine_has_changed(
@@ -109,7 +115,7 @@ def test_it_is_found_out_anew_when_the_machine_has_changed(
 ) -> None:
     machine = Machine(40 * US, 50 * US)
     waiting = waiting_on(machine, connection, monkeypatch)
-    for _ in range(IN_TRIALS + STANDS - 1):
+    for _ in range(IN_TRIALS + CALLS_BETWEEN_TRIALS - 1):
         machine.ask(waiting)
     assert machine.ask(waiting)
 
@@ -131,15 +137,15 @@ def test_nobody_stays_awake_for_longer_than_it_takes_to_wake_up(
     machine.answer_at = begun + 1.0
     waiting.wait(begun)
 
-    assert AWAKE <= machine.now - begun <= AWAKE + 2 * A_LOOK
+    assert SPIN_FOR <= machine.now - begun <= SPIN_FOR + 2 * A_LOOK
 
 
 def test_who_asks_seldom_sleeps(connection: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(40 * US, 50 * US)
     waiting = awake_on(machine, connection, monkeypatch)
 
-    for _ in range(STANDS + IN_TRIALS):
-        machine.now += SELDOM
+    for _ in range(CALLS_BETWEEN_TRIALS + IN_TRIALS):
+        machine.now += IDLE_AFTER
         assert not machine.ask(waiting)
         assert machine.looks == []
 
@@ -154,7 +160,7 @@ def test_beside_other_threads_nobody_stays_awake_nor_tries_to(
 
     monkeypatch.setattr(threading, "active_count", lambda: 2)
 
-    for _ in range(STANDS + IN_TRIALS):
+    for _ in range(CALLS_BETWEEN_TRIALS + IN_TRIALS):
         assert not machine.ask(waiting)
         assert machine.looks == []
 
@@ -162,8 +168,8 @@ def test_beside_other_threads_nobody_stays_awake_nor_tries_to(
 def test_where_nothing_can_be_polled_there_is_no_patience(
     connection: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert Patience.on(connection.fileno()) is not None
+    assert SpinWait.on(connection.fileno()) is not None
 
     monkeypatch.delattr(select, "poll")
 
-    assert Patience.on(connection.fileno()) is None
+    assert SpinWait.on(connection.fileno()) is None

@@ -10,17 +10,11 @@ import redis
 
 import headrace
 from headrace import ServerUnavailable
-from headrace.client import local
-from tests.colours import COLOURS, got, listed, opened
-from tests.proxy import Way, way_to
-from tests.restartable import Restartable, meanwhile, restartable
-from tests.servers import until
-
-
-@pytest.fixture
-def server() -> Iterator[Restartable]:
-    with restartable() as found:
-        yield found
+from headrace.local_server import server_process
+from tests.support.clients import CLIENT_KINDS, got, listed, opened
+from tests.support.proxy import Way, way_to
+from tests.support.restartable import Restartable, meanwhile
+from tests.support.servers import until
 
 
 @pytest.fixture
@@ -29,7 +23,7 @@ def way(server: Restartable) -> Iterator[Way]:
         yield way
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_server_that_reads_its_data_is_waited_for(colour: str, server: Restartable) -> None:
     async with opened(colour, server.url, namespace="n") as hr:
         await got(hr.queue("mail").put_many(range(4000)))
@@ -40,7 +34,10 @@ async def test_a_server_that_reads_its_data_is_waited_for(colour: str, server: R
         def load() -> None:
             starting = threading.Thread(target=server.start, args=slowly)
             starting.start()
-            until(lambda: local.is_loading(local.ping(server.path)), "the server is loading")
+            until(
+                lambda: server_process.is_loading(server_process.ping(server.path)),
+                "the server is loading",
+            )
             seen.append("loading")
             starting.join()
 
@@ -49,7 +46,7 @@ async def test_a_server_that_reads_its_data_is_waited_for(colour: str, server: R
             assert (await got(hr.queue("mail").counts())).waiting == 4000
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_scripts_that_the_server_has_forgotten_are_sent_again(
     colour: str, valkey_url: str
 ) -> None:
@@ -88,18 +85,18 @@ def test_a_script_that_the_server_will_not_have_is_not_sent_for_ever(server: Res
         headrace.connect(url, retry_for=30)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_primary_that_is_a_replica_for_a_while_is_waited_for(
     colour: str, server: Restartable
 ) -> None:
     async with opened(colour, server.url, namespace="n") as hr:
         await got(hr.queue("mail").put("x"))
         with redis.Redis.from_url(server.url) as admin:
-            local.ask(server.path, "REPLICAOF", "127.0.0.1", "1")
+            server_process.ask(server.path, "REPLICAOF", "127.0.0.1", "1")
 
             def promote() -> None:
                 until(lambda: _refusals(admin) > 0, "the replica has refused a write")
-                local.ask(server.path, "REPLICAOF", "NO", "ONE")
+                server_process.ask(server.path, "REPLICAOF", "NO", "ONE")
 
             with meanwhile(promote):
                 await got(hr.queue("mail").put("y"))

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import redis
 
-from headrace.client import local
-from headrace.client.scratch import private_server
 from headrace.errors import EmbeddedServerError
-from tests.processes import gone, start_python
-from tests.servers import until
+from headrace.local_server import server_process
+from headrace.local_server.scratch import private_server
+from tests.support.processes import gone, start_python
+from tests.support.servers import until
 
 OWNER = """
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 server = private_server()
 print(server.__enter__(), flush=True)
 """
@@ -28,7 +28,7 @@ def socket_of(url: str) -> Path:
 
 
 def pid_of(url: str) -> int:
-    found = re.search(r"process_id:(\d+)", local.ask(socket_of(url), "INFO", "server"))
+    found = re.search(r"process_id:(\d+)", server_process.ask(socket_of(url), "INFO", "server"))
     assert found
     return int(found[1])
 

@@ -8,8 +8,8 @@ import hiredis
 import pytest
 
 import headrace
-from headrace.client.wire import _packed
-from tests.processes import run_python
+from headrace.transport.transport import _packed
+from tests.support.processes import run_python
 
 TIMES = "200"
 

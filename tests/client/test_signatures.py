@@ -11,7 +11,7 @@ from headrace import (
     AsyncFeed,
     AsyncGroup,
     AsyncLease,
-    AsyncListening,
+    AsyncListener,
     AsyncQueue,
     AsyncSession,
     AsyncWatch,
@@ -19,20 +19,21 @@ from headrace import (
     Feed,
     Group,
     Lease,
-    Listening,
+    Listener,
     Queue,
     Session,
     Watch,
 )
-from headrace.client.client import AsyncConfig, Config
+from headrace.client.groups import AsyncFeeds, AsyncTracking, Feeds, Tracking
 
 PAIRS: list[tuple[type, type]] = [
     (Client, AsyncClient),
-    (Config, AsyncConfig),
+    (Feeds, AsyncFeeds),
+    (Tracking, AsyncTracking),
     (Feed, AsyncFeed),
     (Group, AsyncGroup),
     (Lease, AsyncLease),
-    (Listening, AsyncListening),
+    (Listener, AsyncListener),
     (Queue, AsyncQueue),
     (Session, AsyncSession),
     (Watch, AsyncWatch),

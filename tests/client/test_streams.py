@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -19,29 +19,17 @@ from redis.connection import ConnectionPool
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 import headrace
-from headrace.client import ear as ears
-from headrace.client import local
-from headrace.client.async_line import AsyncLine
-from headrace.client.ear import AsyncEar, Ear
-from headrace.client.topology import Topology
-from tests.proxy import LATE, TOGETHER, Way, way_to
-from tests.servers import until
+from headrace.local_server import server_process
+from headrace.transport import subscription as subscriptions
+from headrace.transport.async_connection import AsyncNodeConnection
+from headrace.transport.subscription import AsyncSubscription, Subscription
+from headrace.transport.topology import Topology
+from tests.support.proxy import LATE, TOGETHER, Way, way_to
+from tests.support.servers import until
 
 CHANNEL = "news"
 PING: bytes = hiredis.pack_command(("PING",))
 NEVER = 1000.0
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
-
-
-@pytest.fixture
-def admin(valkey_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(valkey_url) as server:
-        yield server
 
 
 def maker(url: str) -> Callable[[], Any]:
@@ -60,7 +48,7 @@ async def until_cut(way: Way) -> None:
 
 
 async def test_a_line_can_be_closed_and_opened_again_at_once(valkey_url: str) -> None:
-    line = AsyncLine(maker(valkey_url), 20)
+    line = AsyncNodeConnection(maker(valkey_url), 20)
     for _ in range(20):
         await line.open()
         assert await line.exchange(PING, 1) == [b"PONG"]
@@ -72,7 +60,7 @@ async def test_a_line_can_be_closed_and_opened_again_at_once(valkey_url: str) ->
 async def test_a_line_on_which_more_is_said_than_was_asked_is_not_used_again(
     valkey_url: str,
 ) -> None:
-    line = AsyncLine(maker(valkey_url), 20)
+    line = AsyncNodeConnection(maker(valkey_url), 20)
     await line.open()
 
     assert await line.exchange(PING + PING, 1) == [b"PONG"]
@@ -88,13 +76,13 @@ async def test_answers_that_come_one_after_the_other_are_waited_for(valkey_url: 
     slow: Any = (0, ("XREAD", "BLOCK", 600, "STREAMS", f"none-{uuid4().hex}", "0-0"))
     options: Any = {"namespace": f"streams-{uuid4().hex}", "timeout": 1.5}
     async with await headrace.connect_async(valkey_url, **options) as hr:
-        assert await hr.core.wire.send([slow] * 3) == [None] * 3
+        assert await hr.core.transport.send([slow] * 3) == [None] * 3
 
 
 async def test_a_line_that_is_cancelled_while_it_opens_leaves_no_connection(way: Way) -> None:
     held = threading.Event()
     way.lose(b"SETINFO", LATE, meanwhile=lambda: print(held.wait(20)))
-    line = AsyncLine(maker(way.url), 20)
+    line = AsyncNodeConnection(maker(way.url), 20)
     opening = asyncio.ensure_future(line.open())
     await until_cut(way)
 
@@ -113,7 +101,7 @@ async def test_the_end_of_a_connection_that_has_just_been_opened_is_noticed(
         door.bind(str(tmp_path / "door"))
         door.listen()
         threading.Thread(target=greet_and_hang_up, args=(door,), daemon=True).start()
-        line = AsyncLine(maker(local.url_of(tmp_path / "door")), NEVER)
+        line = AsyncNodeConnection(maker(server_process.url_of(tmp_path / "door")), NEVER)
         for _ in range(20):
             with suppress(RedisConnectionError):
                 await line.open()
@@ -159,38 +147,38 @@ def async_on(url: str) -> Topology[AsyncConnectionPool]:
 def test_what_comes_with_the_confirmation_is_heard_at_once(
     way: Way, admin: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ears, "SILENCE", NEVER)
+    monkeypatch.setattr(subscriptions, "PROBE_AFTER", NEVER)
     way.lose(b"SSUBSCRIBE", TOGETHER, meanwhile=lambda: publish(admin, "early"))
-    ear = Ear(on(way.url), ((0, CHANNEL),))
+    subscription = Subscription(on(way.url), ((0, CHANNEL),))
 
-    assert ear.hear(NEVER) == [(CHANNEL, b"early")]
-    ear.disconnect()
+    assert subscription.receive(NEVER) == [(CHANNEL, b"early")]
+    subscription.disconnect()
 
 
 @pytest.mark.timeout(15)
 def test_who_hears_while_another_thread_ends_the_ear_waits_for_no_other_connection(
     valkey_url: str,
 ) -> None:
-    ear = Ear(on(valkey_url), ((0, CHANNEL),))
-    poll = ear._poll
+    subscription = Subscription(on(valkey_url), ((0, CHANNEL),))
+    poll = subscription._poll
     taken: list[tuple[socket.socket, socket.socket]] = []
     woken: list[tuple[int, int]] = []
 
     class EndedJustBefore:
         def poll(self, _: float) -> None:
-            ending = threading.Thread(target=ear.end)
+            ending = threading.Thread(target=subscription.end)
             ending.start()
-            until(lambda: ear.ended, "the ear is ended")
+            until(lambda: subscription.ended, "the ear is ended")
             ending.join(0.2)  # If it does not wait for us, it is over by then.
             # Had it closed its socket, one of these would go by the same number now.
             taken.extend(socket.socketpair() for _ in range(8))
             woken.extend(poll.poll(1000))
 
-    ear._poll = EndedJustBefore()  # type: ignore[assignment]
+    subscription._poll = EndedJustBefore()  # type: ignore[assignment]
 
-    assert ear.hear(NEVER) == []
+    assert subscription.receive(NEVER) == []
     assert woken
-    until(lambda: ear.broken, "the ear is disconnected")
+    until(lambda: subscription.broken, "the ear is disconnected")
     for pair in taken:
         for end in pair:
             end.close()
@@ -200,21 +188,21 @@ def test_who_hears_while_another_thread_ends_the_ear_waits_for_no_other_connecti
 def test_after_a_fork_an_ear_hears_nothing_and_waits_for_no_thread_of_the_parent(
     valkey_url: str,
 ) -> None:
-    ear = Ear(on(valkey_url), ((0, CHANNEL),))
+    subscription = Subscription(on(valkey_url), ((0, CHANNEL),))
     held, told = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with ear._hearing:
+        with subscription._receiving:
             held.set()
             told.wait(10)
 
     holding = threading.Thread(target=hold)
     holding.start()
     held.wait(10)
-    ear._process += 1
+    subscription._process += 1
 
-    assert ear.hear(NEVER) == []
-    assert ear.broken
+    assert subscription.receive(NEVER) == []
+    assert subscription.broken
     told.set()
     holding.join()
 
@@ -227,17 +215,17 @@ async def test_an_ear_hears_at_once_what_comes_with_the_confirmation(
     way: Way, admin: redis.Redis
 ) -> None:
     way.lose(b"SSUBSCRIBE", TOGETHER, meanwhile=lambda: publish(admin, "early"))
-    ear = AsyncEar(((0, CHANNEL),))
-    await ear.subscribe(async_on(way.url))
+    subscription = AsyncSubscription(((0, CHANNEL),))
+    await subscription.subscribe(async_on(way.url))
 
-    assert await ear.hear(20) == [(CHANNEL, b"early")]
-    ear.disconnect()
+    assert await subscription.receive(20) == [(CHANNEL, b"early")]
+    subscription.disconnect()
 
 
 async def test_all_who_wait_at_an_ear_wake_up(valkey_url: str, admin: redis.Redis) -> None:
-    ear = AsyncEar(((0, CHANNEL),))
-    await ear.subscribe(async_on(valkey_url))
-    waiting = [asyncio.ensure_future(ear.hear(4)) for _ in range(3)]
+    subscription = AsyncSubscription(((0, CHANNEL),))
+    await subscription.subscribe(async_on(valkey_url))
+    waiting = [asyncio.ensure_future(subscription.receive(4)) for _ in range(3)]
     await asyncio.sleep(0)
 
     publish(admin, "x")
@@ -245,7 +233,7 @@ async def test_all_who_wait_at_an_ear_wake_up(valkey_url: str, admin: redis.Redi
     async with asyncio.timeout(20):
         heard = await asyncio.gather(*waiting)
     assert [notice for notices in heard for notice in notices] == [(CHANNEL, b"x")]
-    ear.disconnect()
+    subscription.disconnect()
 
 
 @pytest.mark.parametrize("moment", ["opening", "subscribing"])
@@ -255,15 +243,15 @@ async def test_an_ear_that_is_cancelled_while_it_subscribes_leaves_no_connection
     held = threading.Event()
     mark = {"opening": b"SETINFO", "subscribing": b"SSUBSCRIBE"}[moment]
     way.lose(mark, LATE, meanwhile=lambda: print(held.wait(20)))
-    ear = AsyncEar(((0, CHANNEL),))
-    subscribing = asyncio.ensure_future(ear.subscribe(async_on(way.url)))
+    subscription = AsyncSubscription(((0, CHANNEL),))
+    subscribing = asyncio.ensure_future(subscription.subscribe(async_on(way.url)))
     await until_cut(way)
 
     subscribing.cancel()
     await asyncio.wait([subscribing])
     held.set()
 
-    assert (subscribing.cancelled(), ear.broken) == (True, True)
+    assert (subscribing.cancelled(), subscription.broken) == (True, True)
     await until_nobody_is_connected(way)
 
 
@@ -283,8 +271,8 @@ async def test_an_ear_that_loses_one_node_while_it_subscribes_to_another_is_brok
         half = 8191
         topology.learn(("", 0), [(0, half, (b"first", 1)), (half + 1, 16383, (b"second", 1))])
         shards = [shard_on(topology, name) for name in ways]
-        ear = AsyncEar(tuple((shard, f"of {shard}") for shard in shards))
-        subscribing = asyncio.ensure_future(ear.subscribe(topology))
+        subscription = AsyncSubscription(tuple((shard, f"of {shard}") for shard in shards))
+        subscribing = asyncio.ensure_future(subscription.subscribe(topology))
         await until_cut(way)
 
         first.close()
@@ -295,8 +283,8 @@ async def test_an_ear_that_loses_one_node_while_it_subscribes_to_another_is_brok
             await subscribing
         held.set()
 
-        assert ear.broken
-        assert isinstance(ear.cause, (RedisConnectionError, OSError))
+        assert subscription.broken
+        assert isinstance(subscription.cause, (RedisConnectionError, OSError))
         await until_nobody_is_connected(way)
 
 
@@ -307,12 +295,14 @@ def shard_on(topology: Topology[Any], name: str) -> int:
 def test_an_error_instead_of_a_sign_of_life_breaks_an_ear(
     valkey_url: str, admin: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ears, "SILENCE", 0.05)
+    monkeypatch.setattr(subscriptions, "PROBE_AFTER", 0.05)
     rights = ("on", ">secret", "~*", "&*", "+@all", "-ping")
     admin.execute_command("ACL", "SETUSER", "mute", *rights)
-    ear = Ear(on(valkey_url.replace("unix://", "unix://mute:secret@")), ((0, CHANNEL),))
+    subscription = Subscription(
+        on(valkey_url.replace("unix://", "unix://mute:secret@")), ((0, CHANNEL),)
+    )
 
-    until(lambda: not ear.hear(1) and ear.broken, "it is broken")
+    until(lambda: not subscription.receive(1) and subscription.broken, "it is broken")
 
-    assert "ping" in str(ear.cause).lower()
+    assert "ping" in str(subscription.cause).lower()
     admin.execute_command("ACL", "DELUSER", "mute")

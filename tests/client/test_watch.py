@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -21,15 +21,15 @@ from headrace import (
     ScriptError,
     ServerUnavailable,
 )
-from headrace.client.holdings import EARLY
 from headrace.client.lease import Lease
-from headrace.client.talks.holding import LOOK_EVERY
+from headrace.operations.held_leases import EARLY
+from headrace.operations.lease_watch import LOOK_EVERY
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, opened
-from tests.processes import run_python
 from tests.proof import proves
-from tests.proxy import Way, way_to
-from tests.servers import until
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.processes import run_python
+from tests.support.proxy import Way
+from tests.support.servers import until
 
 SOON = 4.0  # less than the time after which a watch asks in any case
 assert SOON < LOOK_EVERY
@@ -46,21 +46,9 @@ class Scene:
 
 
 @pytest.fixture
-def calm(valkey_url: str) -> Iterator[Client]:
-    client, _ = open_with_clock(valkey_url, namespace=f"watch-{uuid4().hex}")
-    with client:
-        yield client
-
-
-@pytest.fixture
-def clock(calm: Client) -> Clock:
-    return Clock(calm)
-
-
-@pytest.fixture(params=COLOURS)
-async def hr(request: pytest.FixtureRequest, valkey_url: str, calm: Client) -> AsyncIterator[Any]:
-    async with opened(request.param, valkey_url, namespace=calm.core.namespace) as client:
-        yield client
+def hr(any_client: Any) -> Any:
+    """The client under test."""
+    return any_client
 
 
 async def pop_one(hr: Any, calm: Client, job_id: str = "a", **options: Any) -> Any:
@@ -93,7 +81,7 @@ def expired_without_retries(scene: Scene) -> None:
 
 TAKEN: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "cancel": ("cancelled", lambda scene: scene.calm.cancel("a")),
-    "cancel by value": ("cancelled", lambda scene: scene.calm.cancel_matching("mail", "x")),
+    "cancel by value": ("cancelled", lambda scene: scene.calm.queue("mail").cancel_matching("x")),
     "delete its queue": ("cancelled", lambda scene: scene.calm.queue("mail").delete()),
     "timeout": ("lost", lambda scene: scene.calm.timeout("a")),
     "release by id": ("lost", lambda scene: scene.calm.release("a")),
@@ -136,7 +124,7 @@ async def lapses(scene: Scene) -> None:
 ENDED: dict[str, Callable[[Scene], Any]] = {
     "it lapses": lapses,
     "its worker ends it": lambda scene: scene.session.end(),
-    "an operator ends it": lambda scene: scene.calm.end_worker("w"),
+    "an operator ends it": lambda scene: scene.calm.workers.end("w"),
     "another one replaces it": lambda scene: scene.calm.session("w"),
     "its worker serves no more": lambda scene: scene.session.unserve("mail"),
 }
@@ -200,11 +188,13 @@ async def test_what_the_holder_ends_itself_is_not_taken(hr: Any, calm: Client) -
         await got(leases[0].complete())
         await got(leases[1].fail("typo"))
         await got(leases[2].release(delay=60))
-        await got(hr.complete_many(leases[3:5]))
-        await got(hr.release_many(leases[5:6], delay=60))
+        await got(hr.leases.complete(leases[3:5]))
+        await got(hr.leases.release(leases[5:6], delay=60))
         _, more = await got(hr.queue("mail").complete_and_pop(leases[6:7], "w"))
 
-        assert watch._holdings.proofs() == [(lease.id, lease.token) for lease in (leases[7], *more)]
+        assert watch._held_leases.proofs() == [
+            (lease.id, lease.token) for lease in (leases[7], *more)
+        ]
         calm.cancel(leases[7].id)
         await soon(lambda: heard, "the last one is told")
 
@@ -214,12 +204,12 @@ async def test_what_the_holder_ends_itself_is_not_taken(hr: Any, calm: Client) -
 async def test_an_end_that_is_refused_is_none(hr: Any, calm: Client) -> None:
     async with watching(hr, []) as watch:
         lease = await pop_one(hr, calm)
-        calm.core.wire.send([(0, ("SET", calm.core.key(0, "books:mail"), "no books"))])
+        calm.core.transport.send([(0, ("SET", calm.core.key(0, "books:mail"), "no books"))])
 
         with pytest.raises(ScriptError):
             await got(lease.complete())
 
-        assert watch._holdings.proofs() == [(lease.id, lease.token)]
+        assert watch._held_leases.proofs() == [(lease.id, lease.token)]
 
 
 async def test_where_pop_removes_the_job_there_is_nothing_to_be_taken(
@@ -229,7 +219,7 @@ async def test_where_pop_removes_the_job_there_is_nothing_to_be_taken(
     async with watching(hr, []) as watch:
         lease = await pop_one(hr, calm)
 
-        assert (lease.taken, watch._holdings.proofs()) == (None, [])
+        assert (lease.taken, watch._held_leases.proofs()) == (None, [])
 
 
 async def test_only_who_is_watched_hears(hr: Any, calm: Client) -> None:
@@ -244,18 +234,18 @@ async def test_only_who_is_watched_hears(hr: Any, calm: Client) -> None:
     calm.cancel("after")
 
     assert (before.taken, other.taken, after.taken) == (None, None, None)
-    assert hr.core.holdings == []
+    assert hr.core.held_leases == []
 
 
 async def test_a_lease_that_nobody_has_any_more_is_forgotten(hr: Any, calm: Client) -> None:
     async with watching(hr, []) as watch:
         lease = await pop_one(hr, calm)
-        assert len(watch._holdings.proofs()) == 1
+        assert len(watch._held_leases.proofs()) == 1
 
         del lease
         gc.collect()
 
-        assert watch._holdings.proofs() == []
+        assert watch._held_leases.proofs() == []
 
 
 async def test_a_notice_may_come_before_the_pop_has_returned(hr: Any, calm: Client) -> None:
@@ -264,12 +254,12 @@ async def test_a_notice_may_come_before_the_pop_has_returned(hr: Any, calm: Clie
         calm.queue("mail").put("x", id="a")
         [popped] = calm.queue("mail").pop("w")
         calm.cancel("a")
-        await soon(lambda: watch._holdings._early, "the notice is there")
+        await soon(lambda: watch._held_leases._early, "the notice is there")
 
         lease = Lease(hr.core, popped._popped)
 
         assert (lease.taken, heard) == ("cancelled", ["a cancelled"])
-        assert watch._holdings._early == {}
+        assert watch._held_leases._early == {}
 
 
 async def test_what_cannot_be_read_is_passed_over(hr: Any, calm: Client) -> None:
@@ -277,7 +267,7 @@ async def test_what_cannot_be_read_is_passed_over(hr: Any, calm: Client) -> None
         lease = await pop_one(hr, calm)
         _, channel = calm.core.channel(0, "worker", "w")
         for message in (b"", b"lost", b"\x93\xa4lost\x01\x02", b"\x91\xc0"):
-            calm.core.wire.send([(0, ("SPUBLISH", channel, message))])
+            calm.core.transport.send([(0, ("SPUBLISH", channel, message))])
 
         calm.cancel("a")
 
@@ -287,12 +277,12 @@ async def test_what_cannot_be_read_is_passed_over(hr: Any, calm: Client) -> None
 async def test_what_no_notice_tells_is_asked_for_now_and_then(
     hr: Any, calm: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.client.talks.holding.LOOK_EVERY", 0.05)
+    monkeypatch.setattr("headrace.operations.lease_watch.LOOK_EVERY", 0.05)
     async with watching(hr, []):
         lease = await pop_one(hr, calm)
         still = await pop_one(hr, calm, "b")
 
-        calm.core.wire.send([(0, ("DEL", calm.core.key(0, "job:a")))])
+        calm.core.transport.send([(0, ("DEL", calm.core.key(0, "job:a")))])
 
         await soon(lambda: lease.taken == "cancelled", "it has asked")
         assert still.taken is None
@@ -304,9 +294,9 @@ async def test_notices_that_nobody_here_wants_are_not_kept_for_ever(hr: Any, cal
         popped = [lease for _ in range(3) for lease in calm.queue("mail").pop("w", count=400)]
         calm.cancel(*ids)
         last = (popped[-1].id, popped[-1].token)
-        await soon(lambda: last in watch._holdings._early, "all have been heard")
+        await soon(lambda: last in watch._held_leases._early, "all have been heard")
 
-        assert len(watch._holdings._early) == EARLY
+        assert len(watch._held_leases._early) == EARLY
 
 
 @proves("QL-14")
@@ -407,7 +397,7 @@ async def test_closing_the_client_ends_its_watches(hr: Any, calm: Client) -> Non
     await got(hr.close())
 
     await listens(calm, 0)
-    assert hr.core.holdings == []
+    assert hr.core.held_leases == []
     assert await pop_one(hr, calm)
 
 
@@ -415,7 +405,7 @@ async def listens(calm: Client, count: int) -> None:
     _, channel = calm.core.channel(0, "worker", "w")
 
     def counted() -> bool:
-        [reply] = calm.core.wire.send([(0, ("PUBSUB", "SHARDNUMSUB", channel))])
+        [reply] = calm.core.transport.send([(0, ("PUBSUB", "SHARDNUMSUB", channel))])
         return bool(reply[1] == count)
 
     await soon(counted, f"{count} listen")
@@ -459,7 +449,7 @@ def test_a_program_ends_although_it_watches(valkey_url: str, closes: str) -> Non
 async def test_bad_input_is_refused(hr: Any, worker: Any, on_taken: Any) -> None:
     with pytest.raises(InvalidArgument):
         await got(hr.watch(worker, on_taken=on_taken))
-    assert hr.core.holdings == []
+    assert hr.core.held_leases == []
 
 
 async def test_a_function_that_must_be_awaited_is_refused(hr: Any) -> None:
@@ -472,13 +462,7 @@ async def test_a_function_that_must_be_awaited_is_refused(hr: Any) -> None:
 # broken connections
 
 
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
-
-
-@pytest.fixture(params=COLOURS)
+@pytest.fixture(params=CLIENT_KINDS)
 async def far(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIterator[Any]:
     """A client whose way to the server can be cut."""
     namespace = calm.core.namespace
@@ -541,4 +525,4 @@ async def test_a_watch_that_cannot_begin_says_so(far: Any, way: Way) -> None:
     with pytest.raises(ServerUnavailable):
         await got(far.watch("w"))
 
-    assert far.core.holdings == []
+    assert far.core.held_leases == []

@@ -1,4 +1,4 @@
-"""A server that loses rows of a write after its decision is found out, and named."""
+"""The client detects and reports rows of a decided write that a server has lost."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 from headrace import Client, WriteLost, Written
-from headrace.client.talk import drive
-from headrace.client.talks import writing
+from headrace.operations import writes
 from headrace.testing import Clock, open_with_clock
-from tests.engine.desk import Desk, names_in
-from tests.writes import write_and_die
+from headrace.transport.drive import drive
+from tests.engine.support.sink_scripts import Desk, names_in
+from tests.support.interrupted_write import write_and_die
 
 DAY = 86_400
-WRITE = writing.batch_write("w", "mail", "move")
+WRITE = writes.batch_write("w", "mail", "move")
 IDS = [f"job{number}" for number in range(12)]
 
 
@@ -31,16 +31,16 @@ def decided(hr: Client) -> str:
 
 
 def lose(hr: Client, shard: int, *roles: str) -> None:
-    """The server forgets keys of a shard."""
+    """Delete keys of a shard, as a server that loses data."""
     for role in roles:
-        hr.core.wire.send([(shard, ("DEL", hr.core.key(shard, role)))])
+        hr.core.transport.send([(shard, ("DEL", hr.core.key(shard, role)))])
 
 
 def finished(hr: Client, bundle: str) -> Written:
-    return drive(hr.core.wire, writing.finish(hr.core, WRITE.name, bundle))
+    return drive(hr.core.transport, writes.finish(hr.core, WRITE.name, bundle))
 
 
-def test_rows_that_a_shard_has_lost_are_counted_and_told(opened: tuple[Client, Clock]) -> None:
+def test_rows_lost_by_a_shard_are_counted_and_reported(opened: tuple[Client, Clock]) -> None:
     hr, _ = opened
     home = hr.core.shard_of(WRITE.name)
     other = (home + 1) % hr.core.shards
@@ -52,16 +52,16 @@ def test_rows_that_a_shard_has_lost_are_counted_and_told(opened: tuple[Client, C
 
     assert written.lost == {other: rows[other]}
     assert written.made == 12 - rows[other]
-    assert hr.written("w") == written
+    assert hr.writes.get("w") == written
     told = f"'w': shard {other} lacks {rows[other]} of its 12 rows"
     with pytest.raises(WriteLost, match=told) as lost:
-        writing.check_whole(written)
+        writes.check_whole(written)
     assert lost.value.lost == written.lost
     with pytest.raises(WriteLost, match=told):
         decided(hr)
 
 
-def test_a_shard_that_forgot_its_part_is_found_by_whoever_goes_on(url: str) -> None:
+def test_shard_that_lost_its_part_is_found_on_resume(url: str) -> None:
     hr, clock = open_with_clock(url, shards=3)
     with hr:
         other = (hr.core.shard_of(WRITE.name) + 1) % 3
@@ -75,7 +75,7 @@ def test_a_shard_that_forgot_its_part_is_found_by_whoever_goes_on(url: str) -> N
         assert hr.sweep() == []
 
 
-def test_what_is_whole_lacks_nothing_whoever_finishes_it(opened: tuple[Client, Clock]) -> None:
+def test_complete_write_reports_no_loss(opened: tuple[Client, Clock]) -> None:
     hr, clock = opened
     bundle = decided(hr)
     clock.tick(2)
@@ -84,15 +84,15 @@ def test_what_is_whole_lacks_nothing_whoever_finishes_it(opened: tuple[Client, C
     again = finished(hr, bundle)
 
     assert (again.lost, again.made) == ({}, 12)
-    writing.check_whole(again)
+    writes.check_whole(again)
 
 
-def test_what_another_shard_may_have_forgotten_by_itself_is_not_called_lost(url: str) -> None:
+def test_rows_that_may_have_expired_are_not_reported_as_lost(url: str) -> None:
     hr, clock = open_with_clock(url, shards=3)
     with hr:
         bundle = decided(hr)
         for shard in range(3):
-            drive(hr.core.wire, writing.publish_on(hr.core, WRITE.name, shard, bundle))
+            drive(hr.core.transport, writes.publish_on(hr.core, WRITE.name, shard, bundle))
         for _ in range(2):
             clock.tick(4 * DAY)
             hr.queue("other").put_many(range(30))
@@ -115,7 +115,7 @@ def test_a_server_that_forgot_the_write_is_named(opened: tuple[Client, Clock]) -
     assert hr.sweep() == []
 
 
-def test_the_ledger_lets_go_what_can_never_be_published(hr: Client, clock: Clock) -> None:
+def test_unpublishable_write_is_removed_from_the_commit_log(hr: Client, clock: Clock) -> None:
     desk = Desk(hr)
     desk.decided("b", "a")
     lose(hr, 0, "bundle:b", "parcels:b")
@@ -127,9 +127,9 @@ def test_the_ledger_lets_go_what_can_never_be_published(hr: Client, clock: Clock
 
 def test_a_write_without_rows_that_was_aborted_can_be_written(opened: tuple[Client, Clock]) -> None:
     hr, _ = opened
-    drive(hr.core.wire, writing.abandon(hr.core, WRITE, []))
+    drive(hr.core.transport, writes.abandon(hr.core, WRITE, []))
 
-    bundle = drive(hr.core.wire, writing.decide(hr.core, WRITE, []))
+    bundle = drive(hr.core.transport, writes.decide(hr.core, WRITE, []))
 
     assert bundle is not None
     assert finished(hr, bundle).rows == 0

@@ -1,4 +1,4 @@
-"""Jobs stand in the order of their numbers, however large these are."""
+"""Jobs are ordered by their numbers, however large these are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.engine.record import name_in
-from tests.engine.shortcuts import ids
+from tests.support.jobs import ids
 
 
 @pytest.mark.parametrize("limits", [{}, {"key_concurrency": 100}, {"fair": True}], ids=str)
@@ -18,7 +18,7 @@ def test_jobs_are_in_order_where_the_number_needs_another_byte(
 ) -> None:
     queue.configure(**limits)
     queue.put("before", id="before")
-    hr.core.wire.send([(0, ("HSET", hr.core.key(0, "log"), "number", number - 4))])
+    hr.core.transport.send([(0, ("HSET", hr.core.key(0, "log"), "number", number - 4))])
     one_by_one = [queue.put(n) for n in range(3)]
     together = queue.put_many(range(3))
     back, *others = ids(taken := queue.pop("w", count=4))
@@ -32,9 +32,9 @@ def test_jobs_are_in_order_where_the_number_needs_another_byte(
 
 def test_the_name_in_a_member_is_what_follows_its_number(hr: Client, queue: Queue) -> None:
     for number in (5, 2**33):
-        hr.core.wire.send([(0, ("HSET", hr.core.key(0, "log"), "number", number))])
+        hr.core.transport.send([(0, ("HSET", hr.core.key(0, "log"), "number", number))])
         queue.put(1, id=f"after {number}")
-    [members] = hr.core.wire.send([(0, ("ZRANGE", hr.core.key(0, "waiting:mail"), 0, -1))])
+    [members] = hr.core.transport.send([(0, ("ZRANGE", hr.core.key(0, "waiting:mail"), 0, -1))])
 
     assert [name_in(member) for member in members] == ["after 5", "after 8589934592"]
     assert [member[0] for member in members] == [4, 7]

@@ -1,4 +1,4 @@
-"""walk: a sorted set is read in pages although it changes between them."""
+"""walk: reads a sorted set in pages while it changes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace import Client, HeadraceError
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call
-from tests.effort import sampled
-from tests.engine.faults import Fault
-from tests.engine.twin import opened
+from headrace.operations.requests import ask_one
+from headrace.transport.drive import drive
+from tests.model.harness import Fault, opened
+from tests.support.effort import sampled
 
-# An operation that is there for these tests alone.
+# An operation that exists only for these tests.
 PAGED = """\
 -- paged: a page of a sorted set.
 --
@@ -43,14 +43,14 @@ FAULTS = [
 
 @dataclass(frozen=True)
 class Story:
-    """A sorted set, and how it changes before each further page."""
+    """A sorted set and its changes before each further page."""
 
     start: dict[str, float]
     size: int
     changes: list[dict[str, float | None]]
 
     def stayed(self) -> dict[str, float]:
-        """What was there from the first to the last page."""
+        """Return the members that were there from the first to the last page."""
         moved = {member for change in self.changes for member in change}
         return {member: score for member, score in self.start.items() if member not in moved}
 
@@ -81,9 +81,9 @@ def teller(valkey_url: str) -> Iterator[Client]:
 
 
 def seen_in(hr: Client, story: Story) -> list[tuple[str, float]]:
-    """The members that are seen in the course of a story."""
+    """Return the members that the pages of a story contain."""
     where = hr.core.key(0, "waiting:story")
-    hr.core.wire.send([(0, ("DEL", where))])
+    hr.core.transport.send([(0, ("DEL", where))])
     change(hr, where, dict(story.start))
     changes = iter(story.changes)
     seen: list[tuple[str, float]] = []
@@ -101,17 +101,17 @@ def seen_in(hr: Client, story: Story) -> list[tuple[str, float]]:
 
 def page(hr: Client, size: int, cursor: bytes) -> list[Any]:
     call: Call[list[Any]] = Call("paged", ("story", size, cursor), list)
-    return drive(hr.core.wire, ask_one(hr.core, 0, call))
+    return drive(hr.core.transport, ask_one(hr.core, 0, call))
 
 
 def change(hr: Client, where: str, changes: dict[str, Any]) -> None:
     for member, score in changes.items():
         words = ("ZREM", where, member) if score is None else ("ZADD", where, score, member)
-        hr.core.wire.send([(0, words)])
+        hr.core.transport.send([(0, words)])
 
 
 def check(hr: Client, story: Story) -> None:
-    """What stays is seen once, and everything in the order of the set."""
+    """Assert that lasting members are seen once, and all members in the order of the set."""
     seen = seen_in(hr, story)
     stayed = story.stayed()
     assert sorted(pair for pair in seen if pair[0] in stayed) == sorted(stayed.items())
@@ -123,7 +123,7 @@ def check(hr: Client, story: Story) -> None:
     max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(story=STORIES)
-def test_what_stays_is_seen_once_and_in_order(teller: Client, story: Story) -> None:
+def test_jobs_that_stay_are_seen_once_and_in_order(teller: Client, story: Story) -> None:
     check(teller, story)
 
 
@@ -146,9 +146,9 @@ def check_all(hr: Client) -> None:
 
 def test_a_page_of_a_large_set_takes_few_commands(teller: Client) -> None:
     where = teller.core.key(0, "waiting:story")
-    teller.core.wire.send([(0, ("DEL", where))])
+    teller.core.transport.send([(0, ("DEL", where))])
     words = [word for number in range(20_000) for word in (0, f"{number:06}")]
-    teller.core.wire.send([(0, ("ZADD", where, *words))])
+    teller.core.transport.send([(0, ("ZADD", where, *words))])
     before = commands_done(teller)
 
     found = page(teller, 2, b"\x92\xa10\xa6010000")
@@ -158,6 +158,6 @@ def test_a_page_of_a_large_set_takes_few_commands(teller: Client) -> None:
 
 
 def commands_done(hr: Client) -> int:
-    [about] = hr.core.wire.send([(0, ("INFO", "commandstats"))])
+    [about] = hr.core.transport.send([(0, ("INFO", "commandstats"))])
     calls = [line.partition(b"calls=")[2] for line in about.splitlines() if b"calls=" in line]
     return sum(int(call.partition(b",")[0]) for call in calls)

@@ -9,9 +9,9 @@ from typing import Any
 import redis
 
 from headrace import Client, Queue
-from headrace.importing.bringing import Brought, Plan, bring, place_of, planned
-from headrace.importing.found import Place
-from headrace.importing.verifying import Verified, verify
+from headrace.compat.importing.bringing import Brought, Plan, bring, place_of, planned
+from headrace.compat.importing.found import Place
+from headrace.compat.importing.verifying import Verified, verify
 
 DATABASE = 9
 

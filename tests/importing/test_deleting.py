@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from headrace import Client, ImportRefused
-from headrace.importing.bringing import bring, planned
-from headrace.importing.verifying import delete_verified
+from headrace.compat.importing.bringing import bring, planned
+from headrace.compat.importing.verifying import delete_verified
 from headrace.testing import START
 from tests.importing.old import Old, imported, nothing
 

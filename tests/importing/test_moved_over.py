@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from headrace import Client
-from headrace.client.codec import codec_of
-from headrace.dialects.plain import Plain
-from headrace.dialects.qless import Qless
-from headrace.dialects.redis_queue import RedisQueue
-from headrace.dialects.thoonk import Thoonk
-from headrace.dialects.worqr import Worqr
+from headrace.codecs.codec import codec_of
+from headrace.compat.plain import Plain
+from headrace.compat.qless import Qless
+from headrace.compat.redis_queue import RedisQueue
+from headrace.compat.thoonk import Thoonk
+from headrace.compat.worqr import Worqr
 from tests.importing.old import Old, imported
 from tests.importing.test_qless import lay_queue
 from tests.importing.test_redis_queue import KEYS

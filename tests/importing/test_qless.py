@@ -9,9 +9,9 @@ import pytest
 
 from headrace import Client, ImportRefused
 from headrace.testing import START
-from tests.engine.shortcuts import found as job_of
 from tests.importing.old import Old, imported
 from tests.proof import proves
+from tests.support.jobs import found as job_of
 
 NOW = int(START.timestamp())
 DAY = 86_400
@@ -121,7 +121,7 @@ def test_failed_jobs_keep_their_type_message_and_time(hr: Client, old: Old, regi
     assert (job.failure.at, job.failure.worker) == (at(NOW - 7), "w")
     [stage] = job.history
     assert (stage.outcome, stage.failure, stage.ended) == ("failed", "upload error", at(NOW - 7))
-    assert hr.failures() == {"upload error": 2, "complete": 1}
+    assert hr.failures.counts() == {"upload error": 2, "complete": 1}
     hr.retry("deadbeef")
     assert job_of(hr, "deadbeef").state == "waiting"
 
@@ -251,7 +251,7 @@ def test_jobs_of_later_versions_are_turned_round(hr: Client, old: Old) -> None:
         ("example", "recurring"): 1,
     }
     assert found.plan.left_out == ["odd: recurs, but does not say in which interval"]
-    daily = hr.schedule("each-day")
+    daily = hr.schedules.get("each-day")
     assert daily is not None
     assert (daily.every, daily.next, daily.backlog) == (DAY, at(NOW + 60), 2)
     assert daily.data == {"task": "k", "args": {}}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, ImportRefused
-from headrace.importing.verifying import verify
-from tests.engine.shortcuts import found as job_of
-from tests.engine.shortcuts import pop_one
+from headrace.compat.importing.verifying import verify
 from tests.importing.old import Old, imported, nothing
 from tests.importing.test_qless import DAY, YESTERDAY, at, lay_job, lay_later, lay_queue
 from tests.proof import proves
+from tests.support.jobs import found as job_of
+from tests.support.jobs import pop_one
 
 
 @proves("QL-24")
@@ -33,9 +33,9 @@ def test_tracked_jobs_are_tracked_here(hr: Client, old: Old) -> None:
 
     found = imported(hr, old, "qless")
 
-    assert sorted(job.id for job in hr.tracked().jobs) == ["held", "later"]
+    assert sorted(job.id for job in hr.tracking.list().jobs) == ["held", "later"]
     assert found.plan.left_out == ["gone: tracked, but there is no such job"]
-    hr.untrack("held")
+    hr.tracking.remove("held")
     place = old.place("qless")
     again = verify(hr, place, found.plan, nothing)
     assert again.faults == ["job 'held' of 'example' has another tracked here"]
@@ -116,7 +116,7 @@ def test_numbers_that_are_none_or_too_large_do_no_harm(hr: Client, old: Old) -> 
     assert job_of(hr, "later").due == at(0.001)
     assert hr.config.get("lease") == hr.queue("example").settings()["lease"] == 60
     assert hr.config.get("keep_age") == 100 * 365 * DAY
-    schedule = hr.schedule("r")
+    schedule = hr.schedules.get("r")
     assert schedule is not None
     assert (schedule.backlog, schedule.options["retries"]) == (1000, 1_000_000)
-    assert hr.schedule("s") is None
+    assert hr.schedules.get("s") is None

@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from headrace import Client
-from headrace.importing.bringing import bring, planned
-from headrace.importing.verifying import delete_verified, verify
+from headrace.compat.importing.bringing import bring, planned
+from headrace.compat.importing.verifying import delete_verified, verify
 from headrace.testing import START, Clock
-from tests.engine.shortcuts import pop_one
 from tests.importing.old import Old, imported, nothing
+from tests.support.jobs import pop_one
 
 YESTERDAY = START.date() - timedelta(days=1)
 KEYS = "LPUSH worqr:queues:q a b c\nSADD worqr:workers w\nLPUSH worqr:queues:r x"
@@ -49,7 +49,7 @@ def test_statistics_are_read_back(hr: Client, old: Old, key: str, field: str, va
     imported(hr, old, "qless")
     place = old.place("qless")
     stored = hr.core.key(0, f"{key}:{day}:q")
-    hr.core.wire.send([(0, ("HSET", stored, field, value))])
+    hr.core.transport.send([(0, ("HSET", stored, field, value))])
 
     found = verify(hr, place, planned(place, nothing), nothing)
 
@@ -82,18 +82,18 @@ def test_a_schedule_that_was_ended_does_not_come_again(hr: Client, clock: Clock,
     clock.tick(200)
     hr.sweep()
     assert imported(hr, old, "qless").verified.moved_on == 0
-    hr.unschedule("each")
+    hr.schedules.delete("each")
 
     again = imported(hr, old, "qless")
 
     assert (again.brought.made, again.verified.moved_on) == (0, 1)
-    assert hr.schedule("each") is None
+    assert hr.schedules.get("each") is None
 
 
 def test_schedules_are_read_back(hr: Client, old: Old) -> None:
     old.lay(TURNS.format(due=1))
     imported(hr, old, "qless")
-    hr.reschedule("each", every=61)
+    hr.schedules.update("each", every=61)
     place = old.place("qless")
 
     found = verify(hr, place, planned(place, nothing), nothing)
@@ -112,5 +112,5 @@ def test_a_schedule_of_somebody_else_stays_and_is_named(hr: Client, old: Old) ->
     found = delete_verified(hr, place, plan, nothing)
 
     assert found.faults == ["schedule 'each' of 'q' has another queue here"]
-    assert hr.schedule("each").queue == "mine"  # type: ignore[union-attr]
+    assert hr.schedules.get("each").queue == "mine"  # type: ignore[union-attr]
     assert old.dump() == before

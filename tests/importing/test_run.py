@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from headrace import Client, ImportRefused
-from headrace.importing.bringing import bring, planned
-from headrace.importing.verifying import verify
+from headrace.compat.importing.bringing import bring, planned
+from headrace.compat.importing.verifying import verify
 from headrace.testing import START, open_with_clock
-from tests.engine.shortcuts import pop_one
 from tests.importing.old import Old, imported, line_of, nothing
+from tests.support.jobs import pop_one
 
 YESTERDAY = START.date() - timedelta(days=1)
 KEYS = "LPUSH worqr:queues:q a b c\nSADD worqr:workers w\nLPUSH worqr:queues:r x"
@@ -75,7 +75,7 @@ def test_what_is_not_as_it_was_is_named(hr: Client, old: Old) -> None:
     old.lay("LPUSH q 1|1417696237 2|1417696238 3|1417696239")
     imported(hr, old, "redis-queue")
     hr.prioritise("2", 5)
-    hr.tag("3", "vip")
+    hr.tags.add("3", "vip")
     place = old.place("redis-queue")
 
     found = verify(hr, place, planned(place, nothing), nothing)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from headrace import Client, ImportRefused
-from headrace.client.codec import codec_of
+from headrace.codecs.codec import codec_of
 from tests.importing.old import Old, imported, line_of
 from tests.proof import proves
 
@@ -90,7 +90,7 @@ def test_jobs_wait_run_or_are_stalled(hr: Client, old: Old) -> None:
     work = hr.queue("work")
     assert [job.id for job in work.jobs("waiting").jobs] == ["r1", "r2", "w1", "w2"]
     assert [job.releases for job in work.jobs("waiting").jobs] == [0, 0, 0, 2]
-    stalled = {job.id: job for job in hr.failed("stalled").jobs}
+    stalled = {job.id: job for job in hr.failures.jobs("stalled").jobs}
     assert stalled.keys() == {"s1", "s2"}
     assert stalled["s1"].failure is not None
     assert stalled["s1"].failure.at == datetime.fromtimestamp(1417696001, UTC)
@@ -184,7 +184,7 @@ def test_only_some_feeds_are_brought(hr: Client, old: Old) -> None:
     old.lay(LEAF + JOBS)
 
     assert imported(hr, old, "thoonk", None, "news").counts == {("news", "items"): 3}
-    assert not hr.feed_exists("work")
+    assert not hr.feeds.exists("work")
 
 
 @pytest.mark.parametrize("keys", ["LPUSH feeds x", "SET other x", ""])
@@ -196,7 +196,7 @@ def test_what_is_no_thoonk_is_refused(hr: Client, old: Old, keys: str) -> None:
 
 
 def test_a_feed_of_another_kind_is_not_mixed_up(hr: Client, old: Old) -> None:
-    hr.create_feed("news", sorted=True)
+    hr.feeds.create("news", sorted=True)
     old.lay(LEAF)
 
     with pytest.raises(ImportRefused, match="is there already, and is sorted"):

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 from pyspark.sql import SparkSession
 
 from headrace import Client
-from headrace.client.talk import drive
-from headrace.client.talks.log_reading import logs
 from headrace.engine.events import Event, entry_number
 from headrace.lake.files import Found, LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.schema import EVENTS
+from headrace.operations.event_log import logs
 from headrace.spark.pipeline import lake_events
+from headrace.transport.drive import drive
 
 T = TypeVar("T")
 Key = tuple[int, int]
@@ -82,7 +82,7 @@ def expect_equal(spark: SparkSession, lake: Lake, told: Iterable[Event]) -> None
 def expect_proof(hr: Client, lake: Lake) -> None:
     """Raises if the server holds events for trimmed that no manifest has."""
     offsets = lake.snapshot().offsets
-    for log in drive(hr.core.wire, logs(hr.core)):
+    for log in drive(hr.core.transport, logs(hr.core)):
         mark = log.marks.get(lake.identity.id, "0-0")
         assert entry_number(mark) <= entry_number(offsets[log.shard])
         assert log.oldest_number <= entry_number(offsets[log.shard]) + 1

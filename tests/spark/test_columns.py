@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Client
-from headrace.client.talk import drive
-from headrace.client.talks.log_reading import read_entries
 from headrace.engine.events import KINDS, Event, read_event
 from headrace.lake.columns import COMMON, event_columns, gap_row
 from headrace.lake.schema import EVENTS
+from headrace.operations.event_log import read_entries
+from headrace.transport.drive import drive
 
 Entry = tuple[bytes, list[bytes]]
 
@@ -116,7 +116,7 @@ def test_the_events_of_a_real_log_are_as_the_client_tells_them(hr: Client) -> No
     first.complete()
     second.fail("smtp", "caf\u00e9", retry_in=5)
     hr.feed("news").publish({"headline": "hello"})
-    found = drive(hr.core.wire, read_entries(hr.core, 0, "0-0", "+", 100))
+    found = drive(hr.core.transport, read_entries(hr.core, 0, "0-0", "+", 100))
     rows = rows_of(event_columns(0, found))
     assert len(rows) >= 7
     assert {row["left_out"] for row in rows} > {None}

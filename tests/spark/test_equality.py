@@ -13,15 +13,15 @@ from pyspark.sql import SparkSession
 
 from headrace import Client
 from headrace.cli.audit import _tell
-from headrace.client.talks.tallying import Tally
 from headrace.engine.statistics import Series
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
+from headrace.operations.daily_totals import DailyTotals
 from headrace.spark.coverage import Coverage, coverage_of
 from headrace.spark.equality import _compared, _Lake, _Server, compare
 from headrace.spark.options import Server
 from headrace.testing import START, open_with_clock
-from tests.engine.adopting import YESTERDAY, bring_day
+from tests.model.jobs.checks.imported_jobs import YESTERDAY, bring_day
 from tests.spark.histories import Chance, all_events, lake_of
 
 # The first time Spark does anything takes long, on a busy machine very long.
@@ -70,7 +70,7 @@ def test_lake_and_server_count_the_same(
 
 def add_one(hr: Client, key: str, field: str) -> None:
     """Changes a counter on the server, behind its back."""
-    [reply] = hr.core.wire.send([(0, ("HINCRBY", hr.core.key(0, key), field, 1))])
+    [reply] = hr.core.transport.send([(0, ("HINCRBY", hr.core.key(0, key), field, 1))])
     assert isinstance(reply, int)
 
 
@@ -159,7 +159,7 @@ NO_BOOKS = {"put": 0, "cancelled": 0, "expired": 0, "complete": 0, "moved": 0}
 
 def told_by_server(*, stats: bool) -> _Server:
     """A server with one queue, of whose last day it has no figures."""
-    nothing = Tally(0, 0, None, NO_BOOKS, NO_TIMES, NO_TIMES, 0, 0)
+    nothing = DailyTotals(0, 0, None, NO_BOOKS, NO_TIMES, NO_TIMES, 0, 0)
     settings = {"mail": {"stats": stats, "stats_age": 86_400, "histogram_age": 86_400}}
     return _Server(MON, settings, {"mail": {MON: [nothing]}}, {(0, "mail"): 0})
 

@@ -24,23 +24,15 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 import headrace
 from headrace import Client, EventsTrimmed, NamespaceMismatch, Put
-from headrace.client.talk import drive
-from headrace.client.talks.log_reading import log_ends
 from headrace.lake.schema import EVENTS
+from headrace.operations.event_log import log_ends
 from headrace.spark import events
 from headrace.spark.events import EventsReader, EventsStreamReader, FilteredEventsReader
 from headrace.spark.options import EventsBatch, EventsStream
 from headrace.spark.plan import newest, spans_between
 from headrace.testing import Clock, open_with_clock
 from headrace.testing.clock import settable_clock
-
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own, whose clock stands still."""
-    client, _ = open_with_clock(valkey_url)
-    with client:
-        yield client
+from headrace.transport.drive import drive
 
 
 @pytest.fixture
@@ -89,7 +81,7 @@ def numbers(rows: list[dict[str, Any]]) -> list[int]:
 def trim(client: Client, first_kept: int) -> None:
     kept = next(event for event in client.events() if event.number == first_kept)
     command = ("XTRIM", client.core.key(0, "events"), "MINID", "=", kept.entry_id)
-    client.core.wire.send([(0, command)])
+    client.core.transport.send([(0, command)])
 
 
 def one_a_second(hr: Client, clock: Clock, count: int) -> None:
@@ -329,8 +321,8 @@ def test_a_stream_stops_where_another_log_has_grown_longer(valkey_url: str) -> N
         start = reader.initialOffset()
         read_to = reader.latestOffset(start, ReadAllAvailable())
         shard = hr.core.key(0, "")
-        keys = hr.core.wire.send([(0, ("KEYS", f"{shard}*"))])[0]
-        hr.core.wire.send([(0, ("DEL", *keys))])
+        keys = hr.core.transport.send([(0, ("KEYS", f"{shard}*"))])[0]
+        hr.core.transport.send([(0, ("DEL", *keys))])
         clock.tick(1)
         restored = headrace.connect(
             valkey_url, namespace=hr.core.namespace, library=settable_clock()
@@ -348,11 +340,11 @@ def test_a_stream_stops_where_another_log_has_grown_longer(valkey_url: str) -> N
 
 def test_a_log_that_is_emptied_meanwhile_is_read_to_where_it_ended(hr: Client) -> None:
     hr.queue("mail").put_many([1, 2, 3])
-    wire = hr.core.wire
-    ends = drive(wire, log_ends(hr.core))
+    transport = hr.core.transport
+    ends = drive(transport, log_ends(hr.core))
     [span] = spans_between({}, newest(ends))
-    wire.send([(0, ("XTRIM", hr.core.key(0, "events"), "MAXLEN", 0))])
-    assert drive(wire, events.bounded(hr.core, [span], ends, 2)) == {0: span.upto}
+    transport.send([(0, ("XTRIM", hr.core.key(0, "events"), "MAXLEN", 0))])
+    assert drive(transport, events.bounded(hr.core, [span], ends, 2)) == {0: span.upto}
 
 
 def test_a_log_that_was_trimmed_wholly_is_a_gap_when_it_is_read(
@@ -361,7 +353,7 @@ def test_a_log_that_was_trimmed_wholly_is_a_gap_when_it_is_read(
     hr.queue("mail").put_many([1, 2, 3])
     reader = stream_reader(valkey_url, hr, failOnDataLoss="false", maxEventsPerTrigger=2)
     start = reader.initialOffset()
-    hr.core.wire.send([(0, ("XTRIM", hr.core.key(0, "events"), "MAXLEN", 0))])
+    hr.core.transport.send([(0, ("XTRIM", hr.core.key(0, "events"), "MAXLEN", 0))])
     assert reached(reader.initialOffset()) == [3]
     end = reader.latestOffset(start, ReadMaxRows(2))
     [gap] = rows_of(reader, list(reader.partitions(start, end)))

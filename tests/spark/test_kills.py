@@ -18,15 +18,15 @@ from pyspark.sql import SparkSession
 
 import headrace
 from headrace import Client
-from headrace.client.talk import drive
-from headrace.client.talks.lakes import mark_lake
-from headrace.client.talks.log_reading import logs
-from headrace.client.talks.upkeep import events as read_events
 from headrace.engine.events import Event
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
+from headrace.operations.event_log import events as read_events
+from headrace.operations.event_log import logs
+from headrace.operations.lakes import mark_lake
 from headrace.spark.options import Server
 from headrace.spark.pipeline import sync
+from headrace.transport.drive import drive
 from tests.spark.lakes import expect_equal, expect_proof
 
 KILLS = 20
@@ -44,19 +44,21 @@ class Reader(threading.Thread):
         self.events: list[Event] = []
         self.seen: dict[int, str] = {}
         self.stopping = threading.Event()
-        drive(hr.core.wire, mark_lake(hr, "reader", dict.fromkeys(range(hr.core.shards), "0-0")))
+        drive(
+            hr.core.transport, mark_lake(hr, "reader", dict.fromkeys(range(hr.core.shards), "0-0"))
+        )
 
     def run(self) -> None:
         while not (self._read() == 0 and self.stopping.is_set()):
             self.stopping.wait(0.05)
 
     def _read(self) -> int:
-        talk = read_events(self._hr, after=self.seen, count=1000)
-        found = drive(self._hr.core.wire, talk)
+        operation = read_events(self._hr, after=self.seen, count=1000)
+        found = drive(self._hr.core.transport, operation)
         self.events += found
         self.seen |= {event.shard: event.entry_id for event in found}
         if found:
-            drive(self._hr.core.wire, mark_lake(self._hr, "reader", self.seen))
+            drive(self._hr.core.transport, mark_lake(self._hr, "reader", self.seen))
         return len(found)
 
 
@@ -73,7 +75,7 @@ class Producer(threading.Thread):
         while self.made < EVENTS or not self.stopping.is_set():
             queue = self._hr.queue(f"queue-{self.made % 3}")
             queue.put_many([{"n": n} for n in range(40)])
-            self._hr.complete_many(queue.pop("ada", count=40))
+            self._hr.leases.complete(queue.pop("ada", count=40))
             self.made += 120
             self.stopping.wait(0.2 if self.made < EVENTS else 1.0)
 
@@ -137,6 +139,6 @@ def test_whenever_a_sync_is_killed_the_lake_equals_the_log_at_the_end(
         assert lake.snapshot().missing == 0
         expect_equal(spark, lake, reader.events)
         expect_proof(hr, lake)
-        [first, second] = drive(hr.core.wire, logs(hr.core))
+        [first, second] = drive(hr.core.transport, logs(hr.core))
         assert first.trimmed > 0 < second.trimmed
         assert (first.dropped, second.dropped) == (0, 0)

@@ -46,7 +46,7 @@ def test_what_was_dropped_is_told(
     tmp_path: Path,
 ) -> None:
     client.queue("mail").put_many(range(500))
-    client.core.wire.send([(0, ("XTRIM", client.core.key(0, "events"), "MAXLEN", 100))])
+    client.core.transport.send([(0, ("XTRIM", client.core.key(0, "events"), "MAXLEN", 100))])
     said = typed("lake", "sync", "--to", str(tmp_path))
     assert said.code == 0
     assert "headrace: 400 events had been dropped before the lake could take them" in said.err

@@ -8,7 +8,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import StructType
 
 from headrace import InvalidArgument, NamespaceNotFound
-from headrace.client import embedded
+from headrace.local_server import embedded
 from headrace.spark.options import EventsBatch, EventsStream, Jobs, Server, Sink
 from pyspark_headrace import DefaultSource
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,12 +23,7 @@ from headrace.spark.options import Server
 from headrace.spark.pipeline import follow, sync
 from tests.spark.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
 
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own with two shards, by the server's own clock."""
-    with headrace.connect(valkey_url, namespace=uuid4().hex, shards=2) as made:
-        yield made
+pytestmark = pytest.mark.namespace(shards=2, server_clock=True)
 
 
 @pytest.fixture
@@ -54,16 +48,16 @@ def work(hr: Client, count: int) -> None:
         queue = hr.queue(name)
         queue.put_many([{"n": n} for n in range(count)], tags=["vip"])
         leases = queue.pop("ada", count=count)
-        hr.complete_many(leases[1:])
+        hr.leases.complete(leases[1:])
         leases[0].fail("smtp", "no such host")
 
 
 def write_entry(hr: Client, *words: str) -> None:
     """Writes an entry to the log of shard 0, as a later version may."""
     log, events = hr.core.key(0, "log"), hr.core.key(0, "events")
-    [about] = hr.core.wire.send([(0, ("HMGET", log, "number", "stamp"))])
+    [about] = hr.core.transport.send([(0, ("HMGET", log, "number", "stamp"))])
     number, stamp = int(about[0]) + 1, int(about[1])
-    replies = hr.core.wire.send(
+    replies = hr.core.transport.send(
         [
             (0, ("XADD", events, f"{stamp}-{number}", *words)),
             (0, ("HSET", log, "number", number, "stamp", stamp)),
@@ -92,7 +86,7 @@ def test_a_lake_equals_the_log(
     assert all(batch.events <= 60 for batch in found)
     assert [batch.behind for batch in found] == [len(told) - 60, len(told) - 120, 0]
     offsets = {event.shard: event.entry_id for event in told}
-    assert {row.shard: row.entry for row in hr.lakes()} == offsets == lake.snapshot().offsets
+    assert {row.shard: row.entry for row in hr.lakes.list()} == offsets == lake.snapshot().offsets
     [late] = [row for row in rows_of(spark, lake).values() if row["kind"] == "mystery"]
     assert late["day"] == yesterday.date()
     assert (late["version"], late["more"]) == (9, {"colour": b"blue"})
@@ -150,7 +144,7 @@ def test_of_what_was_dropped_a_gap_is_left(
     list(sync(spark, server, place))
     queue.put_many(range(6000))
     told = list(hr.events())
-    dropped = {row.shard: row.dropped for row in hr.lakes()}
+    dropped = {row.shard: row.dropped for row in hr.lakes.list()}
     assert 6000 - sum(dropped.values()) == len(told) < 5000
 
     [batch] = sync(spark, server, place)
@@ -176,13 +170,13 @@ def test_a_lake_is_of_one_log(
             list(sync(spark, elsewhere, files))
 
     meta = hr.core.key(1, "meta")
-    [begun] = hr.core.wire.send([(1, ("HGET", meta, "created"))])
-    hr.core.wire.send([(1, ("HSET", meta, "created", int(begun) + 1))])
+    [begun] = hr.core.transport.send([(1, ("HGET", meta, "created"))])
+    hr.core.transport.send([(1, ("HSET", meta, "created", int(begun) + 1))])
     with pytest.raises(LakeRefused, match="before it was made anew: give it a new lake"):
         list(sync(spark, server, files))
-    hr.core.wire.send([(1, ("HSET", meta, "created", begun))])
+    hr.core.transport.send([(1, ("HSET", meta, "created", begun))])
 
-    hr.core.wire.send([(0, ("HINCRBY", hr.core.key(0, "log"), "number", -1))])
+    hr.core.transport.send([(0, ("HINCRBY", hr.core.key(0, "log"), "number", -1))])
     with pytest.raises(LakeRefused, match=r"the newest of the server is number .* has lost events"):
         list(sync(spark, server, files))
 
@@ -242,7 +236,7 @@ def test_a_batch_that_is_not_whole_is_not_committed(
     with pytest.raises(BatchMismatch, match="nothing was committed"):
         list(sync(spark, server, files))
     assert Lake.open(files).snapshot().number == 0
-    assert {row.entry for row in hr.lakes()} == {"0-0"}
+    assert {row.entry for row in hr.lakes.list()} == {"0-0"}
 
 
 def test_what_attempts_have_left_goes(

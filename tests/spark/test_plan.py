@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.client.talks.log_reading import LogEnds
 from headrace.engine.events import entry_number
 from headrace.errors import InvalidArgument, NamespaceMismatch
+from headrace.operations.event_log import LogEnds
 from headrace.spark import plan
 from headrace.spark.plan import Offsets, Span
 

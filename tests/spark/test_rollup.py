@@ -183,7 +183,7 @@ def test_a_look_begins_anew_if_what_it_asks_for_was_taken_and_trimmed(
             found = beyond(*args)
             lake_of(LocalFiles(tmp_path), story, {0: 4}, client)
             trim = ("XTRIM", client.core.key(0, "events"), "MINID", "=", story[4].entry_id)
-            assert client.core.wire.send([(0, trim)]) == [4]
+            assert client.core.transport.send([(0, trim)]) == [4]
             return found
 
         monkeypatch.setattr(hot, "_beyond", and_a_sync)

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import types
 
 from headrace import Client, InvalidArgument, connect
-from headrace.client.core import Core
+from headrace.operations.core import Core
 from headrace.spark.rows import Columns, Rows, columns_of, values
 from headrace.testing import open_with_clock
 

@@ -70,7 +70,7 @@ def test_the_history_is_rolled_up_asked_and_compared(
     assert "the lake says what the server says" in said.out
     today = (datetime.now(UTC).date() - datetime(1970, 1, 1, tzinfo=UTC).date()).days
     summary = client.core.key(0, f"stats:{today}:mail")
-    client.core.wire.send([(0, ("HINCRBY", summary, "failures", 1))])
+    client.core.transport.send([(0, ("HINCRBY", summary, "failures", 1))])
     said = typed("audit", *here)
     assert said.code == 1
     assert "the lake does not say what the server says: queue 'mail'" in said.err

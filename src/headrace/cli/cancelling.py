@@ -35,12 +35,12 @@ def cancel_all(
 def _cancelled(
     client: Client, ids: Sequence[str], state: str | None, *, cascade: bool
 ) -> list[object]:
-    from headrace.client.talk import drive  # noqa: PLC0415  redis takes long to load
-    from headrace.client.talks.bulk import cancel_chosen  # noqa: PLC0415
+    from headrace.operations.failures import cancel_chosen  # noqa: PLC0415
+    from headrace.transport.drive import drive  # noqa: PLC0415  redis takes long to load
 
     def act(part: Sequence[str]) -> Sequence[object]:
-        wire = client.core.wire
-        return drive(wire, cancel_chosen(client, part, state=state, cascade=cascade))
+        transport = client.core.transport
+        return drive(transport, cancel_chosen(client, part, state=state, cascade=cascade))
 
     return in_steps(ids, act, "cancelled")
 

@@ -64,8 +64,8 @@ def _typed(name: str) -> str:
 
 
 def _read(ctx: typer.Context, role: str) -> list[str]:
-    from headrace.client import embedded  # noqa: PLC0415
     from headrace.engine.shard import prefix  # noqa: PLC0415
+    from headrace.local_server import embedded  # noqa: PLC0415
 
     running = None if ctx.params.get("url") else embedded.status()
     url = ctx.params.get("url") or (running and running.url)

@@ -14,7 +14,7 @@ from headrace.cli.show import as_line, facts_of_event, printable
 
 if TYPE_CHECKING:
     from headrace import Client, Event
-    from headrace.client.talk import Talk
+    from headrace.transport.drive import Operation
 
 PAGE = 1000
 WAIT_MS = 1000
@@ -73,14 +73,14 @@ def newest(
     client: Client, count: int, is_wanted: Callable[[Event], bool], seen: dict[int, str]
 ) -> list[Event]:
     """The newest events that are wanted, oldest first; `seen` is told where each shard ends."""
-    from headrace.client.talk import drive  # noqa: PLC0415  redis takes long to load
+    from headrace.transport.drive import drive  # noqa: PLC0415  redis takes long to load
 
     found: list[Event] = []
     for shard in range(client.core.shards):
         kept: list[Event] = []
         before = "+"
         while True:
-            page = drive(client.core.wire, _read_back(client, shard, before))
+            page = drive(client.core.transport, _read_back(client, shard, before))
             if page:
                 seen.setdefault(shard, page[0].entry_id)
             kept += filter(is_wanted, page)
@@ -92,9 +92,9 @@ def newest(
     return found[-count:] if count else []
 
 
-def _read_back(client: Client, shard: int, before: str) -> Talk[list[Event]]:
-    from headrace.client.talk import raw  # noqa: PLC0415
+def _read_back(client: Client, shard: int, before: str) -> Operation[list[Event]]:
     from headrace.engine.events import read_event  # noqa: PLC0415
+    from headrace.operations.requests import raw  # noqa: PLC0415
 
     key = client.core.key(shard, "events")
     words = ("XREVRANGE", key, before, "-", "COUNT", PAGE)
@@ -104,17 +104,17 @@ def _read_back(client: Client, shard: int, before: str) -> Talk[list[Event]]:
 
 def coming(client: Client, seen: dict[int, str]) -> Iterator[Event]:
     """Events as they come, after those that were seen."""
-    from headrace.client.talk import drive  # noqa: PLC0415
-    from headrace.client.talks import upkeep  # noqa: PLC0415
+    from headrace.operations import event_log  # noqa: PLC0415
+    from headrace.transport.drive import drive  # noqa: PLC0415
 
-    wire = client.core.wire
+    transport = client.core.transport
     while True:
-        found = drive(wire, upkeep.events(client, after=seen))
+        found = drive(transport, event_log.events(client, after=seen))
         for event in found:
             seen[event.shard] = event.entry_id
             yield event
         if not found:
-            drive(wire, upkeep.wait_for_event(client, seen, WAIT_MS))
+            drive(transport, event_log.wait_for_event(client, seen, WAIT_MS))
 
 
 def json_of(event: Event) -> str:

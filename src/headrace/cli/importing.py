@@ -18,9 +18,9 @@ from headrace.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from headrace import Client
-    from headrace.importing.bringing import Brought, Plan
-    from headrace.importing.found import Place
-    from headrace.importing.verifying import Verified
+    from headrace.compat.importing.bringing import Brought, Plan
+    from headrace.compat.importing.found import Place
+    from headrace.compat.importing.verifying import Verified
 
 SYSTEMS = ("thoonk", "qless", "worqr", "redis-queue")
 
@@ -87,7 +87,7 @@ def import_(
     if delete and queues:
         raise InvalidArgument("--delete-source deletes all of it: leave out --queue")
     wish = Wish(not dry_run, not yes, delete, as_json)
-    from headrace.importing.bringing import place_of, planned  # noqa: PLC0415 - redis
+    from headrace.compat.importing.bringing import place_of, planned  # noqa: PLC0415 - redis
 
     place = place_of(source, system, prefix, queues or ())
     with closing(place.source):
@@ -138,8 +138,8 @@ def _figures(plan: Plan) -> dict[str, object]:
 
 
 def _carry_out(client: Client, place: Place, plan: Plan, wish: Wish) -> None:
-    from headrace.importing.bringing import bring  # noqa: PLC0415 - redis takes long to load
-    from headrace.importing.verifying import delete_verified, verify  # noqa: PLC0415
+    from headrace.compat.importing.bringing import bring  # noqa: PLC0415 - redis takes long to load
+    from headrace.compat.importing.verifying import delete_verified, verify  # noqa: PLC0415
 
     try:
         with progress("brought", plan.tally.total) as advance:

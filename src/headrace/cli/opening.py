@@ -12,7 +12,7 @@ from headrace.errors import HeadraceError, InvalidArgument, JobNotFound, QueueNo
 
 if TYPE_CHECKING:
     from headrace import Client, Job, Queue
-    from headrace.client.core import Core
+    from headrace.operations.core import Core
 
 # Who types a command sees that nothing happens, and can type it again.
 RETRY_FOR = 3.0
@@ -55,15 +55,15 @@ def _client(url: str | None, namespace: str, *, make: bool) -> Client:
             _check_there(core)
         return connect.opened(core, asked)
     except BaseException:
-        core.wire.close()
+        core.transport.close()
         raise
 
 
 def _check_there(core: Core) -> None:
-    from headrace.client.talk import drive  # noqa: PLC0415
-    from headrace.client.talks.upkeep import is_there  # noqa: PLC0415
+    from headrace.operations.namespace import is_there  # noqa: PLC0415
+    from headrace.transport.drive import drive  # noqa: PLC0415
 
-    if not drive(core.wire, is_there(core)):
+    if not drive(core.transport, is_there(core)):
         raise NoNamespace(
             f"there is no namespace {core.namespace!r} on this server; -n or HEADRACE_NAMESPACE "
             "says which is meant, and the first put makes one"
@@ -72,13 +72,14 @@ def _check_there(core: Core) -> None:
 
 def existing(client: Client, name: str) -> Queue:
     """The queue of this name, if it has been used."""
-    from headrace.client.talk import ask, drive  # noqa: PLC0415  redis takes long to load
-    from headrace.client.talks.queues import check_name  # noqa: PLC0415
     from headrace.engine.call import build  # noqa: PLC0415
+    from headrace.operations.queues import check_name  # noqa: PLC0415
+    from headrace.operations.requests import ask  # noqa: PLC0415  redis takes long to load
+    from headrace.transport.drive import drive  # noqa: PLC0415  redis takes long to load
 
     core = client.core
     call = build("counts", list, [(check_name(core, name),)])
-    replies = drive(core.wire, ask(core, [(shard, call) for shard in range(core.shards)]))
+    replies = drive(core.transport, ask(core, [(shard, call) for shard in range(core.shards)]))
     if not any(exists for [[exists, *_]] in replies):
         raise QueueNotFound(name)
     return client.queue(name)
@@ -94,8 +95,9 @@ def existing_job(client: Client, job_id: str) -> Job:
 
 def server_time(client: Client) -> datetime:
     """What the clock of the server says."""
-    from headrace.client.talk import drive, raw  # noqa: PLC0415
     from headrace.engine.moments import moment  # noqa: PLC0415
+    from headrace.operations.requests import raw  # noqa: PLC0415
+    from headrace.transport.drive import drive  # noqa: PLC0415
 
-    [[whole, micros]] = drive(client.core.wire, raw(client.core, [(0, ("TIME",))]))
+    [[whole, micros]] = drive(client.core.transport, raw(client.core, [(0, ("TIME",))]))
     return moment(int(whole) * 1000 + int(micros) / 1000)

@@ -19,7 +19,7 @@ from headrace.errors import HeadraceError, InvalidArgument, JobExists
 
 if TYPE_CHECKING:
     from headrace import Put, Queue
-    from headrace.client.talk import Talk
+    from headrace.transport.drive import Operation
 
 
 @dataclass(slots=True)
@@ -131,11 +131,11 @@ def _item(line: bytes, id_field: str | None, task: str | None, options: dict[str
 
 
 def _put(queue: Queue, batch: Batch, on_exists: str | None, tally: Tally) -> None:
-    from headrace.client.talk import drive  # noqa: PLC0415
+    from headrace.transport.drive import drive  # noqa: PLC0415
 
     rows, bad = _rows(queue, batch)
     try:
-        answers = drive(queue.core.wire, _answers(queue, batch, rows, on_exists))
+        answers = drive(queue.core.transport, _answers(queue, batch, rows, on_exists))
     except HeadraceError as error:
         numbers = list(batch.items)[: len(rows)]
         raise Stopped(f"lines {numbers[0]} to {numbers[-1]}: {error}") from error
@@ -152,8 +152,8 @@ def _put(queue: Queue, batch: Batch, on_exists: str | None, tally: Tally) -> Non
 
 def _rows(queue: Queue, batch: Batch) -> tuple[list[Any], BadLine | None]:
     """The jobs of the lines, up to the first that can be none."""
-    from headrace.client.given import new_ids  # noqa: PLC0415
-    from headrace.client.talks.putting import row_of  # noqa: PLC0415
+    from headrace.operations.ids import new_ids  # noqa: PLC0415
+    from headrace.operations.putting import row_of  # noqa: PLC0415
 
     rows: list[Any] = []
     lines = zip(batch.items.items(), new_ids(len(batch.items)), strict=True)
@@ -167,14 +167,14 @@ def _rows(queue: Queue, batch: Batch) -> tuple[list[Any], BadLine | None]:
 
 def _answers(
     queue: Queue, batch: Batch, rows: list[Any], on_exists: str | None
-) -> Talk[list[str | HeadraceError]]:
+) -> Operation[list[str | HeadraceError]]:
     """As put_many, but for each its id or why not."""
-    from headrace.client.batches import in_batches  # noqa: PLC0415
-    from headrace.client.given import batch_of, new_nonce  # noqa: PLC0415
-    from headrace.client.talks.putting import put_call  # noqa: PLC0415
+    from headrace.operations.batches import in_batches  # noqa: PLC0415
+    from headrace.operations.ids import batch_of, new_nonce  # noqa: PLC0415
+    from headrace.operations.putting import put_call  # noqa: PLC0415
 
     core, nonce = queue.core, new_nonce()
-    parents = (len(list(item.depends_on or ())) for item in batch.items.values())
+    parents = (len(list(item.options.get("depends_on") or ())) for item in batch.items.values())
     most = batch_of(core, max(parents, default=0))
     return (
         yield from in_batches(

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from headrace.cli.show import AsJson, show
-from headrace.client import embedded
 from headrace.errors import EmbeddedServerError
+from headrace.local_server import embedded
 
 Directory = Annotated[Path, typer.Option(help="Where the server keeps its data.")]
 HERE = Path(".headrace")

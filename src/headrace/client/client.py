@@ -1,384 +1,220 @@
-"""The client: the door to a namespace, for code that blocks and for code that awaits."""
+"""The client of a namespace, sync and async."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from types import TracebackType
-from typing import Self
 from weakref import WeakSet
 
-from headrace.client.bind import awaiting, blocking, named
-from headrace.client.core import Core
-from headrace.client.feed import AsyncFeed, Feed
-from headrace.client.feed_values import FeedEvent
+from headrace.client import groups
 from headrace.client.group import AsyncGroup, Group
 from headrace.client.lease import AsyncLease, Lease
-from headrace.client.listening import AsyncListening, Listening
 from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
-from headrace.client.talk import drive, drive_async
-from headrace.client.talks import (
-    bulk,
-    depending,
-    ending,
-    matching,
-    scheduling,
-    sessions,
-    tagging,
-    tracking,
-    upkeep,
-    why,
-    writing,
-)
-from headrace.client.talks import feeds as feed_talks
-from headrace.client.talks import jobs as job_talks
-from headrace.client.talks import lakes as lake_talks
-from headrace.client.talks import queues as queue_talks
-from headrace.client.talks import throttles as throttle_talks
-from headrace.client.talks.feed_listening import listen_feeds
 from headrace.client.watch import AsyncWatch, Watch
+from headrace.closing import ClosesOnAsyncExit, ClosesOnExit
 from headrace.engine.check import Span
 from headrace.engine.events import Event
+from headrace.feeds import operations as feed_operations
+from headrace.feeds.feed import AsyncFeed, Feed
+from headrace.operations import audit as audit_operations
+from headrace.operations import (
+    dependencies,
+    event_log,
+    finishing,
+    housekeeping,
+    sessions,
+)
+from headrace.operations import jobs as job_operations
+from headrace.operations import queues as queue_operations
+from headrace.operations import why_waiting as why_waiting_operations
+from headrace.operations.core import Core
+from headrace.operations.method import AsyncMethods, SyncMethods, method
+from headrace.transport.drive import drive, drive_async
 
 FOLLOW_MS = 1000
 
 
-@named
-class Config:
-    """The settings of a namespace: defaults for every queue that does not say otherwise."""
+class ClientBase:
+    """The methods that Client and AsyncClient share."""
 
-    def __init__(self, core: Core) -> None:
-        self.core = core
+    core: Core
 
-    get = blocking(queue_talks.config_get)
-    set = blocking(queue_talks.config_set)
-    unset = blocking(queue_talks.config_unset)
-
-
-@named
-class AsyncConfig:
-    """The settings of a namespace, for code that awaits."""
-
-    def __init__(self, core: Core) -> None:
-        self.core = core
-
-    get = awaiting(queue_talks.config_get)
-    set = awaiting(queue_talks.config_set)
-    unset = awaiting(queue_talks.config_unset)
-
-
-@named
-class Client:
-    """A namespace on a server, for code that blocks. Threads may share it."""
-
-    def __init__(self, core: Core) -> None:
-        self.core = core
-        self.config = Config(core)
-        self._watches: WeakSet[Watch] = WeakSet()
-
-    audit = blocking(upkeep.audit)
-    cancel = blocking(job_talks.cancel)
-    cancel_failed = blocking(bulk.cancel_failed)
-    cancel_matching = blocking(matching.cancel_matching)
-    chain = blocking(depending.chain)
-    complete_many = blocking(ending.complete_many)
-    delete_throttle = blocking(throttle_talks.delete_throttle)
-    depend = blocking(depending.depend)
-    end_worker = blocking(sessions.end_by_name)
-    fail = blocking(ending.fail_by_id)
-    fail_many = blocking(ending.fail_many)
-    failed = blocking(job_talks.failed)
-    failure_groups = blocking(bulk.failure_groups)
-    failures = blocking(job_talks.failures)
-    feed_exists = blocking(feed_talks.feed_exists)
-    feeds = blocking(feed_talks.feeds)
-    finish = blocking(ending.finish)
-    forget_lake = blocking(lake_talks.forget_lake)
-    heartbeat_many = blocking(ending.heartbeat_many)
-    job = blocking(job_talks.job)
-    jobs = blocking(job_talks.jobs)
-    lakes = blocking(lake_talks.lakes)
-    matching = blocking(matching.matching)
-    prioritise = blocking(job_talks.prioritise)
-    queues = blocking(queue_talks.queues)
-    release = blocking(ending.release_by_id)
-    release_many = blocking(ending.release_many)
-    requeue = blocking(job_talks.requeue)
-    reschedule = blocking(scheduling.reschedule)
-    result = blocking(job_talks.result)
-    retry = blocking(job_talks.retry)
-    retry_failed = blocking(bulk.retry_failed)
-    schedule = blocking(scheduling.schedule)
-    schedules = blocking(scheduling.schedules)
-    set_throttle = blocking(throttle_talks.set_throttle)
-    sweep = blocking(upkeep.sweep)
-    tag = blocking(tagging.tag)
-    tagged = blocking(tagging.tagged)
-    throttle = blocking(throttle_talks.throttle)
-    throttles = blocking(throttle_talks.throttles)
-    timeout = blocking(job_talks.timeout)
-    top_tags = blocking(tagging.top_tags)
-    track = blocking(tracking.track)
-    tracked = blocking(tracking.tracked)
-    undepend = blocking(depending.undepend)
-    unschedule = blocking(scheduling.unschedule)
-    untag = blocking(tagging.untag)
-    untrack = blocking(tracking.untrack)
-    why_waiting = blocking(why.why_waiting)
-    workers = blocking(sessions.workers)
-    writes = blocking(writing.writes)
-    written = blocking(writing.written)
-
-    def create_feed(
-        self,
-        name: str,
-        *,
-        sorted: bool = False,  # noqa: A002 - the word users know
-        max_length: int | None = None,
-        about: str | None = None,
-    ) -> Feed:
-        """Makes a feed; raises FeedExists if there is one of this name."""
-        kind = "sorted" if sorted else "plain"
-        talk = feed_talks.make(self.core, name, kind=kind, max_length=max_length, about=about)
-        return Feed(self.core, name, is_sorted=drive(self.core.wire, talk))
-
-    def feed(self, name: str) -> Feed:
-        """The feed of this name; if there is none, a plain one is made."""
-        talk = feed_talks.make(self.core, name, open_existing=True)
-        return Feed(self.core, name, is_sorted=drive(self.core.wire, talk))
-
-    def listen_feeds(self, *, wait: Span | None = None) -> Listening[FeedEvent]:
-        """Hears every change of every feed, also of new ones, from now on; as Feed.listen."""
-        return Listening(drive(self.core.wire, listen_feeds(self, wait)))
+    audit = method(audit_operations.audit)
+    cancel = method(job_operations.cancel)
+    chain = method(dependencies.chain)
+    fail = method(finishing.fail_by_id)
+    finish = method(finishing.finish)
+    job = method(job_operations.job)
+    jobs = method(job_operations.jobs)
+    prioritise = method(job_operations.prioritise)
+    queues = method(queue_operations.queues)
+    release = method(finishing.release_by_id)
+    requeue = method(job_operations.requeue)
+    result = method(job_operations.result)
+    retry = method(job_operations.retry)
+    sweep = method(housekeeping.sweep)
+    timeout = method(job_operations.timeout)
+    why_waiting = method(why_waiting_operations.why_waiting)
 
     @property
     def instance(self) -> str:
-        """What this client is called in the events of feeds that it makes, configures, deletes."""
+        """The name of this client in the events of feeds that it creates, configures, deletes."""
         return self.core.instance
 
+
+class Client(ClientBase, SyncMethods, ClosesOnExit):
+    """A namespace on a server. Threads may share a client.
+
+    with headrace.connect("redis://localhost") as client:
+        client.queue("mail").put({"to": "ada@example.org"})
+    """
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.config = groups.Config[SyncMethods](core, is_async=False)
+        self.dependencies = groups.Dependencies[SyncMethods](core, is_async=False)
+        self.failures = groups.Failures[SyncMethods](core, is_async=False)
+        self.feeds = groups.Feeds(core)
+        self.lakes = groups.Lakes[SyncMethods](core, is_async=False)
+        self.leases = groups.Leases[SyncMethods](core, is_async=False)
+        self.schedules = groups.Schedules[SyncMethods](core, is_async=False)
+        self.tags = groups.Tags[SyncMethods](core, is_async=False)
+        self.throttles = groups.Throttles[SyncMethods](core, is_async=False)
+        self.tracking = groups.Tracking(core)
+        self.workers = groups.Workers[SyncMethods](core, is_async=False)
+        self.writes = groups.Writes[SyncMethods](core, is_async=False)
+        self._watches: WeakSet[Watch] = WeakSet()
+
+    def feed(self, name: str) -> Feed:
+        """Return the feed with this name; create a plain one if there is none."""
+        operation = feed_operations.make(self.core, name, open_existing=True)
+        return Feed(self.core, name, is_sorted=drive(self.core.transport, operation))
+
     def group(self, name: str | None = None) -> Group:
-        """A group of jobs, by its name; without one, a new group."""
+        """Return the group of jobs with this name, or a new group."""
         return Group(self.core, name)
 
     def queue(self, name: str) -> Queue:
-        """The queue of this name; the first put makes it."""
+        """Return the queue with this name; the first put creates it on the server."""
         return Queue(self.core, name)
 
     def session(self, worker: str, *, ttl: Span | None = sessions.TTL) -> Session:
-        """Begins a session of a worker, to be renewed within ttl seconds, again and again."""
-        token = drive(self.core.wire, sessions.start(self, worker, ttl=ttl))
+        """Start a session of a worker; it lapses unless it is renewed within ttl seconds.
+
+        A ttl of None never lapses. When a session ends, the jobs of its worker go back to their
+        queues.
+        """
+        token = drive(self.core.transport, sessions.start(self, worker, ttl=ttl))
         return Session(self.core, worker, token)
 
     def watch(
         self, worker: str, *, on_taken: Callable[[Lease, str], object] | None = None
     ) -> Watch:
-        """From now on a lease that the worker pops here hears at once when it is taken.
+        """Notify the leases that a worker pops from now on when they are lost or cancelled.
 
-        Its .taken is then "cancelled" or "lost"; on_taken is called with the lease and that word.
+        A lost lease has "cancelled" or "lost" in its attribute `taken`. `on_taken` is called with
+        the lease and that word, in the thread of the watch.
         """
         watch = Watch(self.core, worker, on_taken)
         self._watches.add(watch)
         return watch
 
     def events(self, *, follow: bool = False, count: int = 1000) -> Iterator[Event]:
-        """What happened, oldest first on each shard; with follow, what happens from then on too,
-        until the client is closed.
+        """Yield the events of the log, oldest first on each shard, `count` per round trip.
+
+        With `follow`, wait for new events until the client is closed.
         """
         seen: dict[int, str] = {}
-        closings = self.core.wire.closings
+        closings = self.core.transport.closings
         while True:
-            found = drive(self.core.wire, upkeep.events(self, after=seen, count=count))
+            found = drive(self.core.transport, event_log.events(self, after=seen, count=count))
             for event in found:
                 seen[event.shard] = event.entry_id
                 yield event
-            if not found and (not follow or self.core.wire.closings > closings):
+            if not found and (not follow or self.core.transport.closings > closings):
                 return
             if not found:
-                drive(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
-
-    def listen_tracked(self, *, wait: Span | None = None) -> Listening[Event]:
-        """What happens to tracked jobs from now on, as it happens; iterate over it.
-
-        After a broken connection an event of kind "missed" says that something may have been
-        missed on its shard. It ends when nothing came for wait seconds, or when it is closed.
-        """
-        return Listening(drive(self.core.wire, tracking.listen_tracked(self, wait=wait)))
+                drive(self.core.transport, event_log.wait_for_event(self, seen, FOLLOW_MS))
 
     def close(self) -> None:
-        """Closes the connections, and ends the watches and what is listened to.
+        """Close the connections, the watches and the listeners of this client.
 
-        A pop that waits elsewhere meanwhile ends when its time is over.
+        A pop that waits in another thread returns when its time is over.
         """
         for watch in list(self._watches):
             watch.close()
-        self.core.wire.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        self.close()
+        self.core.transport.close()
 
 
-@named
-class AsyncClient:
-    """A namespace on a server, for code that awaits. Tasks of one loop may share it."""
+class AsyncClient(ClientBase, AsyncMethods, ClosesOnAsyncExit):
+    """The asyncio form of Client. Tasks of one event loop may share it.
+
+    async with headrace.connect_async("redis://localhost") as client:
+        await client.queue("mail").put({"to": "ada@example.org"})
+    """
 
     def __init__(self, core: Core) -> None:
         self.core = core
-        self.config = AsyncConfig(core)
+        self.config = groups.Config[AsyncMethods](core, is_async=True)
+        self.dependencies = groups.Dependencies[AsyncMethods](core, is_async=True)
+        self.failures = groups.Failures[AsyncMethods](core, is_async=True)
+        self.feeds = groups.AsyncFeeds(core)
+        self.lakes = groups.Lakes[AsyncMethods](core, is_async=True)
+        self.leases = groups.Leases[AsyncMethods](core, is_async=True)
+        self.schedules = groups.Schedules[AsyncMethods](core, is_async=True)
+        self.tags = groups.Tags[AsyncMethods](core, is_async=True)
+        self.throttles = groups.Throttles[AsyncMethods](core, is_async=True)
+        self.tracking = groups.AsyncTracking(core)
+        self.workers = groups.Workers[AsyncMethods](core, is_async=True)
+        self.writes = groups.Writes[AsyncMethods](core, is_async=True)
         self._watches: WeakSet[AsyncWatch] = WeakSet()
 
-    audit = awaiting(upkeep.audit)
-    cancel = awaiting(job_talks.cancel)
-    cancel_failed = awaiting(bulk.cancel_failed)
-    cancel_matching = awaiting(matching.cancel_matching)
-    chain = awaiting(depending.chain)
-    complete_many = awaiting(ending.complete_many)
-    delete_throttle = awaiting(throttle_talks.delete_throttle)
-    depend = awaiting(depending.depend)
-    end_worker = awaiting(sessions.end_by_name)
-    fail = awaiting(ending.fail_by_id)
-    fail_many = awaiting(ending.fail_many)
-    failed = awaiting(job_talks.failed)
-    failure_groups = awaiting(bulk.failure_groups)
-    failures = awaiting(job_talks.failures)
-    feed_exists = awaiting(feed_talks.feed_exists)
-    feeds = awaiting(feed_talks.feeds)
-    finish = awaiting(ending.finish)
-    forget_lake = awaiting(lake_talks.forget_lake)
-    heartbeat_many = awaiting(ending.heartbeat_many)
-    job = awaiting(job_talks.job)
-    jobs = awaiting(job_talks.jobs)
-    lakes = awaiting(lake_talks.lakes)
-    matching = awaiting(matching.matching)
-    prioritise = awaiting(job_talks.prioritise)
-    queues = awaiting(queue_talks.queues)
-    release = awaiting(ending.release_by_id)
-    release_many = awaiting(ending.release_many)
-    requeue = awaiting(job_talks.requeue)
-    reschedule = awaiting(scheduling.reschedule)
-    result = awaiting(job_talks.result)
-    retry = awaiting(job_talks.retry)
-    retry_failed = awaiting(bulk.retry_failed)
-    schedule = awaiting(scheduling.schedule)
-    schedules = awaiting(scheduling.schedules)
-    set_throttle = awaiting(throttle_talks.set_throttle)
-    sweep = awaiting(upkeep.sweep)
-    tag = awaiting(tagging.tag)
-    tagged = awaiting(tagging.tagged)
-    throttle = awaiting(throttle_talks.throttle)
-    throttles = awaiting(throttle_talks.throttles)
-    timeout = awaiting(job_talks.timeout)
-    top_tags = awaiting(tagging.top_tags)
-    track = awaiting(tracking.track)
-    tracked = awaiting(tracking.tracked)
-    undepend = awaiting(depending.undepend)
-    unschedule = awaiting(scheduling.unschedule)
-    untag = awaiting(tagging.untag)
-    untrack = awaiting(tracking.untrack)
-    why_waiting = awaiting(why.why_waiting)
-    workers = awaiting(sessions.workers)
-    writes = awaiting(writing.writes)
-    written = awaiting(writing.written)
-
-    async def create_feed(
-        self,
-        name: str,
-        *,
-        sorted: bool = False,  # noqa: A002 - the word users know
-        max_length: int | None = None,
-        about: str | None = None,
-    ) -> AsyncFeed:
-        """Makes a feed; raises FeedExists if there is one of this name."""
-        kind = "sorted" if sorted else "plain"
-        talk = feed_talks.make(self.core, name, kind=kind, max_length=max_length, about=about)
-        return AsyncFeed(self.core, name, is_sorted=await drive_async(self.core.wire, talk))
-
     async def feed(self, name: str) -> AsyncFeed:
-        """The feed of this name; if there is none, a plain one is made."""
-        talk = feed_talks.make(self.core, name, open_existing=True)
-        return AsyncFeed(self.core, name, is_sorted=await drive_async(self.core.wire, talk))
-
-    async def listen_feeds(self, *, wait: Span | None = None) -> AsyncListening[FeedEvent]:
-        """Hears every change of every feed, also of new ones, from now on; as Feed.listen."""
-        return AsyncListening(await drive_async(self.core.wire, listen_feeds(self, wait)))
-
-    @property
-    def instance(self) -> str:
-        """What this client is called in the events of feeds that it makes, configures, deletes."""
-        return self.core.instance
+        """Return the feed with this name; see Client.feed."""
+        operation = feed_operations.make(self.core, name, open_existing=True)
+        return AsyncFeed(
+            self.core, name, is_sorted=await drive_async(self.core.transport, operation)
+        )
 
     def group(self, name: str | None = None) -> AsyncGroup:
-        """A group of jobs, by its name; without one, a new group."""
+        """Return the group of jobs with this name, or a new group."""
         return AsyncGroup(self.core, name)
 
     def queue(self, name: str) -> AsyncQueue:
-        """The queue of this name; the first put makes it."""
+        """Return the queue with this name; the first put creates it on the server."""
         return AsyncQueue(self.core, name)
 
     async def session(self, worker: str, *, ttl: Span | None = sessions.TTL) -> AsyncSession:
-        """Begins a session of a worker, to be renewed within ttl seconds, again and again."""
-        token = await drive_async(self.core.wire, sessions.start(self, worker, ttl=ttl))
+        """Start a session of a worker; see Client.session."""
+        token = await drive_async(self.core.transport, sessions.start(self, worker, ttl=ttl))
         return AsyncSession(self.core, worker, token)
 
     async def watch(
         self, worker: str, *, on_taken: Callable[[AsyncLease, str], object] | None = None
     ) -> AsyncWatch:
-        """From now on a lease that the worker pops here hears at once when it is taken.
-
-        Its .taken is then "cancelled" or "lost"; on_taken is called with the lease and that word.
-        """
-        watch = await AsyncWatch.begun(self.core, worker, on_taken)
+        """Notify the leases that a worker pops from now on; see Client.watch."""
+        watch = await AsyncWatch.started(self.core, worker, on_taken)
         self._watches.add(watch)
         return watch
 
     async def events(self, *, follow: bool = False, count: int = 1000) -> AsyncIterator[Event]:
-        """What happened, oldest first on each shard; with follow, what happens from then on too,
-        until the client is closed.
-        """
+        """Yield the events of the log, oldest first on each shard; see Client.events."""
         seen: dict[int, str] = {}
-        closings = self.core.wire.closings
+        closings = self.core.transport.closings
         while True:
-            found = await drive_async(self.core.wire, upkeep.events(self, after=seen, count=count))
+            operation = event_log.events(self, after=seen, count=count)
+            found = await drive_async(self.core.transport, operation)
             for event in found:
                 seen[event.shard] = event.entry_id
                 yield event
-            if not found and (not follow or self.core.wire.closings > closings):
+            if not found and (not follow or self.core.transport.closings > closings):
                 return
             if not found:
-                await drive_async(self.core.wire, upkeep.wait_for_event(self, seen, FOLLOW_MS))
-
-    async def listen_tracked(self, *, wait: Span | None = None) -> AsyncListening[Event]:
-        """What happens to tracked jobs from now on, as it happens; iterate over it.
-
-        After a broken connection an event of kind "missed" says that something may have been
-        missed on its shard. It ends when nothing came for wait seconds, or when it is closed.
-        """
-        station = await drive_async(self.core.wire, tracking.listen_tracked(self, wait=wait))
-        return AsyncListening(station)
+                wait = event_log.wait_for_event(self, seen, FOLLOW_MS)
+                await drive_async(self.core.transport, wait)
 
     async def close(self) -> None:
-        """Closes the connections, and ends the watches and what is listened to.
-
-        A pop that waits elsewhere meanwhile ends when its time is over.
-        """
+        """Close the connections, the watches and the listeners; see Client.close."""
         for watch in list(self._watches):
             await watch.close()
-        await self.core.wire.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        await self.close()
+        await self.core.transport.close()

@@ -17,18 +17,19 @@ from redis.connection import ConnectionPool, parse_url
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from headrace.client import embedded
 from headrace.client.client import AsyncClient, Client
-from headrace.client.codec import Codec, codec_of
-from headrace.client.core import Core
-from headrace.client.talk import Talk, drive, drive_async, raw
-from headrace.client.talks.upkeep import open_namespace, open_shards
-from headrace.client.topology import Address, Topology
-from headrace.client.wire import AsyncWire, Wire
+from headrace.codecs.codec import Codec, codec_of
 from headrace.engine import check
 from headrace.engine.check import Limits, Span, milliseconds
 from headrace.engine.script import LIBRARY, Library
 from headrace.errors import InvalidArgument, NamespaceMismatch
+from headrace.local_server import embedded
+from headrace.operations.core import Core
+from headrace.operations.namespace import open_namespace, open_shards
+from headrace.operations.requests import raw
+from headrace.transport.drive import Operation, drive, drive_async
+from headrace.transport.topology import Address, Topology
+from headrace.transport.transport import AsyncTransport, Transport
 
 T = TypeVar("T")
 
@@ -119,9 +120,9 @@ def connect(asked: Wanted) -> Client:
 def opened(core: Core, asked: Wanted) -> Client:
     """A client of the namespace on a server that was reached."""
     try:
-        drive(core.wire, _open(core, asked))
+        drive(core.transport, _open(core, asked))
     except BaseException:
-        core.wire.close()
+        core.transport.close()
         raise
     return Client(core)
 
@@ -129,15 +130,15 @@ def opened(core: Core, asked: Wanted) -> Client:
 def reach(asked: Wanted) -> Core:
     """The server, or the nodes of its Cluster, before a namespace on it is opened."""
     url = asked.url or embedded.start()
-    core = _core(asked, Wire(_topology(asked, url)))
+    core = _core(asked, Transport(_topology(asked, url)))
     try:
-        seeds = drive(core.wire, _cluster_seeds(core, url))
+        seeds = drive(core.transport, _cluster_seeds(core, url))
         if seeds:
-            core.wire.close()
-            core.wire = Wire(_topology(asked, url, seeds))
-            core.wire.refresh()
+            core.transport.close()
+            core.transport = Transport(_topology(asked, url, seeds))
+            core.transport.refresh()
     except BaseException:
-        core.wire.close()
+        core.transport.close()
         raise
     return core
 
@@ -145,23 +146,23 @@ def reach(asked: Wanted) -> Core:
 async def connect_async(asked: Wanted) -> AsyncClient:
     """A client for code that awaits."""
     url = asked.url or embedded.start()
-    core = _core(asked, AsyncWire(_async_topology(asked, url), asked.timeout))
+    core = _core(asked, AsyncTransport(_async_topology(asked, url), asked.timeout))
     try:
-        seeds = await drive_async(core.wire, _cluster_seeds(core, url))
+        seeds = await drive_async(core.transport, _cluster_seeds(core, url))
         if seeds:
-            await core.wire.close()
-            core.wire = AsyncWire(_async_topology(asked, url, seeds), asked.timeout)
-            await core.wire.refresh()
-        await drive_async(core.wire, _open(core, asked))
+            await core.transport.close()
+            core.transport = AsyncTransport(_async_topology(asked, url, seeds), asked.timeout)
+            await core.transport.refresh()
+        await drive_async(core.transport, _open(core, asked))
     except BaseException:
-        await core.wire.close()
+        await core.transport.close()
         raise
     return AsyncClient(core)
 
 
-def _core(asked: Wanted, wire: Any) -> Core:
+def _core(asked: Wanted, transport: Any) -> Core:
     return Core(
-        wire,
+        transport,
         asked.namespace,
         codec=asked.codec,
         limits=asked.limits,
@@ -171,7 +172,7 @@ def _core(asked: Wanted, wire: Any) -> Core:
     )
 
 
-def _open(core: Core, asked: Wanted) -> Talk[None]:
+def _open(core: Core, asked: Wanted) -> Operation[None]:
     """Makes the namespace where it is new, and uses it if that can be."""
     layout, shards = yield from open_namespace(core, asked.shards, LAYOUT)
     if layout != LAYOUT:
@@ -188,7 +189,7 @@ def _open(core: Core, asked: Wanted) -> Talk[None]:
     yield from open_shards(core, LAYOUT)
 
 
-def _cluster_seeds(core: Core, url: str) -> Talk[list[Address]]:
+def _cluster_seeds(core: Core, url: str) -> Operation[list[Address]]:
     """The node to ask first if the server is part of a Cluster, else nothing."""
     parts = urlsplit(url)
     if parts.scheme not in ("redis", "rediss"):

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from headrace.client.bind import awaiting, blocking, named
-from headrace.client.core import Core
-from headrace.client.talks import depending
+from headrace.operations import dependencies
+from headrace.operations.core import Core
+from headrace.operations.method import AsyncMethods, SyncMethods, method
 
 
-class GroupName:
-    """What a group knows without asking the server: its name."""
+class GroupBase:
+    """The methods that Group and AsyncGroup share."""
+
+    pending = method(dependencies.pending)
+    put = method(dependencies.put_member)
+    put_many = method(dependencies.put_members)
+    then = method(dependencies.then)
 
     def __init__(self, core: Core, name: str | None) -> None:
         self.core = core
-        self.name = depending.group_name(core, name)
+        self.name = dependencies.group_name(core, name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} of {self.core.namespace!r}>"
 
 
-@named
-class Group(GroupName):
+class Group(GroupBase, SyncMethods):
     """Jobs that belong together, for code that blocks."""
 
-    pending = blocking(depending.pending)
-    put = blocking(depending.put_member)
-    put_many = blocking(depending.put_members)
-    then = blocking(depending.then)
 
-
-@named
-class AsyncGroup(GroupName):
+class AsyncGroup(GroupBase, AsyncMethods):
     """Jobs that belong together, for code that awaits."""
-
-    pending = awaiting(depending.pending)
-    put = awaiting(depending.put_member)
-    put_many = awaiting(depending.put_members)
-    then = awaiting(depending.then)

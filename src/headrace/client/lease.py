@@ -5,19 +5,26 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from headrace.client.bind import awaiting, blocking, named
-from headrace.client.codec import Codec
-from headrace.client.core import Core
-from headrace.client.talks import ending
-from headrace.client.talks.popping import Popped
-from headrace.client.values import Job, read_job
+from headrace.codecs.codec import Codec
 from headrace.engine.moments import moment
+from headrace.operations import finishing
+from headrace.operations.core import Core
+from headrace.operations.method import AsyncMethods, SyncMethods, method
+from headrace.operations.popping import Popped
+from headrace.operations.values import Job, read_job
 
 
-class LeaseFacts:
-    """What a lease knows without asking the server."""
+class LeaseBase:
+    """A leased job, and the methods that Lease and AsyncLease share."""
 
     __slots__ = ("__weakref__", "_popped", "core", "id", "payload", "taken", "token")
+
+    complete = method(finishing.complete)
+    fail = method(finishing.fail)
+    heartbeat = method(finishing.heartbeat)
+    log = method(finishing.log)
+    progress = method(finishing.progress)
+    release = method(finishing.release)
 
     def __init__(self, core: Core, popped: Popped) -> None:
         self.core = core
@@ -26,10 +33,10 @@ class LeaseFacts:
         self._popped = popped
         self.taken: str | None = None
         # Where pop removes the job, there is nothing that could be taken.
-        if core.holdings and record.state == "running":
-            for holdings in tuple(core.holdings):
-                if holdings.worker == record.worker:
-                    holdings.add(self)
+        if core.held_leases and record.state == "running":
+            for held_leases in tuple(core.held_leases):
+                if held_leases.worker == record.worker:
+                    held_leases.add(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r} of {self.queue!r}, attempt {self.attempt}>"
@@ -71,29 +78,13 @@ def job_of(codec: Codec, popped: Popped) -> Job:
     return read_job(codec, [popped.id.encode(), popped.packed, *beside])
 
 
-@named
-class Lease(LeaseFacts):
+class Lease(LeaseBase, SyncMethods):
     """A job that is yours, for code that blocks."""
 
     __slots__ = ()
 
-    complete = blocking(ending.complete)
-    fail = blocking(ending.fail)
-    heartbeat = blocking(ending.heartbeat)
-    log = blocking(ending.log)
-    progress = blocking(ending.progress)
-    release = blocking(ending.release)
 
-
-@named
-class AsyncLease(LeaseFacts):
+class AsyncLease(LeaseBase, AsyncMethods):
     """A job that is yours, for code that awaits."""
 
     __slots__ = ()
-
-    complete = awaiting(ending.complete)
-    fail = awaiting(ending.fail)
-    heartbeat = awaiting(ending.heartbeat)
-    log = awaiting(ending.log)
-    progress = awaiting(ending.progress)
-    release = awaiting(ending.release)

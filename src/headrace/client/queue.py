@@ -1,56 +1,60 @@
-"""A queue, for code that blocks and for code that awaits: the same names."""
+"""A queue, sync and async."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.client.bind import awaiting, blocking, named
-from headrace.client.core import Core
 from headrace.client.lease import AsyncLease, Lease
-from headrace.client.talk import drive, drive_async
-from headrace.client.talks import jobs as job_talks
-from headrace.client.talks import popping, putting, queues, scheduling
-from headrace.client.talks.both import complete_and_pop
 from headrace.engine.call import Answer
 from headrace.engine.check import Span
+from headrace.operations import jobs as job_operations
+from headrace.operations import matching, popping, putting, queues, schedules
+from headrace.operations.finishing import complete_and_pop
+from headrace.operations.method import AsyncMethods, SyncMethods, method
+from headrace.transport.drive import drive, drive_async
 
 
-class QueueName:
-    """What a queue knows without asking the server: its name."""
+class QueueBase(queues.QueueRef):
+    """The methods that Queue and AsyncQueue share."""
 
-    def __init__(self, core: Core, name: str) -> None:
-        self.core = core
-        self.name = queues.check_name(core, name)
+    cancel_matching = method(matching.cancel_matching)
+    configure = method(queues.configure)
+    counts = method(queues.counts)
+    delete = method(queues.delete)
+    jobs = method(job_operations.queue_jobs)
+    length = method(queues.length)
+    matching = method(matching.matching)
+    pause = method(queues.pause)
+    peek = method(popping.peek)
+    put = method(putting.put)
+    put_many = method(putting.put_many)
+    resume = method(queues.resume)
+    schedule = method(schedules.schedule_queue)
+    settings = method(queues.settings)
+    stats = method(queues.stats)
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r} of {self.core.namespace!r}>"
 
-
-@named
-class Queue(QueueName):
-    """A queue, for code that blocks."""
-
-    configure = blocking(queues.configure)
-    counts = blocking(queues.counts)
-    delete = blocking(queues.delete)
-    jobs = blocking(job_talks.queue_jobs)
-    length = blocking(queues.length)
-    pause = blocking(queues.pause)
-    peek = blocking(popping.peek)
-    put = blocking(putting.put)
-    put_many = blocking(putting.put_many)
-    resume = blocking(queues.resume)
-    schedule = blocking(scheduling.schedule_queue)
-    settings = blocking(queues.settings)
-    stats = blocking(queues.stats)
+class Queue(QueueBase, SyncMethods):
+    """A queue of a namespace. The first put creates it on the server."""
 
     def pop(
         self, worker: str, *, count: int = 1, lease: Span | None = None, wait: Span | None = 0
     ) -> list[Lease]:
-        """Up to count jobs for a worker, each under a lease; waits for the first as asked."""
-        talk = popping.pop(self, worker, count=count, lease=lease, wait=wait)
-        return [Lease(self.core, popped) for popped in drive(self.core.wire, talk)]
+        """Lease up to count jobs to a worker, in the order of the queue.
+
+        If the queue is empty, wait up to `wait` seconds for the first job; None waits without a
+        limit. `lease` is the time after which an unfinished job goes back to the queue; math.inf
+        ties it to the session of the worker. The default is the setting of the queue.
+
+        Raises SessionEnded if `lease` is math.inf and the worker has no session.
+
+            [lease] = queue.pop("worker-1", wait=10)
+            send(lease.data)
+            lease.complete()
+        """
+        operation = popping.pop(self, worker, count=count, lease=lease, wait=wait)
+        return [Lease(self.core, popped) for popped in drive(self.core.transport, operation)]
 
     def complete_and_pop(
         self,
@@ -61,36 +65,28 @@ class Queue(QueueName):
         count: int = 1,
         lease: Span | None = None,
     ) -> tuple[list[Answer], list[Lease]]:
-        """Ends jobs and takes the next ones, in one round trip."""
-        talk = complete_and_pop(self, leases, worker, results, count, lease)
-        answers, jobs_popped = drive(self.core.wire, talk)
+        """Complete jobs and lease the next ones in one round trip.
+
+        Return an answer for each completed job (None, or the error that refused it) and the new
+        leases. It does not wait for jobs.
+        """
+        operation = complete_and_pop(self, leases, worker, results, count, lease)
+        answers, jobs_popped = drive(self.core.transport, operation)
         return answers, [Lease(self.core, popped) for popped in jobs_popped]
 
 
-@named
-class AsyncQueue(QueueName):
-    """A queue, for code that awaits."""
-
-    configure = awaiting(queues.configure)
-    counts = awaiting(queues.counts)
-    delete = awaiting(queues.delete)
-    jobs = awaiting(job_talks.queue_jobs)
-    length = awaiting(queues.length)
-    pause = awaiting(queues.pause)
-    peek = awaiting(popping.peek)
-    put = awaiting(putting.put)
-    put_many = awaiting(putting.put_many)
-    resume = awaiting(queues.resume)
-    schedule = awaiting(scheduling.schedule_queue)
-    settings = awaiting(queues.settings)
-    stats = awaiting(queues.stats)
+class AsyncQueue(QueueBase, AsyncMethods):
+    """The asyncio form of Queue."""
 
     async def pop(
         self, worker: str, *, count: int = 1, lease: Span | None = None, wait: Span | None = 0
     ) -> list[AsyncLease]:
-        """Up to count jobs for a worker, each under a lease; waits for the first as asked."""
-        talk = popping.pop(self, worker, count=count, lease=lease, wait=wait)
-        return [AsyncLease(self.core, popped) for popped in await drive_async(self.core.wire, talk)]
+        """Lease up to count jobs to a worker; see Queue.pop."""
+        operation = popping.pop(self, worker, count=count, lease=lease, wait=wait)
+        return [
+            AsyncLease(self.core, popped)
+            for popped in await drive_async(self.core.transport, operation)
+        ]
 
     async def complete_and_pop(
         self,
@@ -101,7 +97,7 @@ class AsyncQueue(QueueName):
         count: int = 1,
         lease: Span | None = None,
     ) -> tuple[list[Answer], list[AsyncLease]]:
-        """Ends jobs and takes the next ones, in one round trip."""
-        talk = complete_and_pop(self, leases, worker, results, count, lease)
-        answers, jobs_popped = await drive_async(self.core.wire, talk)
+        """Complete jobs and lease the next ones in one round trip; see Queue.complete_and_pop."""
+        operation = complete_and_pop(self, leases, worker, results, count, lease)
+        answers, jobs_popped = await drive_async(self.core.transport, operation)
         return answers, [AsyncLease(self.core, popped) for popped in jobs_popped]

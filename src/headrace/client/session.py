@@ -5,13 +5,18 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from headrace.client.bind import awaiting, blocking, named
-from headrace.client.core import Core
-from headrace.client.talks import sessions
+from headrace.operations import sessions
+from headrace.operations.core import Core
+from headrace.operations.method import AsyncMethods, SyncMethods, method
 
 
-class SessionFacts:
-    """What a session knows without asking the server."""
+class SessionBase:
+    """The methods that Session and AsyncSession share."""
+
+    end = method(sessions.end)
+    renew = method(sessions.renew)
+    serve = method(sessions.serve)
+    unserve = method(sessions.unserve)
 
     def __init__(self, core: Core, worker: str, token: str) -> None:
         self.core = core
@@ -22,14 +27,8 @@ class SessionFacts:
         return f"<{type(self).__name__} of {self.worker!r}>"
 
 
-@named
-class Session(SessionFacts):
+class Session(SessionBase, SyncMethods):
     """The session of a worker, for code that blocks."""
-
-    end = blocking(sessions.end)
-    renew = blocking(sessions.renew)
-    serve = blocking(sessions.serve)
-    unserve = blocking(sessions.unserve)
 
     def __enter__(self) -> Self:
         return self
@@ -43,14 +42,8 @@ class Session(SessionFacts):
         self.end()
 
 
-@named
-class AsyncSession(SessionFacts):
+class AsyncSession(SessionBase, AsyncMethods):
     """The session of a worker, for code that awaits."""
-
-    end = awaiting(sessions.end)
-    renew = awaiting(sessions.renew)
-    serve = awaiting(sessions.serve)
-    unserve = awaiting(sessions.unserve)
 
     async def __aenter__(self) -> Self:
         return self

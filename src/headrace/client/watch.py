@@ -9,13 +9,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-from headrace.client.core import Core
-from headrace.client.holdings import Holdings
-from headrace.client.listening import tune_in
-from headrace.client.talk import drive, drive_async
-from headrace.client.talks.holding import station_of, watching
 from headrace.engine.check import text
 from headrace.errors import InvalidArgument
+from headrace.operations.core import Core
+from headrace.operations.held_leases import HeldLeases
+from headrace.operations.lease_watch import lease_notices, watch_leases
+from headrace.operations.listening import subscribe
+from headrace.transport.drive import drive, drive_async
 
 
 class WatchFacts:
@@ -30,16 +30,16 @@ class WatchFacts:
             raise InvalidArgument(f"on_taken must be a function, not {type(on_taken).__name__}")
         if inspect.iscoroutinefunction(on_taken):
             raise InvalidArgument("on_taken must be a plain function; let it start a task")
-        self._holdings = Holdings(worker, on_taken)
-        self._station = station_of(core, self._holdings)
-        core.holdings.append(self._holdings)
+        self._held_leases = HeldLeases(worker, on_taken)
+        self._state = lease_notices(core, self._held_leases)
+        core.held_leases.append(self._held_leases)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.worker!r}>"
 
     def _forget(self) -> None:
-        if self._holdings in self.core.holdings:
-            self.core.holdings.remove(self._holdings)
+        if self._held_leases in self.core.held_leases:
+            self.core.held_leases.remove(self._held_leases)
 
 
 class Watch(WatchFacts):
@@ -50,7 +50,7 @@ class Watch(WatchFacts):
     ) -> None:
         super().__init__(core, worker, on_taken)
         try:
-            drive(core.wire, tune_in(self._station))
+            drive(core.transport, subscribe(self._state))
         except BaseException:
             self._forget()
             raise
@@ -61,16 +61,16 @@ class Watch(WatchFacts):
 
     def _run(self) -> None:
         try:
-            drive(self.core.wire, watching(self._station, self._holdings))
+            drive(self.core.transport, watch_leases(self._state, self._held_leases))
         finally:
             self._forget()
-            self._station.ear.end()
+            self._state.subscription.end()
 
     def close(self) -> None:
         """Ends the watch: leases hear nothing more."""
         self._forget()
-        self._station.closed = True
-        self._station.ear.end()
+        self._state.closed = True
+        self._state.subscription.end()
         if self._thread is not threading.current_thread():
             self._thread.join(self.core.timeout)
 
@@ -92,13 +92,13 @@ class AsyncWatch(WatchFacts):
     _task: asyncio.Task[None]
 
     @classmethod
-    async def begun(
+    async def started(
         cls, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
     ) -> Self:
         """A watch that listens."""
         watch = cls(core, worker, on_taken)
         try:
-            await drive_async(core.wire, tune_in(watch._station))
+            await drive_async(core.transport, subscribe(watch._state))
         except BaseException:
             watch._forget()
             raise
@@ -107,16 +107,16 @@ class AsyncWatch(WatchFacts):
 
     async def _run(self) -> None:
         try:
-            await drive_async(self.core.wire, watching(self._station, self._holdings))
+            await drive_async(self.core.transport, watch_leases(self._state, self._held_leases))
         finally:
             self._forget()
-            await self._station.ear.end()
+            await self._state.subscription.end()
 
     async def close(self) -> None:
         """Ends the watch: leases hear nothing more."""
         self._forget()
-        self._station.closed = True
-        await self._station.ear.end()
+        self._state.closed = True
+        await self._state.subscription.end()
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 from headrace.client.client import Client
-from headrace.client.talk import drive
-from headrace.client.talks.log_reading import logs
 from headrace.errors import LakeRefused
 from headrace.lake.files import Files
 from headrace.lake.lake import Lake, LakeExists, LakeNotFound
+from headrace.operations.event_log import logs
+from headrace.transport.drive import drive
 
 
 def open_lake(files: Files, client: Client) -> Lake:
@@ -37,7 +37,7 @@ def check_whose(lake: Lake, client: Client) -> None:
 
 
 def _begun(client: Client) -> tuple[int, ...]:
-    return tuple(log.begun_ms for log in drive(client.core.wire, logs(client.core)))
+    return tuple(log.begun_ms for log in drive(client.core.transport, logs(client.core)))
 
 
 def _found_or_made(files: Files, namespace: str, begun: tuple[int, ...]) -> Lake:

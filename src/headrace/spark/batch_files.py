@@ -15,18 +15,18 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from headrace.client.client import Client
-from headrace.client.talk import drive
-from headrace.client.talks.log_reading import log_ends
 from headrace.lake.batches import folder_of
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import Span
 from headrace.lake.writing import write_events
+from headrace.operations.event_log import log_ends
 from headrace.spark import plan
 from headrace.spark.counted import Part, read_parts, written_parts
 from headrace.spark.events import cut, read_span
 from headrace.spark.options import Server
 from headrace.spark.stored import as_stored
+from headrace.transport.drive import drive
 
 TASKS_A_CORE = 2
 # Each task makes a file of its own for every queue and day, which costs more than a few events.
@@ -60,9 +60,9 @@ def _share(spark: SparkSession, events: int) -> int:
 
 def _parts(client: Client, spans: Sequence[Span], share: int) -> list[plan.Span]:
     core = client.core
-    ends = drive(core.wire, log_ends(core))
+    ends = drive(core.transport, log_ends(core))
     wanted = [plan.Span(span.shard, span.after, span.to) for span in spans]
-    return drive(core.wire, cut(core, wanted, ends, share))
+    return drive(core.transport, cut(core, wanted, ends, share))
 
 
 def _written_by_tasks(

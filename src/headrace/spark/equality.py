@@ -14,24 +14,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from headrace.client.client import Client
-from headrace.client.talk import drive
-from headrace.client.talks.tallying import Tally, tally
-from headrace.client.talks.upkeep import all_queues
 from headrace.engine.check import EPOCH
 from headrace.engine.statistics import Series, merged
 from headrace.lake.lake import Lake
+from headrace.operations.daily_totals import DailyTotals, tally
+from headrace.operations.queues import all_queues
 from headrace.spark.coverage import Coverage, coverage_of
 from headrace.spark.hot import Look, look
 from headrace.spark.options import Server
 from headrace.spark.tables.daily import ALL, COUNTS
 from headrace.spark.tables.series import SERIES
+from headrace.transport.drive import drive
 
 PRECISION = 1e-9
 # How far the server's own sum of squares may be off, next to the square of the mean.
 _NOISE = 1e-13
 _DAY = dt.timedelta(days=1)
 
-Days = dict[dt.date, list[Tally]]
+Days = dict[dt.date, list[DailyTotals]]
 
 
 @dataclass(slots=True)
@@ -109,13 +109,13 @@ def compare(
 
 def _ask(client: Client) -> _Server:
     core = client.core
-    names = drive(core.wire, all_queues(core))
+    names = drive(core.transport, all_queues(core))
     settings = {name: client.queue(name).settings() for name in names}
     tallies: dict[str, Days] = {name: defaultdict(list) for name in names}
     numbers: dict[tuple[int, str], int] = {}
     today = EPOCH
     for shard in range(core.shards):
-        for name, found in drive(core.wire, tally(core, shard, names)).items():
+        for name, found in drive(core.transport, tally(core, shard, names)).items():
             today = EPOCH + found.day * _DAY
             tallies[name][today].append(found)
             numbers[shard, name] = found.number
@@ -123,7 +123,7 @@ def _ask(client: Client) -> _Server:
     for back in range(1, longest // 86_400 + 1):
         day = today - back * _DAY
         for shard in range(core.shards):
-            found_then = drive(core.wire, tally(core, shard, names, (day - EPOCH).days))
+            found_then = drive(core.transport, tally(core, shard, names, (day - EPOCH).days))
             for name, found in found_then.items():
                 tallies[name][day].append(found)
     return _Server(today, settings, tallies, numbers)
@@ -225,7 +225,7 @@ def _compare_days(
     return compared
 
 
-def _has_figures(found: Tally) -> bool:
+def _has_figures(found: DailyTotals) -> bool:
     return bool(found.wait.count or found.run.count or found.failures or found.retries)
 
 
@@ -233,7 +233,7 @@ def _compare_day(
     found: Comparison,
     what: str,
     row: Mapping[str, Any],
-    tallies: Sequence[Tally],
+    tallies: Sequence[DailyTotals],
     *,
     has_bins: bool,
 ) -> None:

@@ -22,23 +22,23 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from headrace.client.client import Client
-from headrace.client.core import Core
-from headrace.client.talk import Talk, drive
-from headrace.client.talks.log_reading import (
+from headrace.engine.events import entry_number
+from headrace.engine.moments import EPOCH, moment
+from headrace.errors import EventsTrimmed
+from headrace.lake.columns import event_columns, gap_row
+from headrace.operations.core import Core
+from headrace.operations.event_log import (
     LogEnds,
     log_ends,
     newest_before,
     read_entries,
     seek_entries,
 )
-from headrace.engine.events import entry_number
-from headrace.engine.moments import EPOCH, moment
-from headrace.errors import EventsTrimmed
-from headrace.lake.columns import event_columns, gap_row
 from headrace.spark import plan
 from headrace.spark.filters import all_of, condition, time_bounds
 from headrace.spark.options import Events, EventsBatch, EventsStream
 from headrace.spark.plan import Offsets, Span
+from headrace.transport.drive import Operation, drive
 
 T = TypeVar("T")
 
@@ -72,9 +72,9 @@ class EventsReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         with self._options.open() as client:
-            return [Part(span) for span in drive(client.core.wire, self._spans(client.core))]
+            return [Part(span) for span in drive(client.core.transport, self._spans(client.core))]
 
-    def _spans(self, core: Core) -> Talk[list[Span]]:
+    def _spans(self, core: Core) -> Operation[list[Span]]:
         ends = yield from log_ends(core)
         start = plan.beginning(self._options.starting, ends)
         end = plan.ending(self._options.ending, start, ends)
@@ -124,7 +124,7 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end = self._drive(self._end(plan.offsets_from_json(start), limit))
         return plan.offsets_to_json(end)
 
-    def _end(self, start: Offsets, limit: ReadLimit) -> Talk[Offsets]:
+    def _end(self, start: Offsets, limit: ReadLimit) -> Operation[Offsets]:
         ends = yield from log_ends(self._core)
         start = plan.beginning(start, ends)
         yield from _check_log(self._core, start, ends)
@@ -141,7 +141,7 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         between = plan.offsets_from_json(start), plan.offsets_from_json(end)
         return [Part(span) for span in self._drive(self._parts(*between))]
 
-    def _parts(self, start: Offsets, end: Offsets) -> Talk[list[Span]]:
+    def _parts(self, start: Offsets, end: Offsets) -> Operation[list[Span]]:
         ends = yield from log_ends(self._core)
         # A batch that was planned before a restart is read without asking for the latest offset.
         yield from _check_log(self._core, plan.beginning(end, ends), ends)
@@ -162,20 +162,22 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._client = self._options.open()
         return self._client.core
 
-    def _drive(self, talk: Talk[T]) -> T:
-        return drive(self._core.wire, talk)
+    def _drive(self, operation: Operation[T]) -> T:
+        return drive(self._core.transport, operation)
 
     def _ends(self) -> list[LogEnds]:
         return self._drive(log_ends(self._core))
 
 
-def _check_log(core: Core, offsets: Offsets, ends: Sequence[LogEnds]) -> Talk[None]:
+def _check_log(core: Core, offsets: Offsets, ends: Sequence[LogEnds]) -> Operation[None]:
     """Raises NamespaceMismatch if this is not the log of which these are offsets."""
     sought = plan.to_be_found(offsets, ends)
     plan.check_found(offsets, (yield from seek_entries(core, sought)))
 
 
-def bounded(core: Core, spans: Sequence[Span], ends: Sequence[LogEnds], most: int) -> Talk[Offsets]:
+def bounded(
+    core: Core, spans: Sequence[Span], ends: Sequence[LogEnds], most: int
+) -> Operation[Offsets]:
     """Where spans end so that in all they have no more than so many events that are there."""
     known, sought = plan.ends_of_shares(spans, ends, most)
     found = yield from seek_entries(core, sought)
@@ -186,7 +188,7 @@ def bounded(core: Core, spans: Sequence[Span], ends: Sequence[LogEnds], most: in
 
 def _since(
     core: Core, spans: list[Span], ends: Sequence[LogEnds], since: datetime
-) -> Talk[list[Span]]:
+) -> Operation[list[Span]]:
     """Spans without what came before a time. An event may be older than its entry, never newer."""
     ms = int((since - EPOCH).total_seconds() * 1000)
     cut = [span.shard for span in spans if _is_older(ends[span.shard].oldest, ms)]
@@ -202,7 +204,7 @@ def _is_older(oldest: str | None, ms: int) -> bool:
 
 def _parts(
     core: Core, spans: list[Span], ends: Sequence[LogEnds], options: Events
-) -> Talk[list[Span]]:
+) -> Operation[list[Span]]:
     """Spans cut into parts for tasks."""
     for span in spans:
         missing = plan.missing_before(span, ends)
@@ -211,7 +213,9 @@ def _parts(
     return (yield from cut(core, spans, ends, options.per_partition))
 
 
-def cut(core: Core, spans: Sequence[Span], ends: Sequence[LogEnds], most: int) -> Talk[list[Span]]:
+def cut(
+    core: Core, spans: Sequence[Span], ends: Sequence[LogEnds], most: int
+) -> Operation[list[Span]]:
     """Spans cut into parts that have no more than so many events each."""
     numbers = {span.shard: plan.cuts(span, ends, most) for span in spans}
     found = yield from seek_entries(core, numbers)
@@ -236,7 +240,7 @@ def read_span(core: Core, span: Span, *, fail_on_data_loss: bool) -> Iterator[pa
     """The events of a span; where some are gone a row that says so, or EventsTrimmed."""
     after, expected, count = span.after, span.first, FIRST_PAGE
     while expected <= span.last:
-        entries = drive(core.wire, read_entries(core, span.shard, after, span.upto, count))
+        entries = drive(core.transport, read_entries(core, span.shard, after, span.upto, count))
         batch = event_columns(span.shard, entries)
         found = batch["number"][0].as_py() if entries else span.last + 1
         if found > expected:

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from headrace.client.values import Job
+from headrace.operations.values import Job
 
 _TYPES: dict[Any, pa.DataType] = {
     bool: pa.bool_(),

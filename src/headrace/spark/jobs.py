@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
-from headrace.client.core import Core
-from headrace.client.talk import Talk, drive
-from headrace.client.talks.job_reading import JobSet, job_sets, read_jobs
-from headrace.client.talks.upkeep import all_queues
 from headrace.engine.moments import EPOCH
+from headrace.operations.core import Core
+from headrace.operations.job_sets import JobSet, job_sets, read_jobs
+from headrace.operations.queues import all_queues
 from headrace.spark.filters import all_of, condition, time_bounds, values_wanted
 from headrace.spark.job_columns import job_columns
 from headrace.spark.options import Jobs
+from headrace.transport.drive import Operation, drive
 
 # Times by which jobs are ordered, in sets of these states.
 ORDERED_BY = {"due": ("scheduled",), "expires": ("running",), "ended": ("failed", "complete")}
@@ -90,10 +90,10 @@ class JobsReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         with self._options.open() as client:
-            sets = drive(client.core.wire, self._sets(client.core))
+            sets = drive(client.core.transport, self._sets(client.core))
         return [Part(part) for part in _packed(sets)]
 
-    def _sets(self, core: Core) -> Talk[list[JobSet]]:
+    def _sets(self, core: Core) -> Operation[list[JobSet]]:
         if self._options.tag:
             sets = [
                 JobSet(shard, "tag", self._options.tag, PER_PARTITION)
@@ -124,7 +124,7 @@ class JobsReader(DataSourceReader):
         cursor: bytes | None = None
         while cursor != b"":
             page = read_jobs(core, where, wanted.lowest, wanted.highest, cursor)
-            cursor, jobs = drive(core.wire, page)
+            cursor, jobs = drive(core.transport, page)
             yield job_columns(where.shard, jobs)
 
 

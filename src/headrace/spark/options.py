@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Self
 
-from headrace.client import connect, embedded
+from headrace.client import connect
 from headrace.client.client import Client
-from headrace.client.talk import drive
-from headrace.client.talks.upkeep import is_there
 from headrace.engine import check
 from headrace.engine.profile import SETTINGS
 from headrace.engine.states import STATES
 from headrace.errors import InvalidArgument, NamespaceNotFound
+from headrace.local_server import embedded
+from headrace.operations.namespace import is_there
 from headrace.spark.plan import EARLIEST, LATEST, Bound, read_bound
+from headrace.transport.drive import drive
 
 # How an option is read, given what it is called in errors, and its text.
 Read = Callable[[str, str], Any]
@@ -140,8 +141,8 @@ class Server:
             self.url, self.namespace, None, "raw", None, None, RETRY_FOR, TIMEOUT
         )
         core = connect.reach(asked)
-        if not make and not drive(core.wire, is_there(core)):
-            core.wire.close()
+        if not make and not drive(core.transport, is_there(core)):
+            core.transport.close()
             raise NamespaceNotFound(self.namespace)
         return connect.opened(core, asked)
 

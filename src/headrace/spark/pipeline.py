@@ -17,9 +17,6 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from headrace.client.client import Client
-from headrace.client.talk import drive
-from headrace.client.talks.lakes import mark_lake
-from headrace.client.talks.log_reading import LogEnds, log_ends
 from headrace.engine.check import whole
 from headrace.lake import replays
 from headrace.lake.batches import begin, end, sweep
@@ -28,12 +25,15 @@ from headrace.lake.lake import Lake, LakeMoved
 from headrace.lake.lock import Lock, held
 from headrace.lake.manifest import DataFile, Snapshot, Span
 from headrace.lake.opening import open_lake
+from headrace.operations.event_log import LogEnds, log_ends
+from headrace.operations.lakes import mark_lake
 from headrace.spark import plan
 from headrace.spark.batch_files import write_batch
 from headrace.spark.counted import checked, data_files
 from headrace.spark.events import bounded
 from headrace.spark.options import Server
 from headrace.spark.stored import lake_events, own_session
+from headrace.transport.drive import drive
 
 __all__ = ["BATCH", "INTERVAL", "Batch", "follow", "lake_events", "sync"]
 
@@ -135,7 +135,7 @@ class _Run:
     def _next_spans(self, snapshot: Snapshot, target: plan.Offsets) -> list[Span]:
         wanted = plan.spans_between(snapshot.offsets, target)
         core = self.client.core
-        to = drive(core.wire, bounded(core, wanted, self._ends(), self.most))
+        to = drive(core.transport, bounded(core, wanted, self._ends(), self.most))
         return [
             Span(shard=span.shard, after=span.after, to=to[span.shard])
             for span in wanted
@@ -168,11 +168,11 @@ class _Run:
                     raise
 
     def _mark(self, snapshot: Snapshot) -> None:
-        talk = mark_lake(self.client, self.lake.identity.id, snapshot.offsets)
-        drive(self.client.core.wire, talk)
+        operation = mark_lake(self.client, self.lake.identity.id, snapshot.offsets)
+        drive(self.client.core.transport, operation)
 
     def _ends(self) -> list[LogEnds]:
-        return drive(self.client.core.wire, log_ends(self.client.core))
+        return drive(self.client.core.transport, log_ends(self.client.core))
 
 
 def _distance(snapshot: Snapshot, target: plan.Offsets) -> int:

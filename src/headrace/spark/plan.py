@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from headrace.client.talks.log_reading import LogEnds
 from headrace.engine.check import shown
 from headrace.engine.events import entry_number
 from headrace.errors import InvalidArgument, NamespaceMismatch
 from headrace.lake.manifest import START
+from headrace.operations.event_log import LogEnds
 
 EARLIEST = "earliest"
 LATEST = "latest"

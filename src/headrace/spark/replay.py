@@ -11,7 +11,6 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from headrace.client.client import Client
-from headrace.client.values import Written
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.lake.lake import Lake
 from headrace.lake.opening import check_whose
@@ -24,6 +23,7 @@ from headrace.lake.replays import (
     write_outcome,
     write_plan,
 )
+from headrace.operations.values import Written
 from headrace.spark.gist import gist
 from headrace.spark.options import Server
 
@@ -167,7 +167,7 @@ def carry_out(
         writeId=plan.write,
         lineage="true",
     ).mode("append").save()
-    written = client.written(plan.write)
+    written = client.writes.get(plan.write)
     if written is None:
         raise HeadraceError(f"the server knows nothing of the write {plan.write}: was it emptied?")
     write_outcome(lake, plan, Outcome(at=dt.datetime.now(dt.UTC), made=written.made))

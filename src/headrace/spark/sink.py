@@ -23,13 +23,13 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from headrace.client.client import Client
-from headrace.client.core import Core
-from headrace.client.staging import Parcel, Staging, Write
-from headrace.client.talk import Talk, drive
-from headrace.client.talks import writing
 from headrace.errors import HeadraceError, InvalidArgument
+from headrace.operations import writes
+from headrace.operations.core import Core
+from headrace.operations.staging import Parcel, Staging, Write
 from headrace.spark.options import Sink
 from headrace.spark.rows import Columns, Rows, columns_of
+from headrace.transport.drive import Operation, drive
 
 log = logging.getLogger("headrace.spark")
 
@@ -74,7 +74,7 @@ class Target:
         """Decides that these are the rows of the write, and publishes them."""
         with self.options.open_sink() as client:
             parcels = [message.parcel for message in messages]
-            bundle = _say(client.core, writing.decide(client.core, write, parcels))
+            bundle = _say(client.core, writes.decide(client.core, write, parcels))
             if bundle is not None:
                 publish(client, write, bundle)
 
@@ -82,7 +82,7 @@ class Target:
         """Lets what was staged go, unless it was decided: Spark also aborts what it committed."""
         with self.options.open_sink() as client:
             parcels = [message.parcel for message in messages]
-            _say(client.core, writing.abandon(client.core, write, parcels))
+            _say(client.core, writes.abandon(client.core, write, parcels))
 
 
 def publish(client: Client, write: Write, bundle: str) -> None:
@@ -91,23 +91,23 @@ def publish(client: Client, write: Write, bundle: str) -> None:
     with ThreadPoolExecutor(min(core.shards, SHARDS_AT_ONCE)) as pool:
         counted = list(
             pool.map(
-                lambda shard: _say(core, writing.publish_on(core, write.name, shard, bundle)),
+                lambda shard: _say(core, writes.publish_on(core, write.name, shard, bundle)),
                 range(core.shards),
             )
         )
-    written = _say(core, writing.conclude(core, write.name, bundle, counted))
+    written = _say(core, writes.conclude(core, write.name, bundle, counted))
     log.info("%s", written)
-    writing.check_whole(written)
+    writes.check_whole(written)
 
 
 def finish_open(client: Client) -> None:
     """Brings to their end writes whose driver died."""
-    for written in _say(client.core, writing.finish_open(client.core)):
+    for written in _say(client.core, writes.finish_open(client.core)):
         log.log(logging.ERROR if written.lost else logging.INFO, "was left open: %s", written)
 
 
-def _say(core: Core, talk: Talk[T]) -> T:
-    return drive(core.wire, talk)
+def _say(core: Core, operation: Operation[T]) -> T:
+    return drive(core.transport, operation)
 
 
 class BatchWriter(DataSourceArrowWriter):
@@ -149,7 +149,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def _write_of(self, staged: Sequence[Staged], batch: int) -> Write:
         queue = self.target.options.queue
-        return writing.stream_write(staged[0].query, batch, queue, staged[0].on_exists)
+        return writes.stream_write(staged[0].query, batch, queue, staged[0].on_exists)
 
 
 def _query() -> str:
@@ -176,7 +176,7 @@ def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
         finish_open(client)
         write_id = wanted.write_id or uuid4().hex
         settled = _settled(client, wanted)
-    write = writing.batch_write(write_id, wanted.queue, settled.on_exists)
+    write = writes.batch_write(write_id, wanted.queue, settled.on_exists)
     return BatchWriter(Target(settled, target.columns), write)
 
 

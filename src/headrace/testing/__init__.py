@@ -1,6 +1,6 @@
-"""For your tests: a private server, a namespace for each test, and a clock you can move.
+"""Helpers for your tests: a private server, a namespace for each test and a clock you can set.
 
-Installed as a pytest plugin, so the fixtures are there without an import:
+Headrace is a pytest plugin, so its fixtures need no import:
 
     def test_a_late_job_comes_back(headrace_client, headrace_clock):
         queue = headrace_client.queue("mail")
@@ -10,7 +10,7 @@ Installed as a pytest plugin, so the fixtures are there without an import:
         assert queue.pop("second")[0].attempt == 2
 """
 
-from headrace.client.scratch import private_server
+from headrace.local_server.scratch import private_server
 from headrace.testing.clock import START, Clock, open_with_clock, settable_clock
 
 __all__ = ["START", "Clock", "open_with_clock", "private_server", "settable_clock"]

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.dialects.qless import AsyncQless, Qless
-from tests.colours import COLOURS, opened
+from headrace.compat.qless import AsyncQless, Qless
+from tests.support.clients import CLIENT_KINDS, opened
 
 Open = Callable[..., Any]
 
 
-@pytest.fixture(params=COLOURS)
+@pytest.fixture(params=CLIENT_KINDS)
 async def opening(request: pytest.FixtureRequest, url: str, hr: Client) -> AsyncIterator[Open]:
     """Opens the dialect with options; several share the namespace of hr, and so its clock."""
-    kind = Qless if request.param == "blocking" else AsyncQless
+    kind = Qless if request.param == "sync" else AsyncQless
     async with opened(request.param, url, namespace=hr.core.namespace) as client:
         yield lambda *args, **options: kind(client, *args, **options)
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.dialects.qless import Qless
+from headrace.compat.qless import Qless
 from headrace.testing import START, Clock
-from tests.colours import got
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 NOW = START.timestamp()
 DAY = 86_400

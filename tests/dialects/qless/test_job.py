@@ -8,8 +8,8 @@ from typing import Any
 
 from headrace import Client
 from headrace.testing import START, Clock
-from tests.colours import got
 from tests.proof import proves
+from tests.support.clients import got
 
 NOW = START.timestamp()
 FIELDS = ["id", "priority", "data", "tags", "worker", "expires", "state", "queue", "history"]

@@ -9,10 +9,10 @@ import pytest
 
 from headrace import Client, HasDependents, InvalidArgument
 from headrace.testing import START, Clock
-from tests.colours import got
-from tests.dump import dump
 from tests.proof import proves
-from tests.servers import until
+from tests.support.clients import got
+from tests.support.dump import dump
+from tests.support.servers import until
 
 NOW = START.timestamp()
 
@@ -167,7 +167,7 @@ async def test_tracked_jobs_are_listed_and_told_of(qless: Any, queue: Any, hr: C
     assert await got(qless.track("b")) is True
     assert await got(qless.track("unknown")) is False
 
-    with hr.listen_tracked(wait=5) as heard:
+    with hr.tracking.listen(wait=5) as heard:
         await got(qless.cancel("b"))
         assert (event := next(heard)).kind == "cancelled"
         assert event.job_id == "b"

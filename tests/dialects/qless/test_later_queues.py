@@ -8,8 +8,8 @@ import pytest
 
 from headrace import Client, InvalidArgument
 from headrace.testing import START, Clock
-from tests.colours import got
 from tests.proof import proves
+from tests.support.clients import got
 
 NOW = START.timestamp()
 
@@ -254,7 +254,7 @@ async def test_statistics_count_what_is_failed_and_what_failed_and_was_retried(
 async def test_workers_and_queues_are_counted_however_many_there_are(
     qless: Any, hr: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.dialects.qless.talks.watching.PAGE", 2)
+    monkeypatch.setattr("headrace.compat.qless.talks.watching.PAGE", 2)
     names = [f"worker-{number}" for number in range(5)]
     for name in names:
         hr.session(name)

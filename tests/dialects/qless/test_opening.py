@@ -10,8 +10,8 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument
-from headrace.dialects import qless
-from headrace.dialects.qless import AsyncQless, Qless, client, jobs, queues
+from headrace.compat import qless
+from headrace.compat.qless import AsyncQless, Qless, client, jobs, queues
 
 PAIRS: list[tuple[type, type]] = [
     (Qless, AsyncQless),

@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, InvalidArgument
 from headrace.testing import START, Clock
-from tests.colours import got
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 NOW = START.timestamp()
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from headrace.dialects.qless import Qless
+from headrace.compat.qless import Qless
 from headrace.testing import START, open_with_clock
 from tests.proof import proves
 
@@ -40,7 +40,7 @@ def test_everything_is_said_with_several_shards_too(url: str) -> None:
         assert queue.stats()["wait"]["mean"] == 1
         assert client.audit().balanced
         namespace = client.core.namespace
-        [keys] = client.core.wire.send([(0, ("KEYS", f"*{namespace}*"))])
+        [keys] = client.core.transport.send([(0, ("KEYS", f"*{namespace}*"))])
         tags = {key.decode().partition("}")[0] for key in keys}
         assert tags == {f"hr:{{{namespace}:{shard}" for shard in range(3)}
 

@@ -9,8 +9,8 @@ import pytest
 
 from headrace import Client
 from headrace.testing import START, Clock
-from tests.colours import got
 from tests.proof import proves
+from tests.support.clients import got
 
 NOW = START.timestamp()
 MINUTE, HOUR, DAY = 60, 3600, 86_400

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.dialects.plain import Plain
-from headrace.dialects.redis_queue import AsyncRedisQueue, RedisQueue
-from tests.colours import COLOURS, opened
+from headrace.compat.plain import Plain
+from headrace.compat.redis_queue import AsyncRedisQueue, RedisQueue
+from tests.support.clients import CLIENT_KINDS, opened
 
-KINDS: dict[str, Any] = {"blocking": RedisQueue, "awaiting": AsyncRedisQueue}
+KINDS: dict[str, Any] = {"sync": RedisQueue, "async": AsyncRedisQueue}
 
 
-@pytest.fixture(params=COLOURS)
+@pytest.fixture(params=CLIENT_KINDS)
 async def rq(request: pytest.FixtureRequest, url: str, hr: Client) -> AsyncIterator[Any]:
     namespace = hr.core.namespace
     async with opened(request.param, url, namespace=namespace, codec=Plain()) as client:

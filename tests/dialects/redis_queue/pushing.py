@@ -8,5 +8,5 @@ from headrace import Client
 
 
 def push(hr: Client, rq: Any, qkey: str, *elements: str | bytes) -> None:
-    [length] = hr.core.wire.send([(0, ("LPUSH", rq.ingress(qkey), *elements))])
+    [length] = hr.core.transport.send([(0, ("LPUSH", rq.ingress(qkey), *elements))])
     assert length >= len(elements)

@@ -6,10 +6,10 @@ from typing import Any
 
 from headrace import Client
 from headrace.testing import Clock
-from tests.colours import got
 from tests.dialects.redis_queue.pushing import push
-from tests.engine.shortcuts import found
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.jobs import found
 
 
 @proves("R-01")

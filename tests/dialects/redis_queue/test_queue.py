@@ -10,15 +10,15 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument
-from headrace.dialects.plain import Plain
-from headrace.dialects.redis_queue import AsyncRedisQueue, RedisQueue
+from headrace.compat.plain import Plain
+from headrace.compat.redis_queue import AsyncRedisQueue, RedisQueue
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, opened
 from tests.dialects.redis_queue.conftest import KINDS
 from tests.dialects.redis_queue.pushing import push
-from tests.dump import dump
-from tests.engine.hearing import commands, meanwhile, until_listened_to
 from tests.proof import proves
+from tests.support.channels import commands, meanwhile, until_listened_to
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.dump import dump
 
 
 async def popped(rq: Any, qkey: str = "q") -> list[str]:
@@ -135,7 +135,7 @@ async def test_consumers_of_every_kind_share_a_queue(hr: Client, rq: Any, url: s
     assert await got(rq.safe_pop("q")) == "a"
     [lease] = ring.pop("in our own words")
     assert (lease.id, lease.payload) == ("b", b"b")
-    async with opened("awaiting", url, namespace=hr.core.namespace) as client:
+    async with opened("async", url, namespace=hr.core.namespace) as client:
         await AsyncRedisQueue(client).mark_done("q", "a")
     RedisQueue(hr).mark_done("q", "b")
 
@@ -311,7 +311,7 @@ def test_an_id_is_its_own_message_whatever_messages_are_written_in(
 # how it is opened
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_url_will_do(valkey_url: str, colour: str) -> None:
     rq = KINDS[colour](valkey_url, poptimeout=0)
     try:

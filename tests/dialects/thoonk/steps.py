@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace import Client
-from headrace.client.talk import Send, Talk
-from tests.colours import got
-from tests.dump import dump
+from headrace.transport.drive import Operation, Send
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 async def tried(error: type[Exception], call: Callable[..., Any], *args: Any) -> str:
@@ -29,17 +29,17 @@ def begun(method: Callable[..., Any], *args: Any) -> asyncio.Task[Any]:
     return asyncio.create_task(asyncio.to_thread(method, *args))
 
 
-def changes(hr: Client, talk: Talk[Any]) -> int:
+def changes(hr: Client, operation: Operation[Any]) -> int:
     """How many of the steps of a talk changed anything on the server."""
     found = 0
     try:
-        wish = next(talk)
+        wish = next(operation)
         while True:
             assert isinstance(wish, Send)
             before = dump(hr)
-            answer = hr.core.wire.send(wish.commands)
+            answer = hr.core.transport.send(wish.commands)
             found += dump(hr) != before
-            wish = talk.send(answer)
+            wish = operation.send(answer)
     except StopIteration:
         return found
 

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from headrace import Client
-from headrace.dialects.thoonk import (
-    Thoonk,
-)
-from headrace.dialects.thoonk import notices as notices_module
-from tests.colours import COLOURS, got, opened
+from headrace.compat.thoonk import Thoonk
+from headrace.compat.thoonk import notices as notices_module
 from tests.dialects.thoonk.conftest import KINDS
 from tests.dialects.thoonk.hearing import all_of
 from tests.proof import proves
-from tests.proxy import Way, way_to
-from tests.servers import until
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Any:
-    with way_to(valkey_url) as found:
-        yield found
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.proxy import Way
+from tests.support.servers import until
 
 
 @proves("T-71")
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_who_was_away_is_told_how_many_changes_were_missed(
     colour: str, way: Way, valkey_url: str
 ) -> None:
@@ -35,7 +26,7 @@ async def test_who_was_away_is_told_how_many_changes_were_missed(
     async with opened(colour, way.url, namespace=namespace) as client:
         with Thoonk(valkey_url, namespace) as plain:
             listening = KINDS[colour](client, listen=True)
-            if colour == "awaiting":
+            if colour == "async":
                 await listening.open()
             notices = await all_of(listening)
             way.close()
@@ -47,7 +38,7 @@ async def test_who_was_away_is_told_how_many_changes_were_missed(
 
 
 @proves("T-71")
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_listening_goes_on_when_the_server_is_back(
     colour: str,
     way: Way,
@@ -60,7 +51,7 @@ async def test_listening_goes_on_when_the_server_is_back(
     async with opened(colour, way.url, namespace=namespace, retry_for=0.05) as client:
         with Thoonk(valkey_url, namespace) as plain:
             listening = KINDS[colour](client, listen=True)
-            if colour == "awaiting":
+            if colour == "async":
                 await listening.open()
             notices = await all_of(listening)
             way.close()
@@ -72,13 +63,13 @@ async def test_listening_goes_on_when_the_server_is_back(
             await got(listening.close())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_listening_ends_with_the_client(colour: str, url: str, hr: Client) -> None:
     async with opened(colour, url, namespace=hr.core.namespace) as client:
         listening = KINDS[colour](client, listen=True)
-        if colour == "awaiting":
+        if colour == "async":
             await listening.open()
-    if colour == "blocking":
+    if colour == "sync":
         await asyncio.to_thread(listening._listener._thread.join, 20)
         assert not listening._listener._thread.is_alive()
     else:

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from headrace import Client
-from headrace.dialects.thoonk import (
+from headrace.compat.thoonk import (
     Empty,
     FeedDoesNotExist,
     FeedExists,
@@ -16,11 +16,11 @@ from headrace.dialects.thoonk import (
     Thoonk,
 )
 from headrace.testing import Clock
-from tests.colours import got
 from tests.dialects.thoonk.hearing import all_of
 from tests.dialects.thoonk.steps import begun, keys, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 @proves("T-01", "T-02", "T-03", "T-04")

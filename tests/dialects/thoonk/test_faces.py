@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.dialects.thoonk import (
+from headrace.compat.thoonk import (
     AsyncJob,
     AsyncLeaf,
     AsyncQueue,

@@ -9,17 +9,13 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.dialects.thoonk import (
-    Empty,
-    JobDoesNotExist,
-    Thoonk,
-)
+from headrace.compat.thoonk import Empty, JobDoesNotExist, Thoonk
 from headrace.testing import Clock
-from tests.colours import got
 from tests.dialects.thoonk.steps import begun, keys, steps_of, tried
-from tests.dump import dump
-from tests.engine.hearing import until_listened_to
 from tests.proof import proves
+from tests.support.channels import until_listened_to
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 @proves("T-40")

@@ -8,18 +8,12 @@ from typing import Any
 import pytest
 
 from headrace import Client, HeadraceError
-from headrace.client.talk import Talk
-from headrace.dialects.thoonk import (
-    Empty,
-    JobDoesNotExist,
-    JobNotPending,
-    Thoonk,
-    jobs,
-)
-from tests.colours import got
+from headrace.compat.thoonk import Empty, JobDoesNotExist, JobNotPending, Thoonk, jobs
+from headrace.transport.drive import Operation
 from tests.dialects.thoonk.steps import changes, keys, steps_of, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 REFUSED = {
     "finish": (JobDoesNotExist, ("waiting", "stalled", "finished", "bogus")),
@@ -68,12 +62,12 @@ def test_a_job_that_was_cancelled_meanwhile_is_not_stalled(hr: Client, plain: Th
     steps.get(1)
     stalling = jobs.stall(steps, job_id)
     wish = next(stalling)
-    answer = hr.core.wire.send(wish.commands)
+    answer = hr.core.transport.send(wish.commands)
     steps.cancel(job_id)
     before = dump(hr)
 
     wish = stalling.send(answer)
-    answer = hr.core.wire.send(wish.commands)
+    answer = hr.core.transport.send(wish.commands)
     with pytest.raises(JobDoesNotExist, match="is waiting"):
         stalling.send(answer)
 
@@ -150,7 +144,7 @@ async def test_the_jobs_of_another_feed_are_left_alone(thoonk: Any, hr: Client) 
     assert dump(hr) == before
 
 
-def _talks(steps: Any, job_id: str) -> dict[str, Talk[Any]]:
+def _talks(steps: Any, job_id: str) -> dict[str, Operation[Any]]:
     return {
         "put": jobs.put(steps, "item"),
         "get": jobs.claim(steps, 1),

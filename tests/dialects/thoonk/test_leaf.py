@@ -8,13 +8,13 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument
-from headrace.client.talks import feeds
-from headrace.dialects.thoonk import FeedExists, ItemDoesNotExist, Thoonk, items
+from headrace.compat.thoonk import FeedExists, ItemDoesNotExist, Thoonk, items
+from headrace.feeds import operations
 from headrace.testing import open_with_clock
-from tests.colours import got
 from tests.dialects.thoonk.steps import changes, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 @proves("T-10", "T-18")
@@ -55,13 +55,13 @@ async def test_an_item_published_again_is_replaced_where_it_is(thoonk: Any) -> N
 @proves("T-13", "TD-08", "TD-09", "T-15")
 def test_an_item_its_place_and_its_event_change_in_one_step(hr: Client, plain: Thoonk) -> None:
     news = plain.leaf("news")
-    for talk in (
+    for operation in (
         items.publish(news, "item", "a"),
         items.publish(news, "again", "a"),
         items.retract(news, "a"),
     ):
         told = len(list(hr.events()))
-        assert changes(hr, talk) == 1
+        assert changes(hr, operation) == 1
         assert len(list(hr.events())) == told + 1
 
 
@@ -209,6 +209,6 @@ def test_a_leaf_is_a_feed_in_our_own_words(hr: Client, plain: Thoonk) -> None:
     plain.leaf("news").publish({"title": "Bread"}, "a")
 
     assert hr.feed("news").all() == {"a": {"title": "Bread"}}
-    assert feeds.kind_of(plain.feed("news")) == "plain"
+    assert operations.kind_of(plain.feed("news")) == "plain"
     with pytest.raises(FeedExists):
-        hr.create_feed("news")
+        hr.feeds.create("news")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.dialects.thoonk import (
+from headrace.compat.thoonk import (
     AsyncThoonk,
     Empty,
     FeedDoesNotExist,
@@ -23,10 +23,10 @@ from headrace.dialects.thoonk import (
     Thoonk,
 )
 from headrace.errors import HeadraceError
-from tests.colours import got
 from tests.dialects.thoonk.hearing import Notices, all_of
 from tests.dialects.thoonk.steps import tried
 from tests.proof import proves
+from tests.support.clients import got
 
 
 @proves("T-02", "T-03", "T-04", "T-70", "T-71")
@@ -48,7 +48,7 @@ async def test_a_client_can_tell_its_own_doings_from_those_of_others(
 ) -> None:
     notices = Notices()
     listening.register_handler("create", notices.handler("create"), own=False)
-    with hr.listen_feeds(wait=20) as events:
+    with hr.feeds.listen(wait=20) as events:
         await got(listening.leaf("mine"))
         plain.leaf("theirs")
 
@@ -115,7 +115,7 @@ async def test_an_item_that_is_told_may_have_zero_bytes(
 @proves("T-19")
 async def test_every_listener_hears_everything(listening: Any, plain: Thoonk, hr: Client) -> None:
     notices, others = await all_of(listening), Notices()
-    with hr.listen_feeds(wait=20) as events:
+    with hr.feeds.listen(wait=20) as events:
         other = Thoonk(hr, listen=True)
         other.register_handler("publish", others.handler("publish"))
         plain.leaf("news").publish("item", "a")
@@ -169,7 +169,7 @@ async def test_a_handler_that_fails_keeps_nobody_else_from_hearing(
 
     listening.register_handler("create", fails)
     notices = await all_of(listening)
-    with caplog.at_level(logging.ERROR, "headrace.dialects.thoonk"):
+    with caplog.at_level(logging.ERROR, "headrace.compat.thoonk"):
         plain.leaf("a")
         plain.leaf("b")
 
@@ -222,7 +222,7 @@ async def test_a_handler_that_gives_up_keeps_nobody_else_from_hearing(
 
     listening.register_handler("create", gives_up)
     notices = await all_of(listening)
-    with caplog.at_level(logging.ERROR, "headrace.dialects.thoonk"):
+    with caplog.at_level(logging.ERROR, "headrace.compat.thoonk"):
         plain.leaf("a")
         plain.leaf("b")
 

@@ -8,16 +8,11 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.dialects.thoonk import (
-    AsyncThoonk,
-    NotAllowed,
-    Thoonk,
-    registry,
-)
-from tests.colours import got
+from headrace.compat.thoonk import AsyncThoonk, NotAllowed, Thoonk, registry
 from tests.dialects.thoonk.steps import keys, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 @proves("TD-12", "TD-10")
@@ -27,8 +22,8 @@ async def test_a_queue_whose_maker_died_at_once_is_what_it_was_to_be(
 ) -> None:
     making = registry.create(Thoonk(hr), "it", {"type": kind})
     wish = next(making)
-    while "it" not in hr.feeds():
-        wish = making.send(hr.core.wire.send(wish.commands))
+    while "it" not in hr.feeds.list():
+        wish = making.send(hr.core.transport.send(wish.commands))
 
     feed = await got(thoonk["it"])
     await got(feed.put("item"))
@@ -99,8 +94,8 @@ async def test_clients_of_both_kinds_may_work_on_one_feed_at_once(hr: Client, th
 
 
 async def test_feeds_of_headrace_are_feeds_of_thoonk(thoonk: Any, hr: Client) -> None:
-    hr.create_feed("news", max_length=3, about="what is new").publish("item", id="a")
-    hr.create_feed("line", sorted=True)
+    hr.feeds.create("news", max_length=3, about="what is new").publish("item", id="a")
+    hr.feeds.create("line", sorted=True)
 
     assert await got(thoonk.get_config("news")) == {"type": "leaf", "max_length": 3}
     assert await got((await got(thoonk["news"])).get_all()) == {"a": "item"}
@@ -112,7 +107,7 @@ async def test_all_feeds_are_listed_however_many(
 ) -> None:
     monkeypatch.setattr(registry, "PAGE", 2)
     for name in "abcde":
-        hr.create_feed(name)
+        hr.feeds.create(name)
 
     assert plain.get_feeds() == set("abcde")
 

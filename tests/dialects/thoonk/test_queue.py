@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from headrace import Client, HeadraceError, InvalidArgument
-from headrace.client.talk import Talk
-from headrace.dialects.thoonk import Empty, FeedDoesNotExist, Thoonk, jobs
-from tests.colours import got
+from headrace.compat.thoonk import Empty, FeedDoesNotExist, Thoonk, jobs
+from headrace.transport.drive import Operation
 from tests.dialects.thoonk.steps import begun, changes, keys, tried
-from tests.dump import dump
-from tests.engine.hearing import until_listened_to
 from tests.proof import proves
+from tests.support.channels import until_listened_to
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 @proves("T-30", "T-31")
@@ -112,11 +112,11 @@ def test_nothing_is_put_into_a_feed_that_is_deleted_in_that_moment(
     mail = plain.queue("mail")
     putting = jobs.put(mail, "item")
     wish = next(putting)
-    answer = hr.core.wire.send(wish.commands)
+    answer = hr.core.transport.send(wish.commands)
     if made == "before":
         plain.delete_feed("mail")
     wish = putting.send(answer)
-    answer = hr.core.wire.send(wish.commands)
+    answer = hr.core.transport.send(wish.commands)
     if made == "meanwhile":
         plain.delete_feed("mail")
 
@@ -126,11 +126,11 @@ def test_nothing_is_put_into_a_feed_that_is_deleted_in_that_moment(
     assert hr.audit().balanced
 
 
-def carried_out(hr: Client, talk: Talk[Any], answer: Any) -> type[Exception] | None:
+def carried_out(hr: Client, operation: Operation[Any], answer: Any) -> type[Exception] | None:
     """Carries out what is left of a talk, and says by which error it ended."""
     try:
         while True:
-            answer = hr.core.wire.send(talk.send(answer).commands)
+            answer = hr.core.transport.send(operation.send(answer).commands)
     except StopIteration:
         return None
     except HeadraceError as error:

@@ -9,18 +9,12 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.client.talk import Talk, drive
-from headrace.dialects.thoonk import (
-    FeedDoesNotExist,
-    FeedExists,
-    NotAllowed,
-    Thoonk,
-    registry,
-)
-from tests.colours import got
+from headrace.compat.thoonk import FeedDoesNotExist, FeedExists, NotAllowed, Thoonk, registry
+from headrace.transport.drive import Operation, drive
 from tests.dialects.thoonk.steps import changes, keys, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 TYPES = ("leaf", "sorted_feed", "queue", "job")
 
@@ -163,19 +157,19 @@ def test_what_is_put_while_a_queue_is_deleted_goes_too(hr: Client, plain: Thoonk
     deleting = registry.delete_feed(plain, "mail")
     wish = next(deleting)
     while "mail" in hr.queues():
-        wish = deleting.send(hr.core.wire.send(wish.commands))
+        wish = deleting.send(hr.core.transport.send(wish.commands))
     mail.put("more")
 
-    drive(hr.core.wire, resumed(deleting, wish))
+    drive(hr.core.transport, resumed(deleting, wish))
 
     assert keys(hr) == set()
 
 
-def resumed(talk: Talk[Any], wish: Any) -> Talk[Any]:
+def resumed(operation: Operation[Any], wish: Any) -> Operation[Any]:
     """The rest of a talk that was begun."""
     while True:
         try:
-            wish = talk.send((yield wish))
+            wish = operation.send((yield wish))
         except StopIteration as end:
             return end.value
 
@@ -186,7 +180,7 @@ def test_a_delete_that_was_interrupted_is_made_again(hr: Client, plain: Thoonk) 
     deleting = registry.delete_feed(plain, "mail")
     wish = next(deleting)
     while "mail" in hr.queues():
-        wish = deleting.send(hr.core.wire.send(wish.commands))
+        wish = deleting.send(hr.core.transport.send(wish.commands))
 
     assert plain.get_feeds() == {"mail"}
     plain.delete_feed("mail")
@@ -274,6 +268,6 @@ async def test_a_config_whose_type_is_no_text_is_refused(
 async def test_a_feed_of_which_others_say_anything_is_what_it_behaves_like(
     thoonk: Any, hr: Client, about: str
 ) -> None:
-    hr.create_feed("news", about=about)
+    hr.feeds.create("news", about=about)
 
     assert await got(thoonk.get_config("news")) == {"type": "leaf"}

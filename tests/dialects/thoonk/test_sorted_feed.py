@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.dialects.thoonk import ItemDoesNotExist
-from tests.colours import got
+from headrace.compat.thoonk import ItemDoesNotExist
 from tests.dialects.thoonk.steps import tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 
 async def line_of(thoonk: Any, *items: str) -> Any:

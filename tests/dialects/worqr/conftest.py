@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from headrace import Client
-from headrace.dialects.plain import Plain
-from headrace.dialects.worqr import AsyncWorqr, Worqr
-from tests.colours import COLOURS, got, opened
+from headrace.compat.plain import Plain
+from headrace.compat.worqr import AsyncWorqr, Worqr
+from tests.support.clients import CLIENT_KINDS, got, opened
 
-KINDS: dict[str, Any] = {"blocking": Worqr, "awaiting": AsyncWorqr}
+KINDS: dict[str, Any] = {"sync": Worqr, "async": AsyncWorqr}
 NEVER = 10**6
 
 
-@pytest.fixture(params=COLOURS)
+@pytest.fixture(params=CLIENT_KINDS)
 async def new(
     request: pytest.FixtureRequest, url: str, hr: Client
 ) -> AsyncIterator[Callable[..., Any]]:

@@ -9,10 +9,10 @@ import pytest
 
 from headrace import Client, SessionEnded
 from headrace.testing import Clock
-from tests.colours import got
 from tests.dialects.worqr.working import at_work, drained, hearing, hears, started
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import got
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 
@@ -43,7 +43,7 @@ async def test_start_task_moves_the_oldest_task_to_a_process_of_the_worker(
     assert process.task == "T0"
     assert await got(worqr.getTasks("Q1")) == ["T1"]
     assert await got(worqr.getProcesses()) == [process.id]
-    [worker] = hr.workers()
+    [worker] = hr.workers.list()
     assert (worker.name, worker.jobs) == ("W1", 1)
 
 
@@ -57,7 +57,7 @@ async def test_stop_task_returns_the_task_to_the_front(hr: Client, worqr: Any) -
 
     assert await got(worqr.getTasks("Q1")) == ["T0", "T1"]
     assert await got(worqr.getProcesses()) == []
-    assert hr.workers()[0].jobs == 0
+    assert hr.workers.list()[0].jobs == 0
 
 
 @proves("W-18", "WD-08")
@@ -69,7 +69,7 @@ async def test_finish_task_removes_the_process_and_its_task(hr: Client, worqr: A
     await got(worqr.finishTask(process.id))
 
     assert await got(worqr.getProcesses()) == []
-    assert hr.workers()[0].jobs == 0
+    assert hr.workers.list()[0].jobs == 0
     assert await drained(worqr) == ["T1"]
 
 
@@ -94,7 +94,7 @@ async def test_start_worker_registers_a_worker_for_3_seconds(
 ) -> None:
     await got(worqr.startWorker("W1"))
 
-    [worker] = hr.workers()
+    [worker] = hr.workers.list()
     assert (worker.name, worker.expires_in) == ("W1", 3)
     clock.tick(2.999)
     assert await got(worqr.getWorkers()) == ["W1"]
@@ -112,7 +112,7 @@ async def test_keep_worker_alive_gives_it_3_seconds_again(
     for _ in range(5):
         clock.tick(2.9)
         await got(worqr.keepWorkerAlive("W1"))
-        assert hr.workers()[0].expires_in == 3
+        assert hr.workers.list()[0].expires_in == 3
 
 
 @proves("W-32")
@@ -130,7 +130,7 @@ async def test_a_worker_that_failed_to_stay_alive_must_restart(
         await got(worqr.startWork("W1", "Q1"))
 
     await at_work(worqr, "Q1")
-    assert hr.workers()[0].expires_in == 3
+    assert hr.workers.list()[0].expires_in == 3
     assert await drained(worqr) == ["T0"]
 
 
@@ -145,7 +145,7 @@ async def test_start_work_keeps_track_of_the_queue_and_tells_what_waits(
     await got(worqr.startWork("W1", "Q0"))
     await got(worqr.startWork("W1", "Q1"))
 
-    assert hr.workers()[0].queues == ["Q0", "Q1"]
+    assert hr.workers.list()[0].queues == ["Q0", "Q1"]
     await hears(heard, ("work", 2))
 
 
@@ -170,7 +170,7 @@ async def test_stop_work_returns_what_is_in_progress_of_that_queue_alone(
 
     await got(worqr.stopWork("W1", "Q1"))
 
-    assert hr.workers()[0].queues == ["Q0"]
+    assert hr.workers.list()[0].queues == ["Q0"]
     assert await got(worqr.getTasks("Q1")) == ["T0", "T1"]
     assert await got(worqr.getProcesses()) == [kept.id]
 

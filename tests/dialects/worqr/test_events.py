@@ -10,13 +10,13 @@ import pytest
 
 import headrace
 from headrace import Client, JobNotFound, QueueNotFound
-from headrace.dialects.worqr import AsyncWorqr, Worqr, notices
+from headrace.compat.worqr import AsyncWorqr, Worqr, notices
 from headrace.testing import Clock, open_with_clock
-from tests.colours import got
 from tests.dialects.worqr.working import at_work, drained, eventually, hearing, hears, started
-from tests.dump import dump
-from tests.engine.hearing import commands, listening
 from tests.proof import proves
+from tests.support.channels import commands, listening
+from tests.support.clients import got
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 
@@ -41,12 +41,12 @@ async def test_a_queue_has_one_channel_and_a_worker_another(
     hr: Client, worqr: Any, url: str
 ) -> None:
     await at_work(worqr, "Q1")
-    with listening(hr, url, "queue:Q1", "worker:W1") as ear:
+    with listening(hr, url, "queue:Q1", "worker:W1") as subscription:
         await got(worqr.enqueue(["T0", "T1"], "Q1"))
         process = await started(worqr)
         await got(worqr.cancelTasks("Q1", "T0"))
         await got(worqr.deleteQueue("Q1"))
-        heard = ear.heard()
+        heard = subscription.heard()
 
     of_queue = [message for channel, message in heard if channel == "queue:Q1"]
     assert of_queue == [b"work 2", b"cancelled T0", b"deleted"]
@@ -101,7 +101,7 @@ async def test_a_queue_that_is_deleted_is_told_of_and_made_anew_by_the_next_task
 
     await hears(heard, ("delete", None))
     assert await got(worqr.getQueues()) == await got(worqr.getProcesses()) == []
-    assert not hr.feeds()
+    assert not hr.feeds.list()
     await got(worqr.stopWork("Q1"))
     await got(worqr.enqueue("T2", "Q1"))
     assert hr.queue("Q1").settings()["session"] == "required"
@@ -145,7 +145,7 @@ async def test_who_was_cut_off_looks_when_it_is_back(hr: Client, worqr: Any) -> 
     await got(worqr.enqueue("T0", "Q1"))
     await hears(heard, ("work", 1))
 
-    hr.core.wire.send([(0, ("CLIENT", "KILL", "TYPE", "pubsub"))])
+    hr.core.transport.send([(0, ("CLIENT", "KILL", "TYPE", "pubsub"))])
 
     await hears(heard, ("work", 1))
 
@@ -202,7 +202,7 @@ async def test_who_works_on_a_queue_hears_what_others_have_done(
         ("done", {"workerId": "W1", "task": "T0", "result": "some result"}),
         ("done", {"workerId": "W1", "task": "\udcff", "result": None}),
     )
-    [kept] = hr.core.wire.send([(0, ("GET", hr.core.key(0, f"result:{process.id[2:]}")))])
+    [kept] = hr.core.transport.send([(0, ("GET", hr.core.key(0, f"result:{process.id[2:]}")))])
     assert kept == b"some result"
     assert hr.audit().balanced
 
@@ -247,7 +247,7 @@ async def test_what_is_done_is_told_by_a_notice_alone(hr: Client, worqr: Any, ur
 
     scripts = [hr.core.library[op].sha for op in ("get", "complete")]
     assert [line.split()[1] for line in sent] == [*scripts, hr.core.key(0, "done:Q1")]
-    assert not hr.feeds()
+    assert not hr.feeds.list()
 
 
 @proves("WL-02")
@@ -275,7 +275,7 @@ async def test_a_notice_that_makes_no_sense_is_left_out(
     heard = hearing(worqr)
     await at_work(worqr, "Q1")
 
-    hr.core.wire.send([(0, ("SPUBLISH", hr.core.key(0, f"{channel}:Q1"), message))])
+    hr.core.transport.send([(0, ("SPUBLISH", hr.core.key(0, f"{channel}:Q1"), message))])
     await got(worqr.enqueue("T0", "Q1"))
 
     await hears(heard, ("work", 1))
@@ -297,7 +297,7 @@ async def test_what_another_codec_has_written_makes_nobody_deaf(
         other.queue("Q1").put(b"\xff")
         await hears(heard, ("work", 1))
 
-        other.cancel_matching("Q1", b"\xff")
+        other.queue("Q1").cancel_matching(b"\xff")
         worqr.enqueue("T0", "Q1")
 
         await hears(heard, ("work", 1))
@@ -394,7 +394,7 @@ async def test_a_handler_may_stop_the_work(worqr: Any, hr: Client) -> None:
 
     await got(worqr.deleteQueue("Q1"))
 
-    await eventually(lambda: hr.workers()[0].queues == [], "it has stopped")
+    await eventually(lambda: hr.workers.list()[0].queues == [], "it has stopped")
     await eventually(lambda: worqr.crew.posts == {}, "nothing is heard any more")
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument, JobExists, JobNotFound, LeaseLost, SessionRequired
-from headrace.dialects.worqr import Process, Worqr
+from headrace.compat.worqr import Process, Worqr
 from headrace.testing import Clock, open_with_clock
-from tests.colours import got
 from tests.dialects.worqr.conftest import NEVER
 from tests.dialects.worqr.working import at_work, drained, started
-from tests.dump import dump
-from tests.engine.hearing import commands, meanwhile
 from tests.proof import proves
+from tests.support.channels import commands, meanwhile
+from tests.support.clients import got
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 
@@ -179,7 +179,7 @@ async def test_who_has_not_started_work_gets_nothing(hr: Client, worqr: Any, new
     await got(worqr.startWork("Q1"))
     process = await got(new("W9").startTask("Q1", "W1"))
     assert process.task == "T0"
-    assert hr.workers()[0].jobs == 1
+    assert hr.workers.list()[0].jobs == 1
 
 
 @proves("W-21", "W-41")

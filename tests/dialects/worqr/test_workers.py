@@ -11,22 +11,22 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument, LeaseLost, SessionEnded, SessionRequired
-from headrace.dialects.plain import Plain
-from headrace.dialects.worqr import AsyncWorqr, Worqr
+from headrace.compat.plain import Plain
+from headrace.compat.worqr import AsyncWorqr, Worqr
 from headrace.testing import Clock
 from tests.client.test_both_colours import methods, parameters
-from tests.colours import COLOURS, got, opened
 from tests.dialects.worqr.conftest import KINDS
 from tests.dialects.worqr.working import at_work, drained, eventually, hearing, hears, started
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 SOON = 5
 
 
 def alive(hr: Client, worker: str = "W1") -> bool:
-    return worker in {found.name for found in hr.workers()}
+    return worker in {found.name for found in hr.workers.list()}
 
 
 async def kept_alive(hr: Client, clock: Clock, seconds: float, *workers: str) -> None:
@@ -34,7 +34,7 @@ async def kept_alive(hr: Client, clock: Clock, seconds: float, *workers: str) ->
     for _ in range(round(seconds)):
         clock.tick(1)
         await eventually(
-            lambda: all(one.expires_in == 3 for one in hr.workers() if one.name in workers),
+            lambda: all(one.expires_in == 3 for one in hr.workers.list() if one.name in workers),
             f"{workers} are renewed",
         )
 
@@ -215,7 +215,7 @@ async def test_workers_what_they_serve_and_hold_are_kept_where_anybody_finds_the
 
 
 @proves("W-39")
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_prefix_worker_and_times_are_chosen_and_have_defaults(
     valkey_url: str, colour: str
 ) -> None:
@@ -231,7 +231,7 @@ async def test_prefix_worker_and_times_are_chosen_and_have_defaults(
             assert await drained(worqr) == [worqr.core.namespace]
         assert (plain.core.namespace, chosen.core.namespace) == ("worqr", "mine")
         with headrace.connect(valkey_url, namespace="mine", codec="raw") as hr:
-            [worker] = hr.workers()
+            [worker] = hr.workers.list()
             assert worker.name == "W7"
             assert 50 < (worker.expires_in or 0) <= 60
             assert [job.data for job in hr.queue("Q1").jobs("running").jobs] == [b"mine"]
@@ -329,7 +329,7 @@ async def test_who_is_used_again_after_it_was_closed_hears_again(new: New) -> No
         await got(worqr.close())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_nothing_keeps_a_worker_alive_whose_client_is_closed(
     hr: Client, url: str, colour: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -344,7 +344,7 @@ async def test_nothing_keeps_a_worker_alive_whose_client_is_closed(
 
 async def test_workers_that_start_work_at_once_hear_everything_once(url: str, hr: Client) -> None:
     async with (
-        opened("awaiting", url, namespace=hr.core.namespace, codec=Plain()) as client,
+        opened("async", url, namespace=hr.core.namespace, codec=Plain()) as client,
         AsyncWorqr(client) as worqr,
     ):
         heard = hearing(worqr)
@@ -361,7 +361,9 @@ async def test_workers_that_start_work_at_once_hear_everything_once(url: str, hr
         await hears(heard, ("work", 1), ("done", done))
         for name in ("W1", "W2", "W3"):
             await worqr.stopWork(name, "Q1")
-        assert not [ear for ear in client.core.wire._held if not ear.broken]
+        assert not [
+            subscription for subscription in client.core.transport._held if not subscription.broken
+        ]
 
 
 async def test_a_worker_that_is_started_again_has_lost_what_it_had(hr: Client, worqr: Any) -> None:
@@ -371,7 +373,7 @@ async def test_a_worker_that_is_started_again_has_lost_what_it_had(hr: Client, w
 
     await got(worqr.startWorker())
 
-    assert hr.workers()[0].queues == []
+    assert hr.workers.list()[0].queues == []
     assert await got(worqr.getTasks("Q1")) == ["T0"]
     assert worqr.crew.posts == {}
 
@@ -391,7 +393,7 @@ async def test_an_instance_may_have_several_workers(hr: Client, worqr: Any) -> N
     await got(worqr.failWorker("W2"))
 
     assert worqr.crew.posts == {}
-    assert [worker.name for worker in hr.workers()] == ["W1"]
+    assert [worker.name for worker in hr.workers.list()] == ["W1"]
 
 
 def test_both_colours_have_the_same_words() -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.colours import got
+from tests.support.clients import got
 
 Heard = list[tuple[str, Any]]
 

@@ -1,4 +1,4 @@
-"""holds: which leases still hold, asked by who may have missed a notice."""
+"""holds: a worker that may have missed a notice asks which of its leases are still valid."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Callable
 import pytest
 
 from headrace import Client, Lease, Queue
-from headrace.client.talk import ask_one, drive
 from headrace.engine.call import Call, build
+from headrace.operations.requests import ask_one
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
+from headrace.transport.drive import drive
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 
 def asked(hr: Client, *proofs: tuple[str, str]) -> list[str]:
     call: Call[list[bytes]] = build("holds", list, proofs)
-    return [answer.decode() for answer in drive(hr.core.wire, ask_one(hr.core, 0, call))]
+    return [answer.decode() for answer in drive(hr.core.transport, ask_one(hr.core, 0, call))]
 
 
 def late(hr: Client, _lease: Lease) -> None:
@@ -27,7 +28,7 @@ def late(hr: Client, _lease: Lease) -> None:
 BECAME: dict[str, tuple[str, Callable[[Client, Lease], object]]] = {
     "nothing": ("held", lambda _hr, _lease: None),
     "renewed": ("held", lambda _hr, lease: lease.heartbeat()),
-    "late, but nobody has taken it": ("held", late),
+    "late, but not reclaimed": ("held", late),
     "complete": ("lost", lambda _hr, lease: lease.complete()),
     "failed": ("lost", lambda _hr, lease: lease.fail("io")),
     "waiting": ("lost", lambda _hr, lease: lease.release()),
@@ -64,5 +65,5 @@ def test_the_token_decides(hr: Client, queue: Queue, clock: Clock) -> None:
     assert asked(hr, *proofs) == ["lost", "held", "lost", "cancelled"]
 
 
-def test_nobody_asks_for_nothing(hr: Client) -> None:
+def test_empty_list_sends_no_command(hr: Client) -> None:
     assert asked(hr) == []

@@ -1,11 +1,11 @@
-"""listed: ids of a page, merged over shards before jobs are read."""
+"""listed: the ids of a page are merged over shards before jobs are read."""
 
 from __future__ import annotations
 
 import pytest
 
 from headrace import InvalidArgument
-from headrace.client.talks.pages import FARTHEST
+from headrace.operations.paging import FARTHEST
 from headrace.testing import open_with_clock
 
 

@@ -1,17 +1,18 @@
-"""seek_events: the entries of events by their numbers."""
+"""seek_events: finds the log entries of events by number."""
 
 from __future__ import annotations
 
 from headrace import Client, Queue
-from headrace.client.talk import ask_one, drive
-from headrace.client.talks.log_reading import seek_entries
 from headrace.engine.call import build
+from headrace.operations.event_log import seek_entries
+from headrace.operations.requests import ask_one
 from headrace.testing import Clock
-from tests.engine.marks import present
+from headrace.transport.drive import drive
+from tests.engine.support.lake_marks import present
 
 
 def seek(hr: Client, *numbers: int) -> list[str]:
-    return drive(hr.core.wire, seek_entries(hr.core, {0: numbers}))[0]
+    return drive(hr.core.transport, seek_entries(hr.core, {0: numbers}))[0]
 
 
 def test_of_an_empty_log_nothing_is_found(hr: Client) -> None:
@@ -26,7 +27,7 @@ def test_every_event_is_found(hr: Client, queue: Queue, clock: Clock) -> None:
     assert seek(hr, *range(1, 260)) == entries
 
 
-def test_what_is_beyond_the_ends_is_taken_for_the_ends(
+def test_number_outside_the_log_finds_its_nearest_end(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put_many(range(3000))
@@ -40,12 +41,12 @@ def test_what_is_beyond_the_ends_is_taken_for_the_ends(
     assert seek(hr, 0, 1, there.start, 3301, 3302, 10**9) == [entries[0]] * 3 + [entries[-1]] * 3
 
 
-def test_the_ends_are_told_too(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_first_and_last_entry_are_returned(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1)
     clock.tick(3)
     queue.put(2)
     ends = [event.entry_id.encode() for event in hr.events()]
-    assert drive(hr.core.wire, ask_one(hr.core, 0, build("seek_events", list))) == ends
+    assert drive(hr.core.transport, ask_one(hr.core, 0, build("seek_events", list))) == ends
 
 
 def test_a_clock_that_was_set_back_does_not_confuse_it(

@@ -13,7 +13,7 @@ from typing import IO
 
 from redis import Redis, RedisError
 
-from headrace.client import embedded
+from headrace.local_server import embedded
 
 NAMESPACE = "demo-shop"
 NAMESPACE_VARIABLE = "HEADRACE_DEMO"

@@ -9,12 +9,13 @@ from urllib.parse import urlsplit
 from headrace.cli.doctor import machine, namespace, server
 from headrace.cli.doctor.finding import Checked, Finding, not_applicable, ok, problem
 from headrace.cli.doctor.patient import MayNot, Namespace, nodes_of
-from headrace.client import embedded
 from headrace.client.connect import LAYOUT, SCHEMES, reach, wanted
-from headrace.client.core import Core
-from headrace.client.talk import drive, raw
 from headrace.engine import check
 from headrace.errors import HeadraceError, InvalidArgument
+from headrace.local_server import embedded
+from headrace.operations.core import Core
+from headrace.operations.requests import raw
+from headrace.transport.drive import drive
 
 RETRY_FOR = 1
 TIMEOUT = 5
@@ -30,7 +31,7 @@ def examine(url: str | None, name: str, *, from_environment: bool) -> Iterator[C
         try:
             yield from _on_server(core)
         finally:
-            core.wire.close()
+            core.transport.close()
     for title, look in machine.CHECKS:
         yield _checked(title, look)
 
@@ -94,9 +95,9 @@ def _layout(core: Core) -> tuple[int | None, Finding]:
     """How many shards there are, if the namespace is there and can be read."""
     command = (0, ("HMGET", core.key(0, "meta"), "layout", "shards"))
     try:
-        [[layout, shards]] = drive(core.wire, raw(core, [command]))
+        [[layout, shards]] = drive(core.transport, raw(core, [command]))
     except HeadraceError as error:
-        return None, problem(str(error), "see docs/operations.md, Rights: what a user needs")
+        return None, problem(str(error), "see docs/guides/operations.md, Rights: what a user needs")
     if layout is None or shards is None:
         advice = "is the name right? --namespace; the first program that connects makes it"
         return None, not_applicable(f"there is no namespace {core.namespace!r}", advice)

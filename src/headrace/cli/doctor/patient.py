@@ -10,12 +10,13 @@ from typing import Any
 from redis.exceptions import NoPermissionError, ResponseError
 
 from headrace.client.client import Client
-from headrace.client.core import Core
-from headrace.client.talk import drive, raw, refused, unavailable
-from headrace.client.topology import ONE, Address
-from headrace.client.values import Counts, Worker
-from headrace.client.wire import Unreachable
 from headrace.engine.check import PAGE
+from headrace.operations.core import Core
+from headrace.operations.requests import raw, refusal_error, unavailable_error
+from headrace.operations.values import Counts, Worker
+from headrace.transport.drive import drive
+from headrace.transport.topology import ONE, Address
+from headrace.transport.transport import Unreachable
 
 # Of these an ACL allows one part at a time.
 _CONTAINERS = ("CONFIG", "CLIENT", "SLOWLOG")
@@ -40,7 +41,7 @@ class Node:
 
     def __init__(self, core: Core, address: Address) -> None:
         self.name = "" if address == ONE else f"{address[0]}:{address[1]}"
-        self._wire = core.wire
+        self._wire = core.transport
         self._address = address
 
     def ask(self, *words: str) -> Any:
@@ -51,9 +52,9 @@ class Node:
         if isinstance(reply, ResponseError) and "unknown command" in str(reply).lower():
             raise MayNot(words, known=False)
         if isinstance(reply, (Unreachable, OSError)):
-            raise unavailable(reply, maybe_done=False)
+            raise unavailable_error(reply, maybe_done=False)
         if isinstance(reply, Exception):
-            raise refused(reply)
+            raise refusal_error(reply)
         return reply
 
     @cached_property
@@ -94,7 +95,7 @@ def parsed_info(text: bytes) -> dict[str, str]:
 def nodes_of(core: Core) -> list[Node]:
     """Every node once, also if it is known by two names."""
     found: dict[str, Node] = {}
-    for address in core.wire.nodes():
+    for address in core.transport.nodes():
         node = Node(core, address)
         try:
             found.setdefault(node.info["run_id"], node)
@@ -130,11 +131,11 @@ class Namespace:
     @cached_property
     def workers(self) -> list[Worker]:
         """The workers that have a session."""
-        return self.hr.workers(count=PAGE)
+        return self.hr.workers.list(count=PAGE)
 
     def read(self, commands: list[tuple[Any, ...]]) -> list[Any]:
         """The answers to plain commands that only read, each after its shard."""
-        return drive(self.core.wire, raw(self.core, [(c[0], c[1:]) for c in commands]))
+        return drive(self.core.transport, raw(self.core, [(c[0], c[1:]) for c in commands]))
 
     def key(self, shard: int, role: str, name: str) -> str:
         """The key of a queue."""

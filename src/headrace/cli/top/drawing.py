@@ -12,8 +12,8 @@ from headrace.cli.show import printable
 from headrace.cli.top.keys import HELP, State
 from headrace.cli.top.model import FailureRow, Row, Times, View
 from headrace.cli.words import size, span
-from headrace.client.values import Worker
 from headrace.engine.moments import moment
+from headrace.operations.values import Worker
 
 HEADER = 2
 LOWEST_WITH_PANELS = 14

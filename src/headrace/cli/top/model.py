@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace.cli.top.snapshot import Bins, Day, Queue, Server, Snapshot
-from headrace.client.values import Counts, Worker
+from headrace.operations.values import Counts, Worker
 
 WINDOW = 60_000
 THROUGHPUTS = 600

@@ -8,14 +8,15 @@ from itertools import chain, islice
 from typing import Any
 
 from headrace.client.client import Client
-from headrace.client.core import Core
-from headrace.client.talk import Talk, ask, drive, raw
-from headrace.client.talks.queues import queue_names, summed, text_map
-from headrace.client.talks.sessions import merged_workers
-from headrace.client.values import Counts, Worker
-from headrace.client.wire import Command
 from headrace.engine.call import Call, build
 from headrace.engine.record import decode_record, name_in
+from headrace.operations.core import Core
+from headrace.operations.queues import queue_names, summed, text_map
+from headrace.operations.requests import ask, raw
+from headrace.operations.sessions import merged_workers
+from headrace.operations.values import Counts, Worker
+from headrace.transport.drive import Operation, drive
+from headrace.transport.transport import Command
 
 # A page of queues, of which some are seen at once; what lies between is only counted.
 QUEUES = 200
@@ -88,10 +89,10 @@ def take(client: Client, *, offset: int = 0, seen: Iterable[str] = ()) -> Snapsh
     """A snapshot of a page of queues, in detail of those that are seen."""
     core = client.core
     server = _server(core)
-    return drive(core.wire, _taken(core, server, offset, frozenset(seen)))
+    return drive(core.transport, _taken(core, server, offset, frozenset(seen)))
 
 
-def _taken(core: Core, server: Server, offset: int, seen: frozenset[str]) -> Talk[Snapshot]:
+def _taken(core: Core, server: Server, offset: int, seen: frozenset[str]) -> Operation[Snapshot]:
     listed = yield from queue_names(core, offset, QUEUES + 1)
     names = listed[:QUEUES]
     detailed = [name for name in names if name in seen]
@@ -114,7 +115,7 @@ def _taken(core: Core, server: Server, offset: int, seen: frozenset[str]) -> Tal
 
 def _called(
     core: Core, names: Sequence[str], detailed: Sequence[str]
-) -> Talk[tuple[list[Worker], dict[str, int], dict[str, Counts], dict[str, Day]]]:
+) -> Operation[tuple[list[Worker], dict[str, int], dict[str, Counts], dict[str, Day]]]:
     """What the operations say, in one round trip."""
     chunks = [names[at : at + QUEUES_A_CALL] for at in range(0, len(names), QUEUES_A_CALL)]
     calls: list[Call[Any]] = [
@@ -163,7 +164,7 @@ Read = tuple[
 
 def _read(
     core: Core, names: Sequence[str], detailed: Sequence[str], types: Iterable[str]
-) -> Talk[Read]:
+) -> Operation[Read]:
     """What plain reads say, in one round trip."""
     shards = range(core.shards)
 
@@ -215,7 +216,7 @@ def _first_ids(rows: Sequence[Sequence[bytes]]) -> list[tuple[int, str]]:
     return [(shard, name_in(row[0])) for shard, row in enumerate(rows) if row]
 
 
-def _fronts(core: Core, fronts: Mapping[str, list[tuple[int, str]]]) -> Talk[dict[str, int]]:
+def _fronts(core: Core, fronts: Mapping[str, list[tuple[int, str]]]) -> Operation[dict[str, int]]:
     """Since when the first of each queue waits, of several shards the earliest."""
     wanted = [(name, shard, job_id) for name, ids in fronts.items() for shard, job_id in ids]
     if not wanted:
@@ -233,8 +234,8 @@ def _fronts(core: Core, fronts: Mapping[str, list[tuple[int, str]]]) -> Talk[dic
 
 def _server(core: Core) -> Server:
     told: dict[str, dict[str, str]] = {}
-    for address in core.wire.nodes():
-        [reply] = core.wire.exchange(address, [("INFO", *SECTIONS)])
+    for address in core.transport.nodes():
+        [reply] = core.transport.exchange(address, [("INFO", *SECTIONS)])
         if isinstance(reply, bytes):
             about = _parsed(reply)
             told[about["run_id"]] = about

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from headrace.client.codec import Codec
+from headrace.codecs.codec import Codec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,18 +8,19 @@ from typing import Any
 
 from headrace.app.app import App
 from headrace.client.client import Client
-from headrace.client.given import UNSET
-from headrace.client.talk import ask, drive
-from headrace.client.talks.popping import MOST, Handout, Popped, pop, pop_call
-from headrace.client.talks.putting import payload_for
-from headrace.client.talks.sessions import workers
 from headrace.engine.call import Call, is_refusal, packed_pair
 from headrace.engine.check import PAGE, milliseconds, text
 from headrace.errors import HeadraceError, InvalidArgument, SessionRequired
+from headrace.operations.popping import MOST, Handout, Popped, pop, pop_call
+from headrace.operations.putting import payload_for
+from headrace.operations.requests import ask
+from headrace.operations.sessions import workers
+from headrace.options import UNSET
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.verdicts import Next
-from headrace.worker.outbox import Outbox, Said
-from headrace.worker.run import Done, Unwritable, failed, packed_value
+from headrace.transport.drive import drive
+from headrace.worker.acks import AckBuffer, PendingAck
+from headrace.worker.run import Done, Unwritable, outcome_of_error, pack_result
 
 
 class Desk:
@@ -33,7 +34,7 @@ class Desk:
         self._queue = client.queue(queue)
         self._worker = worker
         self._batch = batch
-        self._outbox = Outbox(client.core)
+        self._outbox = AckBuffer(client.core)
         # Where a batch cannot be divided evenly, another shard has the rest each time.
         self._turn = 0
         self._make_pop = pop_call(self._queue, worker, 1, math.inf)
@@ -43,17 +44,19 @@ class Desk:
         try:
             self._say(popped, verdict)
         except (Unwritable, InvalidArgument) as error:
-            self._outbox.say(popped, failed(self._app, popped, Unwritable(str(error)), None))
+            self._outbox.acknowledge(
+                popped, outcome_of_error(self._app, popped, Unwritable(str(error)), None)
+            )
 
     def _say(self, popped: Popped, verdict: Any) -> None:
         if isinstance(verdict, BaseException):
-            self._outbox.say(popped, failed(self._app, popped, verdict, None))
+            self._outbox.acknowledge(popped, outcome_of_error(self._app, popped, verdict, None))
         elif isinstance(verdict, Next):
             queue = text("next", verdict.queue, self._core.limits.name)
             delay = milliseconds("delay", verdict.delay) / 1000
             self._outbox.move(popped, queue, self._new_data(verdict.data), delay)
         else:
-            self._outbox.say(popped, Done(packed_value(self._app, verdict)))
+            self._outbox.acknowledge(popped, Done(pack_result(self._app, verdict)))
 
     def _new_data(self, data: Any) -> bytes:
         if data is UNSET:
@@ -65,7 +68,7 @@ class Desk:
         said = self._outbox.take()
         if said:
             answers = drive(
-                self._core.wire, ask(self._core, [(one.shard, one.call) for one in said])
+                self._core.transport, ask(self._core, [(one.shard, one.call) for one in said])
             )
             self._count(said, answers)
 
@@ -76,16 +79,16 @@ class Desk:
         self._turn += 1
         calls: list[tuple[int, Call[Any]]] = [(one.shard, one.call) for one in said]
         calls += [(shard, self._pop(count)) for shard, count in asked]
-        answers = drive(self._core.wire, ask(self._core, calls))
+        answers = drive(self._core.transport, ask(self._core, calls))
         self._count(said, answers[: len(said)])
         return [popped for handout in answers[len(said) :] if handout for popped in handout.jobs]
 
     def wait(self, seconds: float) -> list[Popped]:
         """Some jobs, as soon as there are any; none if none came in that time."""
         count = min(self._batch, MOST)
-        talk = pop(self._queue, self._worker, count=count, lease=math.inf, wait=seconds)
+        operation = pop(self._queue, self._worker, count=count, lease=math.inf, wait=seconds)
         try:
-            return drive(self._core.wire, talk)
+            return drive(self._core.transport, operation)
         except SessionRequired:
             # It lapsed; who keeps it begins a new one.
             return []
@@ -99,7 +102,7 @@ class Desk:
 
     def _workers(self) -> Iterable[Any]:
         offset = 0
-        while page := drive(self._core.wire, workers(self._client, offset=offset, count=PAGE)):
+        while page := drive(self._core.transport, workers(self._client, offset=offset, count=PAGE)):
             yield from page
             offset += PAGE
 
@@ -120,7 +123,7 @@ class Desk:
             call.op, call.args, lambda reply: None if is_refusal(reply) else call.decode(reply)
         )
 
-    def _count(self, said: list[Said], answers: list[list[Any]]) -> None:
+    def _count(self, said: list[PendingAck], answers: list[list[Any]]) -> None:
         for one, states in zip(said, answers, strict=True):
             for state in states:
                 self._count_one(one.call.op, state)

@@ -7,10 +7,10 @@ from collections import Counter
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.client.core import Core
-from headrace.client.talk import Talk
-from headrace.client.talks.log_reading import log_ends, read_entries
 from headrace.lake.columns import event_columns
+from headrace.operations.core import Core
+from headrace.operations.event_log import log_ends, read_entries
+from headrace.transport.drive import Operation
 
 PAGE = 5000
 
@@ -18,12 +18,12 @@ PAGE = 5000
 Offsets = list[str]
 
 
-def newest(core: Core) -> Talk[Offsets]:
+def newest(core: Core) -> Operation[Offsets]:
     """Where the log ends now."""
     return [ends.newest for ends in (yield from log_ends(core))]
 
 
-def ends_of(core: Core, workers: str, after: Offsets) -> Talk[Counter[str]]:
+def ends_of(core: Core, workers: str, after: Offsets) -> Operation[Counter[str]]:
     """How many jobs workers whose names begin so have completed, failed and retried since."""
     found: Counter[str] = Counter()
     for shard, offset in enumerate(after):

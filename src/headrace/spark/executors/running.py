@@ -11,15 +11,15 @@ from functools import partial
 from pyspark import InheritableThread, SparkContext
 
 from headrace.client.client import Client
-from headrace.client.talk import drive
-from headrace.client.values import Counts
 from headrace.errors import HeadraceError
+from headrace.operations.values import Counts
 from headrace.spark.executors.assignment import Assignment
 from headrace.spark.executors.logged import ends_of, newest
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.task import run_task
 from headrace.spark.gist import gist, whole_message
-from headrace.worker.kept import KeptSession
+from headrace.transport.drive import drive
+from headrace.worker.sidecar import SidecarSession
 
 log = logging.getLogger("headrace.spark")
 
@@ -47,12 +47,12 @@ class Running:
         self._assignment = assignment
         self._tasks = tasks
         self._tally = Tally()
-        self._begun_at = drive(client.core.wire, newest(client.core))
+        self._begun_at = drive(client.core.transport, newest(client.core))
         self._error: BaseException | None = None
         self._stopping = threading.Event()
         self._over = threading.Event()
         self._ending = threading.Lock()
-        self._session = KeptSession(
+        self._session = SidecarSession(
             assignment.url, assignment.namespace, assignment.session, ttl=TTL
         )
         InheritableThread(target=self._run, name=assignment.session, daemon=True).start()
@@ -109,7 +109,7 @@ class Running:
         if not tally.deaths:
             return tally
         core = self._client.core
-        ends = drive(core.wire, ends_of(core, f"{self._assignment.session}-", self._begun_at))
+        ends = drive(core.transport, ends_of(core, f"{self._assignment.session}-", self._begun_at))
         return replace(
             tally, completed=ends["completed"], failed=ends["failed"], retried=ends["retried"]
         )

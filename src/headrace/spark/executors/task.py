@@ -12,21 +12,22 @@ from pyspark import TaskContext, cloudpickle
 from headrace.app.app import App
 from headrace.client import connect as connecting
 from headrace.client.client import Client
-from headrace.client.codec import Codec
-from headrace.client.talk import drive, load
-from headrace.client.talks.popping import Popped
-from headrace.client.talks.sessions import TTL
+from headrace.codecs.codec import Codec
 from headrace.errors import Unreadable
+from headrace.operations.popping import Popped
+from headrace.operations.requests import load
+from headrace.operations.sessions import TTL
 from headrace.spark.executors.assignment import Assignment
 from headrace.spark.executors.calls import by_row, by_table
 from headrace.spark.executors.desk import Desk
 from headrace.spark.executors.frames import Row
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.verdicts import moved_on
-from headrace.worker.kept import KeptSession
+from headrace.transport.drive import drive
+from headrace.worker.poison import is_suspect
 from headrace.worker.process import SCRIPTS
 from headrace.worker.run import UnreadableData
-from headrace.worker.suspects import is_suspect
+from headrace.worker.sidecar import SidecarSession
 
 # How long a task that finds nothing waits until it looks whether the run is over.
 LOOK_EVERY = 1.0
@@ -68,9 +69,9 @@ class Task:
     def _is_empty(self) -> bool:
         return self._desk.is_empty(f"{self._assignment.session}-")
 
-    def _begin_session(self) -> KeptSession:
+    def _begin_session(self) -> SidecarSession:
         assignment = self._assignment
-        return KeptSession(
+        return SidecarSession(
             assignment.url,
             assignment.namespace,
             self._worker,
@@ -88,10 +89,10 @@ class Task:
         lost = {popped.id for popped in alone}
         together = [popped for popped in jobs if popped.id not in lost]
         for some in ([together] if together else []) + [[popped] for popped in alone]:
-            self._session.begun([popped.id for popped in some])
+            self._session.set_started([popped.id for popped in some])
             self._judge(some)
             self._desk.tell()
-        self._session.begun(None)
+        self._session.set_started(None)
 
     def _judge(self, jobs: list[Popped]) -> None:
         self._desk.tally.batches += 1
@@ -137,7 +138,7 @@ def run_task(assignment: Assignment, _rows: Iterator[Any]) -> Iterator[Tally]:
         TIMEOUT,
     )
     with connecting.connect(asked) as client:
-        drive(client.core.wire, load(client.core, SCRIPTS))
+        drive(client.core.transport, load(client.core, SCRIPTS))
         # What is asked is asked until it is answered: a pop whose answer was lost has taken jobs.
         client.core.retry_for = math.inf
         tally = Task(assignment, client, worker).work()

@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.app.verdicts import Discard, Retry
-from headrace.client.given import UNSET
 from headrace.engine.check import Limits, Span, milliseconds, text
 from headrace.errors import InvalidArgument
+from headrace.options import UNSET
 from headrace.spark.executors.frames import COLUMNS, DATA
 
 FAILURE, MESSAGE, RETRY_IN, NEXT = "failure", "message", "retry_in", "next"

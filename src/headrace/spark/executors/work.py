@@ -18,15 +18,16 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from headrace.client.client import Client
-from headrace.client.codec import Codec, codec_of
-from headrace.client.talk import drive, raw
-from headrace.client.wire import Command
+from headrace.codecs.codec import Codec, codec_of
 from headrace.engine.check import Limits, choice, text, whole
 from headrace.errors import InvalidArgument, QueueNotFound
+from headrace.operations.requests import raw
 from headrace.spark.executors.assignment import Assignment
 from headrace.spark.executors.running import Running
 from headrace.spark.executors.tally import Tally
 from headrace.spark.options import Server
+from headrace.transport.drive import drive
+from headrace.transport.transport import Command
 
 log = logging.getLogger("headrace.spark")
 
@@ -182,7 +183,7 @@ def _check_queue(client: Client, assignment: Assignment) -> None:
         (shard, ("EXISTS", core.key(shard, f"settings:{assignment.queue}")))
         for shard in range(core.shards)
     ]
-    if assignment.ends_when_empty and not any(drive(core.wire, raw(core, settings))):
+    if assignment.ends_when_empty and not any(drive(core.transport, raw(core, settings))):
         raise QueueNotFound(assignment.queue)
     if client.queue(assignment.queue).settings()["session"] == "none":
         raise InvalidArgument(

@@ -1,0 +1,1 @@
+"""Codecs: how the data of a job becomes bytes."""

@@ -1,0 +1,178 @@
+"""The encrypting codec: what the server stores, it cannot read.
+
+Encrypted bytes are a version byte, the length of the key's id, that id, a random nonce of 96 bits,
+then the ciphertext of AES-256-GCM with its tag of 128 bits. The tag covers all of it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from headrace.codecs.codec import Codec, codec_of, digest_of
+from headrace.engine.check import shown, text
+from headrace.errors import InvalidArgument, MissingExtra, Unreadable
+
+# No JSON text and no msgpack begins with this byte, so plain data are told from encrypted ones.
+VERSION = b"\xc1"
+KEY_BYTES = 32
+NONCE_BYTES = 12
+TAG_BYTES = 16
+LONGEST_ID = 255
+DIGEST_DIGITS = 32
+
+
+class _Sealed(NamedTuple):
+    """The parts of encrypted bytes."""
+
+    header: bytes
+    key_id: str
+    nonce: bytes
+    ciphertext: bytes
+
+
+class Encrypted:
+    """Encrypts what another codec writes, with AES-256-GCM.
+
+    `keys` are 32 bytes each, by an id that is stored with the data. One encrypts, the first or the
+    one that `current` names; all of them decrypt. Needs the extra: pip install 'headrace[crypto]'.
+    """
+
+    def __init__(
+        self, keys: Mapping[str, bytes], codec: str | Codec = "json", *, current: str | None = None
+    ) -> None:
+        self._keys = _checked(keys)
+        self._codec = codec_of(codec)
+        self._current = next(iter(self._keys)) if current is None else current
+        if self._current not in self._keys:
+            raise InvalidArgument(f"current={shown(current)} is none of the keys {self._ids()}")
+        aes = _aes_gcm()
+        self._ciphers = {key_id: aes(key) for key_id, key in self._keys.items()}
+        name = self._current.encode()
+        self._header = VERSION + bytes([len(name)]) + name
+        self._digest_key = hmac.digest(self._keys[self._current], b"headrace: digest", "sha256")
+
+    @staticmethod
+    def new_key() -> bytes:
+        """A key, from the system's source of randomness."""
+        return os.urandom(KEY_BYTES)
+
+    def encode(self, value: Any) -> bytes:
+        nonce = os.urandom(NONCE_BYTES)
+        cipher = self._ciphers[self._current]
+        sealed: bytes = cipher.encrypt(nonce, self._codec.encode(value), self._header)
+        return self._header + nonce + sealed
+
+    def decode(self, payload: bytes) -> Any:
+        plain = self._opened(payload)
+        try:
+            return self._codec.decode(plain)
+        except Exception:  # noqa: BLE001, S110 - a codec raises what it likes, and may quote data
+            pass
+        # Raised out here, so that no part of the error holds what was decrypted.
+        raise _unreadable(
+            payload, "it was decrypted, but the codec inside cannot read it", "give that codec="
+        )
+
+    def digest(self, value: Any) -> str:
+        """What equal values have in common; without the key it tells nothing of the value."""
+        inner = digest_of(self._codec, value, self._canonical(value))
+        return hmac.digest(self._digest_key, inner.encode(), "sha256").hex()[:DIGEST_DIGITS]
+
+    def _canonical(self, value: Any) -> bytes:
+        """Bytes that equal values have in common, in whatever order their keys are."""
+        try:
+            return msgspec.msgpack.encode(value, order="sorted")
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return self._codec.encode(value)
+
+    def _opened(self, payload: bytes) -> bytes:
+        parts = _parts(payload)
+        cipher = self._ciphers.get(parts.key_id)
+        if cipher is None:
+            raise _unreadable(
+                payload,
+                f"it was encrypted with key {parts.key_id!r}, and there are {self._ids()}",
+                "add that key to keys=",
+            )
+        try:
+            plain: bytes = cipher.decrypt(parts.nonce, parts.ciphertext, parts.header)
+        except _invalid_tag():
+            raise _unreadable(
+                payload,
+                f"key {parts.key_id!r} does not fit",
+                "that id has another key here, or the bytes were changed",
+            ) from None
+        return plain
+
+    def _ids(self) -> str:
+        return ", ".join(map(repr, self._keys))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (self._keys, self._codec, self._current)
+
+    def __repr__(self) -> str:
+        inside = type(self._codec).__name__
+        return f"<Encrypted {inside}, keys {self._ids()}, {self._current!r} encrypts>"
+
+
+def _made(keys: Mapping[str, bytes], codec: Codec, current: str) -> Encrypted:
+    return Encrypted(keys, codec, current=current)
+
+
+def _checked(keys: object) -> dict[str, bytes]:
+    if not isinstance(keys, Mapping) or not keys:
+        raise InvalidArgument(
+            "keys must be at least one key by its id: {'2026': key}; "
+            "headrace.Encrypted.new_key() makes a key"
+        )
+    return {
+        text("the id of a key", key_id, LONGEST_ID): _key(key_id, keys[key_id]) for key_id in keys
+    }
+
+
+def _key(key_id: str, key: object) -> bytes:
+    if not isinstance(key, bytes) or len(key) != KEY_BYTES:
+        size = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
+        raise InvalidArgument(
+            f"key {key_id!r} must be {KEY_BYTES} bytes, not {size}; "
+            "headrace.Encrypted.new_key() makes one"
+        )
+    return key
+
+
+def _parts(payload: bytes) -> _Sealed:
+    if payload[:1] != VERSION:
+        raise _unreadable(
+            payload,
+            "it is not encrypted, or by another version",
+            "read it with the codec that wrote it",
+        )
+    begins = 2 + int.from_bytes(payload[1:2])
+    ends = begins + NONCE_BYTES
+    if len(payload) < ends + TAG_BYTES:
+        raise _unreadable(payload, "a part of it is missing", "read it again where it is whole")
+    key_id = payload[2:begins].decode(errors="replace")
+    return _Sealed(payload[:begins], key_id, payload[begins:ends], payload[ends:])
+
+
+def _unreadable(payload: bytes, why: str, advice: str) -> Unreadable:
+    return Unreadable("encrypted data", payload, why, advice)
+
+
+def _aes_gcm() -> Any:
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise MissingExtra("encryption", "cryptography", "crypto") from None
+    return AESGCM
+
+
+def _invalid_tag() -> type[Exception]:
+    from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - an extra
+
+    return InvalidTag

@@ -1,1 +1,0 @@
-"""The words of older queues, on this one: thin faces without keys or state of their own."""

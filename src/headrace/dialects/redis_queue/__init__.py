@@ -1,5 +1,0 @@
-"""redis-queue: what is popped comes back when it is late, until it is marked as done."""
-
-from headrace.dialects.redis_queue.queue import AsyncRedisQueue, RedisQueue
-
-__all__ = ["AsyncRedisQueue", "RedisQueue"]

@@ -1,0 +1,1 @@
+"""Feeds: lists of items that stay until they are retracted."""

@@ -1,0 +1,1 @@
+"""Servers on this machine: the embedded server, and private servers for tests."""

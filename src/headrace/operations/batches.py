@@ -1,0 +1,55 @@
+"""Many jobs in one go: which go to which shard, a bounded number in every turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from headrace.engine.call import Arg, Call
+from headrace.errors import ServerUnavailable
+from headrace.operations.core import Core
+from headrace.operations.requests import ask, ask_one
+from headrace.transport.drive import Operation
+
+T = TypeVar("T")
+Row = tuple[Arg, ...]
+R = TypeVar("R", bound=tuple[Any, ...])
+
+
+def rounds(
+    core: Core, rows: Sequence[tuple[Any, ...]], most: int | None = None
+) -> Iterator[list[tuple[int, list[int]]]]:
+    """The positions of rows by shard; the first value of a row is the id of its job."""
+    by_shard: dict[int, list[int]] = {}
+    for position, row in enumerate(rows):
+        by_shard.setdefault(core.shard_of(str(row[0])), []).append(position)
+    size = most or core.limits.batch
+    longest = max((len(positions) for positions in by_shard.values()), default=0)
+    for start in range(0, longest, size):
+        yield [
+            (shard, positions[start : start + size])
+            for shard, positions in by_shard.items()
+            if start < len(positions)
+        ]
+
+
+def in_batches(
+    core: Core,
+    rows: Sequence[R],
+    make: Callable[[Sequence[R]], Call[list[T]]],
+    most: int | None = None,
+) -> Operation[list[T]]:
+    """Makes a call for the rows of every shard, at most so many; one answer a row, in order."""
+    if core.shards == 1 and 0 < len(rows) <= (most or core.limits.batch):
+        return (yield from ask_one(core, 0, make(rows)))
+    answers: dict[int, T] = {}
+    for turn in rounds(core, rows, most):
+        calls = [(shard, make([rows[i] for i in positions])) for shard, positions in turn]
+        try:
+            replies = yield from ask(core, calls)
+        except ServerUnavailable as error:
+            error.maybe_done = error.maybe_done or bool(answers)
+            raise
+        for (_, positions), found in zip(turn, replies, strict=True):
+            answers.update(zip(positions, found, strict=True))
+    return [answers[position] for position in range(len(rows))]

@@ -1,0 +1,100 @@
+"""What every face of a client shares: the namespace, its shards, the codec, limits and the wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from headrace.codecs.codec import Codec
+from headrace.engine.call import Call
+from headrace.engine.check import Limits
+from headrace.engine.script import Library
+from headrace.engine.shard import prefix, shard_of
+from headrace.operations.held_leases import HeldLeases
+
+# Of so many queues; more are begun anew.
+FAST_PATHS_KEPT = 10_000
+
+
+@dataclass(slots=True)
+class FastPath:
+    """By which script a plain job comes into a queue on a shard, and from when on to try it."""
+
+    op: str = "put_one"
+    not_before: float = 0.0
+
+
+class Core:
+    """One client's view of a namespace. The wire is a Wire or an AsyncWire, as the client is."""
+
+    __slots__ = (
+        "_fast_paths",
+        "_prefixes",
+        "_shas",
+        "codec",
+        "held_leases",
+        "instance",
+        "library",
+        "limits",
+        "namespace",
+        "next_shard",
+        "retry_for",
+        "shards",
+        "timeout",
+        "transport",
+    )
+
+    def __init__(
+        self,
+        transport: Any,
+        namespace: str,
+        *,
+        codec: Codec,
+        limits: Limits,
+        library: Library,
+        retry_for: float,
+        timeout: float,
+    ) -> None:
+        self.transport = transport
+        self.namespace = namespace
+        self.codec = codec
+        self.limits = limits
+        self.library = library
+        self.retry_for = retry_for
+        self.timeout = timeout
+        self.next_shard = 0
+        self.held_leases: list[HeldLeases] = []
+        self._fast_paths: dict[tuple[int, str], FastPath] = {}
+        self.instance = uuid4().hex
+        self._shas: dict[str, bytes] = {}
+        self.use_shards(1)
+
+    def use_shards(self, shards: int) -> None:
+        self.shards = shards
+        self._prefixes = [prefix(self.namespace, shard).encode() for shard in range(shards)]
+
+    def shard_of(self, job_id: str) -> int:
+        return shard_of(job_id, self.shards)
+
+    def fast_path(self, shard: int, queue: str) -> FastPath:
+        path = self._fast_paths.get((shard, queue))
+        if path is None:
+            if len(self._fast_paths) >= FAST_PATHS_KEPT:
+                self._fast_paths.clear()
+            path = self._fast_paths[shard, queue] = FastPath()
+        return path
+
+    def channel(self, shard: int, role: str, name: str) -> tuple[int, str]:
+        """A channel for notices, and the shard it belongs to."""
+        return shard, f"{prefix(self.namespace, shard)}{role}:{name}"
+
+    def key(self, shard: int, name: str) -> str:
+        return f"{prefix(self.namespace, shard)}{name}"
+
+    def words(self, shard: int, call: Call[Any], *, again: bool = False) -> tuple[Any, ...]:
+        """The command that makes a call on a shard."""
+        sha = self._shas.get(call.op)
+        if sha is None:
+            sha = self._shas[call.op] = self.library[call.op].sha.encode()
+        return (b"EVALSHA", sha, b"1", self._prefixes[shard], b"1" if again else b"0", *call.args)

@@ -1,0 +1,66 @@
+"""tally: what a shard has counted of its queues, as of one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.engine.call import build
+from headrace.engine.statistics import Series, read_series
+from headrace.operations.core import Core
+from headrace.operations.queues import text_map
+from headrace.operations.requests import ask_one
+from headrace.transport.drive import Operation
+
+TODAY = -1
+QUEUES_A_CALL = 200
+
+
+@dataclass(frozen=True, slots=True)
+class DailyTotals:
+    """The books of a queue on a shard and its statistics of a day, up to the event of a number.
+
+    What was imported of a day is in no event.
+    """
+
+    number: int
+    day: int
+    created_ms: int | None
+    books: Mapping[str, int]
+    wait: Series
+    run: Series
+    failures: int
+    retries: int
+    imported: bool = False
+
+
+def tally(
+    core: Core, shard: int, queues: Sequence[str], day: int = TODAY
+) -> Operation[dict[str, DailyTotals]]:
+    """What a shard says of queues, some of them at a time; days are counted from 1970 on."""
+    found: dict[str, DailyTotals] = {}
+    for first in range(0, len(queues), QUEUES_A_CALL):
+        names = queues[first : first + QUEUES_A_CALL]
+        call = build("tally", list, [(name,) for name in names], day=day)
+        number, of_day, *rows = yield from ask_one(core, shard, call)
+        for name, row in zip(names, rows, strict=True):
+            found[name] = _read(number, of_day, row)
+    return found
+
+
+def _read(number: int, day: int, row: list[Any]) -> DailyTotals:
+    created, books, summary, bins = row
+    about = text_map(summary)
+    counted = text_map(bins)
+    return DailyTotals(
+        number=number,
+        day=day,
+        created_ms=int(created) if created else None,
+        books={name: int(value) for name, value in text_map(books).items()},
+        wait=read_series("wait", about, counted),
+        run=read_series("run", about, counted),
+        failures=int(about.get("failures", 0)),
+        retries=int(about.get("retries", 0)),
+        imported=any(name.startswith("imported:") for name in about),
+    )

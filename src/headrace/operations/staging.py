@@ -1,0 +1,142 @@
+"""Rows on their way to the shards: packed into chunks, as publish.lua reads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from headrace.engine.call import build, is_refusal, pack
+from headrace.errors import StagedLost
+from headrace.operations.core import Core
+from headrace.operations.putting import Item
+from headrace.operations.requests import ask
+from headrace.transport.drive import Operation
+
+CHUNK_JOBS = 250
+CHUNK_BYTES = 1 << 18
+CALL_BYTES = 1 << 21
+# The batch of a write that is none of a stream.
+NO_BATCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What is written once: the rows of a DataFrame, or of one batch of a stream, into a queue."""
+
+    name: str
+    queue: str
+    batch: int = NO_BATCH
+    on_exists: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """What one attempt has staged: how many rows and how many chunks, on which shard."""
+
+    name: str
+    order: int
+    rows: dict[int, int]
+    chunks: dict[int, int]
+
+
+def write_name(write_id: str) -> str:
+    """How the ledger calls a write that has an id of its own."""
+    return f"batch:{write_id}"
+
+
+def stream_name(query_id: str) -> str:
+    """How the ledger calls what a streaming query writes."""
+    return f"stream:{query_id}"
+
+
+def bundle_of(write: Write, parcels: Iterable[Parcel]) -> str:
+    """A name that only these parcels have, whoever asks."""
+    names = [write.name, str(write.batch), *sorted(parcel.name for parcel in parcels)]
+    return blake2b("\0".join(names).encode(), digest_size=16).hexdigest()
+
+
+@dataclass(slots=True)
+class Staging:
+    """The rows of one attempt. What does not fill a chunk waits for more, or for the end."""
+
+    core: Core
+    name: str
+    rows: Counter[int] = field(default_factory=Counter)
+    chunks: dict[int, int] = field(default_factory=dict)
+    _waiting: dict[int, list[Item]] = field(default_factory=dict)
+
+    def add(self, items: Sequence[Item]) -> Operation[None]:
+        """Takes rows, each to the shard of its id, and stages what fills chunks."""
+        if self.core.shards == 1:
+            self.rows[0] += len(items)
+            self._waiting.setdefault(0, []).extend(items)
+        else:
+            for item in items:
+                shard = self.core.shard_of(item[0])
+                self.rows[shard] += 1
+                self._waiting.setdefault(shard, []).append(item)
+        yield from self._stage(last=False)
+
+    def end(self, order: int) -> Operation[Parcel]:
+        """Stages what is left, and says what there is."""
+        yield from self._stage(last=True)
+        return Parcel(self.name, order, dict(self.rows), self.chunks)
+
+    def _stage(self, *, last: bool) -> Operation[None]:
+        for shard, items in self._waiting.items():
+            parts = list(_cut(items))
+            self._waiting[shard] = [] if last else parts.pop() if parts else []
+            for chunks in _calls([packed_chunk(part) for part in parts]):
+                yield from self._lay_down(shard, chunks)
+
+    def _lay_down(self, shard: int, chunks: list[bytes]) -> Operation[None]:
+        position = self.chunks.get(shard, 0)
+        rows = [(chunk,) for chunk in chunks]
+        call = build("stage", bytes_or_int, rows, parcel=self.name, position=position)
+        [answer] = yield from ask(self.core, [(shard, call)])
+        if is_refusal(answer):
+            raise StagedLost
+        self.chunks[shard] = position + len(chunks)
+
+
+def bytes_or_int(reply: bytes | int) -> bytes | int:
+    """An answer as it comes: a number, or a refusal."""
+    return reply
+
+
+def packed_chunk(items: Sequence[Item]) -> bytes:
+    """Rows as one text of bytes. Lua has no type for bytes, so payloads follow the packed part."""
+    payloads = [item[1] for item in items]
+    others = None
+    if any(len(item) == 4 for item in items):
+        others = [(item[2], item[3] or None) if len(item) == 4 else ("", None) for item in items]
+    head = pack(([item[0] for item in items], [len(payload) for payload in payloads], others))
+    return head + b"".join(payloads)
+
+
+def _cut(items: list[Item]) -> Iterator[list[Item]]:
+    """Rows in parts, each small enough to be published in one step; the last may grow yet."""
+    start = size = 0
+    for at, item in enumerate(items):
+        if at > start and (at - start == CHUNK_JOBS or size + len(item[1]) > CHUNK_BYTES):
+            yield items[start:at]
+            start, size = at, 0
+        size += len(item[1])
+    if start < len(items):
+        yield items[start:]
+
+
+def _calls(chunks: list[bytes]) -> Iterator[list[bytes]]:
+    """Chunks that are staged by one call."""
+    some: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        if some and size + len(chunk) > CALL_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(chunk)
+        size += len(chunk)
+    if some:
+        yield some

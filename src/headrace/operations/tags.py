@@ -1,0 +1,92 @@
+"""Tags: words that jobs are found by, given and taken at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.engine.call import Call, build, is_refusal, job_refusal, pack
+from headrace.engine.check import page, text, whole
+from headrace.engine.check import tags as checked_tags
+from headrace.operations.core import Core
+from headrace.operations.jobs import jobs
+from headrace.operations.paging import ids_of_page, page_reader
+from headrace.operations.protocols import ClientLike
+from headrace.operations.requests import ask, ask_one
+from headrace.operations.values import Page
+from headrace.transport.drive import Operation
+
+# With several shards a tag may be used little on each and much on all: so many are looked at.
+MOST_TAGS = 10_000
+
+
+def tag(client: ClientLike, job_id: str, *tags: str) -> Operation[list[str]]:
+    """Gives tags to a job, in any state, and returns all it has; those it had stay as they were."""
+    core = client.core
+    return (yield from _retag(core, "tag", job_id, tags, most=core.limits.tags))
+
+
+def untag(client: ClientLike, job_id: str, *tags: str) -> Operation[list[str]]:
+    """Takes tags from a job and returns those it has left; what it does not have is no matter."""
+    return (yield from _retag(client.core, "untag", job_id, tags))
+
+
+def _retag(
+    core: Core, op: str, job_id: str, tags: tuple[str, ...], **args: int
+) -> Operation[list[str]]:
+    text("id", job_id, core.limits.name)
+    packed_names = pack(checked_tags(tags, core.limits))
+    call = build(op, _tags_of(job_id), [(job_id,)], names=packed_names, **args)
+    return (yield from ask_one(core, core.shard_of(job_id), call))
+
+
+def _tags_of(job_id: str) -> Callable[[list[Any]], list[str]]:
+    def decode(answers: list[Any]) -> list[str]:
+        [answer] = answers
+        if is_refusal(answer):
+            raise job_refusal(job_id, answer)
+        return [name.decode() for name in answer]
+
+    return decode
+
+
+def tagged(client: ClientLike, name: str, *, offset: int = 0, count: int = 25) -> Operation[Page]:
+    """A page of the jobs that have a tag, in any state, by when they got it, oldest first."""
+    core = client.core
+    text("a tag", name, core.limits.name)
+    offset, count = page(offset, count)
+    if core.shards > 1:
+        total, ids = yield from ids_of_page(core, "tag", name, offset, count, newest_first=False)
+        found = yield from jobs(client, ids)
+        return Page(total, [job for job in found if name in job.tags])
+    call = build("tagged", page_reader(core), tag=name, offset=offset, count=count)
+    return (yield from ask_one(core, 0, call))
+
+
+def top_tags(
+    client: ClientLike, *, offset: int = 0, count: int = 25, least: int = 2
+) -> Operation[dict[str, int]]:
+    """Tags that at least so many jobs have, with how many have them, the most used first."""
+    core = client.core
+    offset, count = page(offset, count)
+    whole("least", least, 1, 10**9)
+    if core.shards == 1:
+        return (yield from ask_one(core, 0, top_call(least, offset, count)))
+    calls = [(shard, top_call(1, 0, MOST_TAGS)) for shard in range(core.shards)]
+    totals: dict[str, int] = {}
+    for found in (yield from ask(core, calls)):
+        for name, times in found.items():
+            totals[name] = totals.get(name, 0) + times
+    often = [(times, name.encode()) for name, times in totals.items() if times >= least]
+    ranked = sorted(often, reverse=True)[offset : offset + count]
+    return {name.decode(): times for times, name in ranked}
+
+
+def top_call(least: int, offset: int, count: int) -> Call[dict[str, int]]:
+    """Asks a shard for its tags, the most used first."""
+
+    def decode(reply: list[bytes]) -> dict[str, int]:
+        pairs = zip(reply[::2], reply[1::2], strict=True)
+        return {name.decode(): int(times) for name, times in pairs}
+
+    return build("top_tags", decode, least=least, offset=offset, count=count)

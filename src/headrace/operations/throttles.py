@@ -1,0 +1,73 @@
+"""Throttles: named limits that the jobs of several queues share; and why a job waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.engine.call import build
+from headrace.engine.check import PAGE, Span, milliseconds, page, text, whole
+from headrace.engine.profile import MOST
+from headrace.engine.rate import rate_from_wire, rate_to_wire
+from headrace.operations.protocols import ClientLike
+from headrace.operations.queues import on_all_shards, shares
+from headrace.operations.requests import ask, ask_one
+from headrace.operations.values import Throttle
+from headrace.transport.drive import Operation
+
+
+def set_throttle(
+    client: ClientLike,
+    name: str,
+    *,
+    concurrency: int | None = None,
+    rate: str | None = None,
+    ttl: Span | None = None,
+) -> Operation[None]:
+    """Limits the jobs that name this throttle: how many run at once, how many start in a time.
+
+    A throttle that is set again has the new limits at once. With a ttl it ends by itself.
+    """
+    core = client.core
+    text("throttle", name, core.limits.name)
+    row = (
+        name,
+        "none" if concurrency is None else whole("concurrency", concurrency, 0, MOST),
+        "none" if rate is None else rate_to_wire("rate", rate),
+        -1 if ttl is None else milliseconds("ttl", ttl),
+    )
+    shares(core, {"concurrency": concurrency, "rate": rate})
+    yield from on_all_shards(core, build("throttle_set", int, [row], shards=core.shards))
+
+
+def delete_throttle(client: ClientLike, name: str) -> Operation[bool]:
+    """Ends a throttle; the jobs that name it are let through. Whether there was one."""
+    text("throttle", name, client.core.limits.name)
+    found = yield from on_all_shards(client.core, build("throttle_delete", list, [(name,)]))
+    return any(was for [was] in found)
+
+
+def throttle(client: ClientLike, name: str, *, count: int = 25) -> Operation[Throttle]:
+    """The limits of a throttle, up to count of its running jobs, and queues with jobs held up."""
+    core = client.core
+    text("throttle", name, core.limits.name)
+    whole("count", count, 1, PAGE)
+    call = build("throttle", list, name=name, most=count)
+    replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+    concurrency, rate, ttl = replies[0][:3]
+    return Throttle(
+        name=name,
+        concurrency=None if concurrency in (None, b"none") else int(concurrency),
+        rate=None if rate in (None, b"none") else rate_from_wire(rate.decode()),
+        expires_in=None if ttl < 0 else ttl / 1000,
+        running=sum(reply[3] for reply in replies),
+        holders=[job_id.decode() for reply in replies for job_id in reply[4]][:count],
+        held_up=sorted({queue.decode() for reply in replies for queue in reply[5]}),
+    )
+
+
+def throttles(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation[list[str]]:
+    """The names of the throttles that are set."""
+    offset, count = page(offset, count)
+    call = build("throttles", list, offset=offset, count=count)
+    found: list[Any] = yield from ask_one(client.core, 0, call)
+    return [name.decode() for name in found]

@@ -1,0 +1,103 @@
+"""Tracked jobs: what happens to them is told as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headrace.engine.call import build, each_state
+from headrace.engine.check import PAGE, Span
+from headrace.engine.events import VERSION, Event, read_told
+from headrace.engine.moments import moment
+from headrace.operations.core import Core
+from headrace.operations.finishing import sole
+from headrace.operations.jobs import checked_rows
+from headrace.operations.listening import ListeningState, seconds, subscribe
+from headrace.operations.protocols import ClientLike
+from headrace.operations.requests import ask, ask_one
+from headrace.operations.values import Job, Tracked, read_job
+from headrace.transport.drive import Operation
+
+MOST_TRACKED = 10_000
+
+
+def track(client: ClientLike, job_id: str) -> Operation[str]:
+    """Tracks a job and returns its state: listen_tracked tells what happens to it from now on."""
+    core = client.core
+    rows = checked_rows(core, [job_id])
+    call = build("track", each_state([job_id]), rows, most=MOST_TRACKED)
+    return sole((yield from ask_one(core, core.shard_of(job_id), call)))
+
+
+def untrack(client: ClientLike, job_id: str) -> Operation[None]:
+    """Tracks a job no longer; one that is gone is no longer listed. Unknown ids are fine."""
+    core = client.core
+    rows = checked_rows(core, [job_id])
+    yield from ask_one(core, core.shard_of(job_id), build("untrack", int, rows))
+
+
+def tracked(client: ClientLike) -> Operation[Tracked]:
+    """The tracked jobs, and the ids of those that are gone, each longest tracked first."""
+    core = client.core
+    found: list[Job] = []
+    gone: list[str] = []
+    for shard in range(core.shards):
+        seen = 0
+        while True:
+            call = build("tracked", list, offset=seen, count=PAGE)
+            looked_at, missing, *described = yield from ask_one(core, shard, call)
+            found += [read_job(core.codec, one) for one in described]
+            gone += [job_id.decode() for job_id in missing]
+            seen += looked_at
+            if looked_at < PAGE:
+                break
+    return Tracked(found, gone)
+
+
+def listen_tracked(
+    client: ClientLike, *, wait: Span | None = None
+) -> Operation[ListeningState[Event]]:
+    """Subscribes to what happens to tracked jobs."""
+    core = client.core
+    channels = [core.channel(shard, "tracked", "") for shard in range(core.shards)]
+    shards = {name: shard for shard, name in channels}
+    newest: dict[int, int] = {}
+
+    def read(channel: str, message: bytes) -> Iterable[Event]:
+        event = read_told(shards[channel], message)
+        newest[event.shard] = max(event.number, newest.get(event.shard, 0))
+        return [event]
+
+    state = ListeningState(core, channels, read, _missed(core, newest), seconds(wait))
+    return (yield from subscribe(state))
+
+
+def _missed(core: Core, newest: dict[int, int]) -> Callable[[], Operation[Iterable[Event]]]:
+    """Where the log has grown beyond what was heard, something may have been missed."""
+
+    def check() -> Operation[Iterable[Event]]:
+        call: Any = build("newest_event", list)
+        logs = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+        missed = []
+        for shard, (number, stamp) in enumerate(logs):
+            if number > newest.get(shard, number):
+                missed.append(_missed_event(shard, number, stamp))
+            newest[shard] = number
+        return missed
+
+    return check
+
+
+def _missed_event(shard: int, number: int, stamp: int) -> Event:
+    return Event(
+        shard=shard,
+        number=number,
+        at=moment(stamp),
+        version=VERSION,
+        kind="missed",
+        job_id="",
+        queue="",
+        attempt=0,
+        worker="",
+        priority=0,
+    )

@@ -1,0 +1,345 @@
+"""What clients are given: jobs and what is said of them, frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from headrace.codecs.codec import Codec
+from headrace.engine.check import Span
+from headrace.engine.moments import moment, moment_or_none
+from headrace.engine.record import Record, decode_record
+from headrace.operations.ids import GROUP_MARK
+from headrace.options import UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a write from Spark: its rows were made jobs, or were for jobs that exist.
+
+    One that has no published_at is still being published. What was not made, moved or replaced was
+    skipped: the job exists and must not be changed. lost: the shards that lost rows after it was
+    decided, and how many; these have become no jobs.
+    """
+
+    id: str
+    batch: int | None
+    queue: str
+    rows: int
+    decided_at: datetime
+    published_at: datetime | None
+    made: int
+    moved: int
+    replaced: int
+    skipped: int
+    lost: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a job is failed."""
+
+    type: str
+    message: str
+    at: datetime
+    worker: str
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """One item of a fail_many: a lease, and what Lease.fail takes."""
+
+    lease: Any
+    failure: str
+    message: str = ""
+    traceback: str | None = None
+    retry_in: Span | None = None
+    data: Any = UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage or attempt in the life of a job; outcome is None for the present one.
+
+    The newest failure has its whole message and its traceback, older ones the first 1,024 bytes of
+    their message.
+    """
+
+    queue: str
+    put: datetime
+    popped: datetime | None
+    ended: datetime | None
+    worker: str
+    outcome: str | None
+    failure: str = ""
+    message: str = ""
+    traceback: str = ""
+
+
+E = TypeVar("E", Failure, Stage)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it was when it was read."""
+
+    id: str
+    state: str
+    queue: str | None
+    priority: float
+    tags: list[str]
+    unique: str | None
+    worker: str
+    expires: datetime | None
+    due: datetime | None
+    attempt: int
+    releases: int
+    retries: int | None
+    remaining: int | None
+    put_at: datetime
+    failure: Failure | None
+    history: list[Stage]
+    payload: bytes
+    progress: float | None
+    note: str
+    log: list[tuple[datetime, str]]
+    has_result: bool
+    key: str | None
+    throttles: list[str]
+    schedule: str | None
+    group: str | None
+    depends_on: list[str]
+    depends_on_groups: list[str]
+    dependents: list[str]
+    tracked: bool
+    origin: str | None
+    _codec: Codec = field(repr=False, compare=False)
+
+    @property
+    def data(self) -> Any:
+        """The user's data, decoded."""
+        return self._codec.decode(self.payload)
+
+
+def read_job(codec: Codec, described: list[Any]) -> Job:
+    """A job from the answer of the describe function of the scripts."""
+    job_id, packed, apart, score, notes, lines, has_result, links = described
+    record = decode_record(packed)
+    whole = _whole_error(notes[2])
+    depends, dependents = ([name.decode() for name in names] for names in links)
+    running = record.state == "running"
+    return Job(
+        id=job_id.decode(),
+        state=record.state,
+        queue=None if record.state == "complete" else record.queue,
+        priority=record.priority,
+        tags=list(record.extras().tags),
+        unique=record.extras().unique,
+        worker=record.worker if running else "",
+        expires=moment_or_none(score) if running else None,
+        due=moment_or_none(score) if record.state == "scheduled" else None,
+        attempt=record.attempt,
+        releases=record.extras().releases,
+        retries=_none_if_false(record.retries),
+        remaining=_none_if_false(record.remaining),
+        put_at=moment(record.put_at),
+        failure=_failure(record, whole),
+        history=_history(record, whole),
+        payload=payload_of(record, apart),
+        progress=float(notes[0]) if notes[0] is not None else None,
+        note=(notes[1] or b"").decode(),
+        log=[_log_line(line) for line in lines],
+        has_result=bool(has_result),
+        schedule=record.extras().schedule,
+        key=record.extras().key or None,
+        throttles=list(record.extras().throttles),
+        group=record.extras().group or None,
+        depends_on=[name for name in depends if not name.startswith(GROUP_MARK)],
+        depends_on_groups=[name[1:] for name in depends if name.startswith(GROUP_MARK)],
+        dependents=dependents,
+        tracked=record.extras().tracked,
+        origin=record.extras().origin,
+        _codec=codec,
+    )
+
+
+def payload_of(record: Record, apart: bytes) -> bytes:
+    """The payload, from the record or from beside it."""
+    inline = record.inline_data()
+    return apart if inline is None else inline
+
+
+def _log_line(packed: bytes) -> tuple[datetime, str]:
+    at, line, *_ = msgspec.msgpack.decode(packed)
+    return moment(at), line
+
+
+def _none_if_false(value: int) -> int | None:
+    return None if value is False else int(value)
+
+
+class _Whole(NamedTuple):
+    """The newest failure: when it was, its whole message and its traceback."""
+
+    at: datetime | None
+    message: str = ""
+    traceback: str = ""
+
+
+def _whole_error(packed: bytes | None) -> _Whole:
+    if packed is None:
+        return _Whole(None)
+    at, message, traceback = msgspec.msgpack.decode(packed)
+    return _Whole(moment(at), message, traceback)
+
+
+def _failure(record: Record, whole: _Whole) -> Failure | None:
+    listed = record.extras().failure
+    if listed is None:
+        return None
+    kind, message, at, worker = listed
+    found = Failure(kind, message, moment(at), worker)
+    return _completed(found, whole) if found.at == whole.at else found
+
+
+def _completed(short: E, whole: _Whole) -> E:
+    return replace(short, message=whole.message, traceback=whole.traceback)
+
+
+def _history(record: Record, whole: _Whole) -> list[Stage]:
+    past = record.history if isinstance(record.history, list) else []
+    stages = [
+        Stage(queue, moment(put), moment_or_none(popped), moment(ended), *rest)
+        for queue, put, popped, ended, *rest in past
+    ]
+    for at in range(len(stages) - 1, -1, -1):
+        if stages[at].failure:
+            if stages[at].ended == whole.at:
+                stages[at] = _completed(stages[at], whole)
+            break
+    if record.state != "failed":
+        stages.append(_present_stage(record))
+    return stages
+
+
+def _present_stage(record: Record) -> Stage:
+    ran = record.state in ("running", "complete")
+    return Stage(
+        queue=record.queue,
+        put=moment(record.put_at),
+        popped=moment(record.since) if ran else None,
+        ended=moment_or_none(record.ended),
+        worker=record.worker if ran else "",
+        outcome="completed" if record.state == "complete" else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of jobs, and how many there are in all."""
+
+    total: int
+    jobs: list[Job]
+
+
+@dataclass(frozen=True, slots=True)
+class FailureGroup:
+    """A type of failures: how many jobs failed so, and the newest of them."""
+
+    type: str
+    count: int
+    at: datetime
+    message: str
+    queue: str
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """What became of many failed jobs: how many matched, and were retried or cancelled.
+
+    One is refused if its unique value is taken, or if others depend on a job to be cancelled. Those
+    that somebody else moved meanwhile only matched.
+    """
+
+    matched: int = 0
+    done: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """The tracked jobs, and the ids of those that are gone but still listed."""
+
+    jobs: list[Job]
+    gone: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many jobs of a queue are in which state; late and due are parts of running, scheduled."""
+
+    waiting: int
+    scheduled: int
+    blocked: int
+    running: int
+    failed: int
+    complete: int
+    late: int
+    due: int
+    paused: bool
+
+    @property
+    def length(self) -> int:
+        """Everything that is still to be done or being done."""
+        return self.waiting + self.scheduled + self.blocked + self.running
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a job, with the data it was put with."""
+
+    value: Any
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker that has a session; expires_in is None for one that never lapses by itself."""
+
+    name: str
+    expires_in: float | None
+    started: datetime | None
+    about: str
+    queues: list[str]
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle:
+    """A named limit: who runs behind it, and the queues that have jobs held up there."""
+
+    name: str
+    concurrency: int | None
+    rate: str | None
+    expires_in: float | None
+    running: int
+    holders: list[str]
+    held_up: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Whether the books of every queue balance; if not, what is wrong, the first job by name."""
+
+    queues: int
+    jobs: int
+    problems: list[str]
+
+    @property
+    def balanced(self) -> bool:
+        return not self.problems

@@ -1,0 +1,89 @@
+"""Why a job does not run yet, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.engine.call import build, is_refusal
+from headrace.engine.check import text
+from headrace.engine.moments import moment_or_none
+from headrace.engine.rate import rate_from_wire
+from headrace.errors import JobNotFound
+from headrace.operations.protocols import ClientLike
+from headrace.operations.requests import ask_one
+from headrace.transport.drive import Operation
+
+
+def why_waiting(client: ClientLike, job_id: str) -> Operation[str]:
+    """What a job waits for: "key acme: 3 of 3 running, next slot in about 12 s"."""
+    core = client.core
+    text("id", job_id, core.limits.name)
+    reply = yield from ask_one(
+        core, core.shard_of(job_id), build("why", lambda found: found, id=job_id)
+    )
+    if is_refusal(reply):
+        raise JobNotFound(job_id)
+    return _in_words(*reply)
+
+
+def _in_words(
+    state: bytes,
+    queue: bytes,
+    paused: int,
+    score: bytes,
+    worker: bytes,
+    before: int,
+    closed: list[Any],
+    dependencies: list[bytes],
+) -> str:
+    name = queue.decode()
+    if state == b"waiting":
+        reasons = [f"queue {name} is paused"] if paused else []
+        reasons += [_gate(name, *gate) for gate in closed]
+        if before:
+            reasons.append(f"{_jobs(before)} before it")
+        return "; ".join(reasons) or f"nothing holds it up: the next pop of {name} gets it"
+    if state == b"scheduled":
+        return f"scheduled: due at {moment_or_none(score)}"
+    if state == b"blocked":
+        return f"blocked: {', '.join(sorted(map(_dependency, dependencies)))} not complete yet"
+    if state == b"running":
+        return f"it does not wait: it runs with {worker.decode()}"
+    return f"it does not wait: it is {state.decode()}"
+
+
+def _dependency(name: bytes) -> str:
+    return f"group {name[1:].decode()}" if name[:1] == b"\0" else f"job {name.decode()}"
+
+
+def _jobs(count: int) -> str:
+    return "1 job is" if count == 1 else f"{count} jobs are"
+
+
+def _gate(
+    queue: str,
+    gate: bytes,
+    running: int,
+    concurrency: int | bytes,
+    rate: bytes,
+    opens: int | bytes,
+    expected: int | bytes,
+) -> str:
+    who = _who(queue, gate.decode())
+    if concurrency != b"" and running >= int(concurrency):
+        # A lease that ends is the latest; on average jobs have been done sooner.
+        spans = [float(span) for span in (opens, expected) if span != b""]
+        when = f", next slot in about {_seconds(min(spans))}" if spans else ""
+        return f"{who}: {running} of {int(concurrency)} running{when}"
+    when = f", next start in {_seconds(float(opens))}" if opens != b"" else ""
+    return f"{who}: {rate_from_wire(rate.decode())} used up{when}"
+
+
+def _who(queue: str, gate: str) -> str:
+    if not gate:
+        return f"queue {queue}"
+    return f"throttle {gate[1:]}" if gate[0] == "t" else f"key {gate.partition(chr(0))[2]}"
+
+
+def _seconds(ms: float) -> str:
+    return f"{ms / 1000:.1f} s" if ms < 9950 else f"{ms / 1000:.0f} s"

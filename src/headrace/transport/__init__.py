@@ -1,0 +1,1 @@
+"""Transport: connections, subscriptions, and the drivers of operations."""

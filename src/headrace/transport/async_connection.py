@@ -1,0 +1,240 @@
+"""Asyncio connections to one node, and the pool that hands them out.
+
+redis-py opens them (TLS, login, Sentinel). From then on bytes go straight through the asyncio
+transport, which takes a fraction of the time of a call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+from redis.asyncio.connection import Connection
+from redis.exceptions import InvalidResponse
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from headrace.transport.connection import closed_by_server
+from headrace.transport.redis_internals import INCOMPLETE, mark_closed, reply_reader, streams_of
+
+# Connections to one node. If all are in use, a call waits for the first free one.
+MOST_IN_USE = 64
+MOST_IDLE = 16
+
+
+class AsyncStream(asyncio.Protocol):
+    """A connection that passes messages to `take` as they arrive, until it is closed or lost."""
+
+    def __init__(self, make_connection: Callable[[], Any]) -> None:
+        self._make_connection = make_connection
+        self._connection: Connection | None = None
+        self._transport: asyncio.WriteTransport | None = None
+        self._reader: Any = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None
+
+    async def open(self) -> None:
+        """Connect, unless the connection is open."""
+        if self._transport is not None:
+            return
+        connection = cast(Connection, self._make_connection())
+        try:
+            await connection.connect()
+        except BaseException:
+            await connection.disconnect(nowait=True)
+            raise
+        self._reader = reply_reader(connection)
+        reader, writer = streams_of(connection)
+        # asyncio does not repeat an end of stream that the former reader has seen.
+        if writer.transport.is_closing() or reader.at_eof():
+            await connection.disconnect(nowait=True)
+            raise closed_by_server()
+        # Keep a reference: an unreferenced connection disconnects.
+        self._connection = connection
+        self._transport = writer.transport
+        self._transport.set_protocol(self)
+
+    def write(self, packed: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(packed)
+
+    def left_to_send(self) -> int:
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    def close(self) -> None:
+        """Disconnect and pass on no more messages."""
+        transport, self._transport = self._transport, None
+        if transport is not None and self._connection is not None:
+            # Its connection_lost comes later, when this object may have a new connection.
+            transport.set_protocol(asyncio.Protocol())
+            transport.abort()
+            mark_closed(self._connection)
+            self._connection = None
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._reader.feed(data)
+            while (
+                self._transport is not None and (message := self._reader.gets()) is not INCOMPLETE
+            ):
+                self.take(message)
+        except Exception as error:  # noqa: BLE001 - the stream is unusable after any error
+            self._lose(error)
+
+    def eof_received(self) -> None:
+        self._lose(closed_by_server())
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._lose(error or closed_by_server())
+
+    def _lose(self, error: Exception) -> None:
+        if self._transport is not None:
+            self.lost(error)
+            self.close()
+
+    def take(self, message: Any) -> None:
+        """Handle a message that has arrived."""
+        raise NotImplementedError
+
+    def lost(self, error: Exception) -> None:
+        """Handle the loss of the connection."""
+        raise NotImplementedError
+
+
+class AsyncNodeConnection(AsyncStream):
+    """A connection that sends a batch of commands and waits for their replies."""
+
+    def __init__(self, make_connection: Callable[[], Any], timeout: float) -> None:
+        super().__init__(make_connection)
+        self._timeout = timeout
+        self._replies: list[Any] = []
+        self._wanted = 0
+        self._waiter: asyncio.Future[None] | None = None
+        self._error: Exception | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._unsent = 0
+        self._is_moving = False
+
+    async def exchange(self, packed: bytes, count: int) -> list[Any]:
+        """Send commands and return a reply for each; see NodeConnection.exchange."""
+        loop = asyncio.get_running_loop()
+        self._replies, self._wanted, self._error, self._is_moving = [], count, None, False
+        self._waiter = loop.create_future()
+        self.write(packed)
+        self._unsent = self.left_to_send()
+        self._timer = loop.call_later(self._timeout, self._check_progress)
+        try:
+            await self._waiter
+        except BaseException:
+            # Unread replies may remain; the next call must not take them for its own.
+            self.close()
+            raise
+        finally:
+            self._timer.cancel()
+            self._waiter = None
+            replies, self._replies = self._replies, []
+        return replies + [self._error] * (count - len(replies))
+
+    def data_received(self, data: bytes) -> None:
+        self._is_moving = True
+        super().data_received(data)
+
+    def take(self, message: Any) -> None:
+        if len(self._replies) == self._wanted:
+            raise InvalidResponse("the server sent a reply that no command waits for")
+        self._replies.append(message)
+        if len(self._replies) == self._wanted:
+            self._wake()
+
+    def lost(self, error: Exception) -> None:
+        self._error = error
+        self._wake()
+
+    def _check_progress(self) -> None:
+        """Give up after the timeout, unless bytes were sent or received since the last check."""
+        unsent = self.left_to_send()
+        if self._is_moving or unsent < self._unsent:
+            self._is_moving, self._unsent = False, unsent
+            self._timer = asyncio.get_running_loop().call_later(self._timeout, self._check_progress)
+        else:
+            self._lose(RedisTimeoutError(f"no reply within {self._timeout:g} seconds"))
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class AsyncNodePool:
+    """The connections to one node: up to MOST_IN_USE at a time, some kept idle for reuse."""
+
+    def __init__(self, make_connection: Callable[[], Any], timeout: float) -> None:
+        self._make_connection = make_connection
+        self._timeout = timeout
+        self._turns = asyncio.Semaphore(MOST_IN_USE)
+        self._idle: list[AsyncNodeConnection] = []
+        self._under_way = 0
+        self._closed = False
+        self._failures = 0
+        self._failure: Exception | None = None
+
+    async def exchange(self, packed: bytes, count: int, *, blocks: bool) -> list[Any]:
+        """Send commands on a free connection and return a reply for each.
+
+        Raises if no connection can be opened; then nothing was sent. A command that blocks on the
+        server gets a connection at once, so that it does not use up the limit.
+        """
+        self._under_way += 1
+        try:
+            if blocks:
+                return await self._exchange(packed, count)
+            return await self._exchange_in_turn(packed, count)
+        finally:
+            self._under_way -= 1
+            self._close_surplus()
+
+    async def _exchange_in_turn(self, packed: bytes, count: int) -> list[Any]:
+        failures = self._failures
+        async with self._turns:
+            # The connections this call waited for have failed; another try would only fail later.
+            if self._failure is not None and self._failures != failures:
+                raise self._failure
+            return await self._exchange(packed, count)
+
+    async def _exchange(self, packed: bytes, count: int) -> list[Any]:
+        connection = (
+            self._idle.pop()
+            if self._idle
+            else AsyncNodeConnection(self._make_connection, self._timeout)
+        )
+        try:
+            await connection.open()
+        except Exception as error:
+            self._note(error)
+            raise
+        replies = await connection.exchange(packed, count)
+        if connection.is_open:
+            self._idle.append(connection)
+        elif isinstance(replies[-1], Exception):
+            self._note(replies[-1])
+        return replies
+
+    def _note(self, failure: Exception) -> None:
+        self._failures += 1
+        self._failure = failure
+
+    def _close_surplus(self) -> None:
+        """Close idle connections beyond those that are likely to be used soon."""
+        kept = 0 if self._closed else max(MOST_IDLE, self._under_way)
+        while len(self._idle) > kept:
+            self._idle.pop().close()
+
+    def close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def close(self) -> None:
+        """Close idle connections now and the others when their calls are done."""
+        self._closed = True
+        self.close_idle()

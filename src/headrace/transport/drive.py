@@ -1,0 +1,107 @@
+"""Effects that operations yield, and the two drivers that carry them out.
+
+An operation is a generator: it yields effects (send commands, sleep, subscribe, receive) and is
+sent their results. It does no I/O itself, so one definition serves the sync and the async client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from headrace.transport.transport import AsyncTransport, Command, Transport
+
+T = TypeVar("T")
+Operation = Generator[Any, Any, T]
+
+
+@dataclass(slots=True)
+class Send:
+    """Send commands; the result is a reply or an error for each."""
+
+    commands: list[Command]
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """Find out again which node has which shard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """Subscribe to channels, each with its shard; a held subscription outlives the operation."""
+
+    channels: list[tuple[int, str]]
+    hold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """Wait for notices of a subscription."""
+
+    subscription: Any
+    seconds: float
+
+
+def drive(transport: Transport, operation: Operation[T]) -> T:
+    """Carry out an operation and return its result."""
+    subscriptions = []
+    try:
+        effect = next(operation)
+        while True:
+            kind = type(effect)
+            if kind is Send:
+                answer: Any = transport.send(effect.commands)
+            elif kind is Receive:
+                answer = effect.subscription.receive(effect.seconds)
+            elif kind is Subscribe:
+                answer = transport.subscribe(effect.channels)
+                transport.hold(answer) if effect.hold else subscriptions.append(answer)
+            else:
+                answer = None
+                transport.sleep(effect.seconds) if kind is Sleep else transport.refresh()
+            effect = operation.send(answer)
+    except StopIteration as end:
+        return cast(T, end.value)
+    finally:
+        for subscription in subscriptions:
+            transport.keep(subscription)
+
+
+async def drive_async(transport: AsyncTransport, operation: Operation[T]) -> T:
+    """Carry out an operation in an event loop and return its result."""
+    subscriptions = []
+    task = asyncio.current_task()
+    cancellings = task.cancelling() if task else 0
+    try:
+        effect = next(operation)
+        while True:
+            kind = type(effect)
+            if kind is Send:
+                answer: Any = await transport.send(effect.commands)
+            elif kind is Receive:
+                answer = await effect.subscription.receive(effect.seconds)
+            elif kind is Subscribe:
+                answer = await transport.subscribe(effect.channels)
+                transport.hold(answer) if effect.hold else subscriptions.append(answer)
+            else:
+                answer = None
+                await (transport.sleep(effect.seconds) if kind is Sleep else transport.refresh())
+            # Before Python 3.12 asyncio could swallow a cancellation below this call; honour it.
+            if task and task.cancelling() > cancellings:
+                raise asyncio.CancelledError
+            effect = operation.send(answer)
+    except StopIteration as end:
+        return cast(T, end.value)
+    finally:
+        for subscription in subscriptions:
+            transport.keep(subscription)

@@ -1,0 +1,280 @@
+"""Transports: send commands to the nodes of their shards and return the replies.
+
+An error is a reply, too. A transport never repeats a command; the operation decides about that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+from weakref import WeakSet
+
+import hiredis
+from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
+from redis.connection import Connection, ConnectionPool
+from redis.exceptions import MovedError, RedisError
+
+from headrace.transport.async_connection import AsyncNodePool
+from headrace.transport.connection import CONNECTION_ERRORS, NodeConnection
+from headrace.transport.subscription import AsyncSubscription, Channels, Subscription
+from headrace.transport.topology import Address, Topology
+
+Words = tuple[str | bytes | int | float, ...]
+Command = tuple[int, Words]
+
+NUMBERS = frozenset((int, float))
+
+# Idle subscriptions that a thread or an async client keeps; each is a connection.
+IDLE_SUBSCRIPTIONS = 16
+
+
+class Unreachable(Exception):
+    """A connection could not be opened, so nothing was sent; `cause` is the reason."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(f"{type(cause).__name__}: {cause}")
+        self.cause = cause
+
+
+def _by_node(
+    commands: Sequence[Command], node_of: Callable[[int], Address]
+) -> dict[Address, list[int]]:
+    grouped: dict[Address, list[int]] = {}
+    for position, (shard, _) in enumerate(commands):
+        grouped.setdefault(node_of(shard), []).append(position)
+    return grouped
+
+
+def _place(
+    topology: Topology[Any], replies: list[Any], positions: list[int], found: list[Any]
+) -> None:
+    for position, reply in zip(positions, found, strict=True):
+        replies[position] = reply
+        if isinstance(reply, MovedError):
+            topology.note_moved(reply)
+
+
+def _packed(commands: list[Words]) -> bytes:
+    if len(commands) == 1:
+        return _packed_words(commands[0])
+    return b"".join([_packed_words(words) for words in commands])
+
+
+def _packed_words(words: Words) -> bytes:
+    # hiredis calls str() on numbers and crashes if a signal handler raises in that moment.
+    texts = tuple([str(word) if type(word) in NUMBERS else word for word in words])
+    return bytes(hiredis.pack_command(cast(Any, texts)))
+
+
+def _exchanged(connection: NodeConnection, commands: list[Words]) -> list[Any]:
+    try:
+        connection.open()
+    except (*CONNECTION_ERRORS, RedisError) as error:
+        connection.close()
+        return [Unreachable(error)] * len(commands)
+    return connection.exchange(_packed(commands), len(commands))
+
+
+def _blocks(commands: list[Words]) -> bool:
+    return commands[0][:2] == ("XREAD", "BLOCK")
+
+
+class ProcessGeneration:
+    """A token that changes after a fork; comparing it is faster than calling getpid."""
+
+    current = object()
+
+    @classmethod
+    def renew(cls) -> None:
+        """Begin a new generation, in a forked child."""
+        cls.current = object()
+
+
+os.register_at_fork(after_in_child=ProcessGeneration.renew)
+
+
+class Transport:
+    """The transport of the sync client. Each thread has its own connection to each node."""
+
+    def __init__(self, topology: Topology[ConnectionPool]) -> None:
+        self._topology = topology
+        self._local = threading.local()
+        self.closings = 0
+        self._held: WeakSet[Subscription] = WeakSet()
+
+    def send(self, commands: Sequence[Command]) -> list[Any]:
+        """Send commands in order, one batch per node, and return a reply for each."""
+        if self._topology.single is not None:
+            return self.exchange(self._topology.single, [words for _, words in commands])
+        replies: list[Any] = [None] * len(commands)
+        for address, positions in _by_node(commands, self._topology.node_of).items():
+            words = [commands[position][1] for position in positions]
+            _place(self._topology, replies, positions, self.exchange(address, words))
+        return replies
+
+    def nodes(self) -> list[Address]:
+        """Return every known node; a node with two names is listed under both."""
+        single = self._topology.single
+        return self._topology.addresses() if single is None else [single]
+
+    def exchange(self, address: Address, commands: list[Words]) -> list[Any]:
+        """Send commands to one node in one batch and return a reply for each."""
+        connections: dict[Address, NodeConnection] = self._mine()["connections"]
+        # Remove it while it is used, so that an interrupting signal handler opens its own.
+        connection = connections.pop(address, None) or self._new_connection(address)
+        try:
+            return _exchanged(connection, commands)
+        finally:
+            if connections.setdefault(address, connection) is not connection:
+                connection.close()
+
+    def refresh(self) -> None:
+        """Find out again which node has which slots, or which server is the primary."""
+        if self._topology.single is not None:
+            for connection in self._mine()["connections"].values():
+                connection.close()
+        for address in self._topology.addresses():
+            reply = self.exchange(address, [("CLUSTER", "SLOTS")])[0]
+            if not isinstance(reply, Exception):
+                self._topology.learn(address, reply)
+                return
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def subscribe(self, channels: Sequence[tuple[int, str]]) -> Subscription:
+        """Return a subscription to channels of shards."""
+        subscriptions: dict[Channels, Subscription] = self._mine()["subscriptions"]
+        wanted = tuple(channels)
+        subscription = subscriptions.pop(wanted, None)
+        if subscription is None or subscription.broken:
+            subscription = Subscription(self._topology, wanted)
+        return subscription
+
+    def hold(self, subscription: Subscription) -> None:
+        """Let a subscription outlive its operation, until it is ended or the client is closed."""
+        self._held.add(subscription)
+
+    def keep(self, subscription: Subscription) -> None:
+        """Keep a subscription for the next wait of this thread on the same channels."""
+        subscriptions: dict[Channels, Subscription] = self._mine()["subscriptions"]
+        if not subscription.broken:
+            subscriptions[subscription.channels] = subscription
+        if len(subscriptions) > IDLE_SUBSCRIPTIONS:
+            subscriptions.pop(next(iter(subscriptions))).disconnect()
+
+    def close(self) -> None:
+        """Close the connections of this thread and all idle ones, and end held subscriptions."""
+        self.closings += 1
+        for subscription in list(self._held):
+            subscription.end()
+        mine = self._mine()
+        for subscription in mine["subscriptions"].values():
+            subscription.disconnect()
+        for connection in mine["connections"].values():
+            connection.close()
+        self._local.held = None
+        for pool in self._topology.pools():
+            pool.disconnect()
+
+    def _mine(self) -> dict[str, Any]:
+        held: dict[str, Any] | None = getattr(self._local, "held", None)
+        if held is None or held["generation"] is not ProcessGeneration.current:
+            held = {"generation": ProcessGeneration.current, "connections": {}, "subscriptions": {}}
+            self._local.held = held
+        return held
+
+    def _new_connection(self, address: Address) -> NodeConnection:
+        return NodeConnection(cast(Connection, self._topology.pool(address).make_connection()))
+
+
+class AsyncTransport:
+    """The transport of the asyncio client. Each batch uses a connection of its own."""
+
+    def __init__(self, topology: Topology[AsyncConnectionPool], timeout: float) -> None:
+        self._topology = topology
+        self._timeout = timeout
+        self.closings = 0
+        self._pools: dict[Address, AsyncNodePool] = {}
+        self._subscriptions: list[AsyncSubscription] = []
+        self._held: set[AsyncSubscription] = set()
+
+    async def send(self, commands: Sequence[Command]) -> list[Any]:
+        """Send commands in order, one batch per node, and return a reply for each."""
+        if self._topology.single is not None:
+            return await self._exchange(self._topology.single, [words for _, words in commands])
+        replies: list[Any] = [None] * len(commands)
+        grouped = _by_node(commands, self._topology.node_of)
+        exchanges = [
+            self._exchange(address, [commands[position][1] for position in positions])
+            for address, positions in grouped.items()
+        ]
+        answers = await asyncio.gather(*exchanges)
+        for positions, found in zip(grouped.values(), answers, strict=True):
+            _place(self._topology, replies, positions, found)
+        return replies
+
+    async def refresh(self) -> None:
+        """Find out again which node has which slots, or which server is the primary."""
+        if self._topology.single is not None:
+            for node_pool in self._pools.values():
+                node_pool.close_idle()
+        for address in self._topology.addresses():
+            reply = (await self._exchange(address, [("CLUSTER", "SLOTS")]))[0]
+            if not isinstance(reply, Exception):
+                self._topology.learn(address, reply)
+                return
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def subscribe(self, channels: Sequence[tuple[int, str]]) -> AsyncSubscription:
+        """Return a subscription to channels of shards."""
+        wanted = tuple(channels)
+        for subscription in self._subscriptions:
+            if subscription.channels == wanted and not subscription.broken:
+                self._subscriptions.remove(subscription)
+                return subscription
+        subscription = AsyncSubscription(wanted)
+        await subscription.subscribe(self._topology)
+        return subscription
+
+    def keep(self, subscription: AsyncSubscription) -> None:
+        """Keep a subscription for the next wait on the same channels."""
+        self._subscriptions.append(subscription)
+        while self._subscriptions and (
+            self.closings or len(self._subscriptions) > IDLE_SUBSCRIPTIONS
+        ):
+            self._subscriptions.pop(0).disconnect()
+
+    def hold(self, subscription: AsyncSubscription) -> None:
+        """Let a subscription outlive its operation, until it is ended or the client is closed."""
+        self._held = {held for held in self._held if not held.broken} | {subscription}
+
+    async def close(self) -> None:
+        """Close every connection and end held subscriptions."""
+        self.closings += 1
+        while self._held:
+            await self._held.pop().end()
+        while self._subscriptions:
+            self._subscriptions.pop().disconnect()
+        for node_pool in self._pools.values():
+            node_pool.close()
+        for pool in self._topology.pools():
+            await pool.disconnect()
+
+    async def _exchange(self, address: Address, commands: list[Words]) -> list[Any]:
+        node_pool = self._pools.get(address)
+        if node_pool is None:
+            pool = self._topology.pool(address)
+            node_pool = self._pools[address] = AsyncNodePool(pool.make_connection, self._timeout)
+        try:
+            return await node_pool.exchange(
+                _packed(commands), len(commands), blocks=_blocks(commands)
+            )
+        except (*CONNECTION_ERRORS, RedisError) as error:
+            return [Unreachable(error)] * len(commands)
