@@ -28,9 +28,9 @@ import headrace
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.spark import plots, session, work
-from headrace.spark.hot import look
-from headrace.spark.options import Server
+from headrace.spark.options import ServerOptions
 from headrace.spark.pipeline import sync
+from headrace.spark.query import open_history
 from headrace.spark.rollup import rollup
 
 NAMESPACE = "flights"
@@ -59,7 +59,7 @@ def run(rows: int | None) -> None:
     began = time.monotonic()
     with timed("spark", "a session on all cores of this machine"):
         spark = session(spark_sql_shuffle_partitions="4")
-    server = Server(url=os.environ.get("HEADRACE_URL", ""), namespace=NAMESPACE).settled()
+    server = ServerOptions(url=os.environ.get("HEADRACE_URL", ""), namespace=NAMESPACE).settled()
     with headrace.connect(server.url, namespace=NAMESPACE) as hr:
         put(spark, hr, server, rows)
         work_off(spark, server)
@@ -71,7 +71,7 @@ def run(rows: int | None) -> None:
     say("done", f"in {time.monotonic() - began:.0f} s")
 
 
-def put(spark: SparkSession, hr: headrace.Client, server: Server, rows: int | None) -> None:
+def put(spark: SparkSession, hr: headrace.Client, server: ServerOptions, rows: int | None) -> None:
     """A job for each flight. The id of the write makes it one that is done once."""
     with timed("read", "the flights"):
         flights = read(spark, rows)
@@ -123,7 +123,7 @@ def judge(flights: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def work_off(spark: SparkSession, server: Server) -> None:
+def work_off(spark: SparkSession, server: ServerOptions) -> None:
     """The executors are the workers."""
     with timed("work", "executors call judge() with a frame of up to 2,000 flights"):
         tally = work(
@@ -152,7 +152,7 @@ def write_letters(hr: headrace.Client) -> None:
     say("", f"{written:,} letters")
 
 
-def bring_to_lake(spark: SparkSession, server: Server) -> Lake:
+def bring_to_lake(spark: SparkSession, server: ServerOptions) -> Lake:
     """History as files, and tables over it."""
     files = LocalFiles(LAKE)
     with timed("sync", f"what happened into {LAKE}"):
@@ -168,7 +168,10 @@ def bring_to_lake(spark: SparkSession, server: Server) -> Lake:
 def answer(spark: SparkSession, lake: Lake) -> None:
     """Which airline lost most of its flights, and what the work looked like."""
     spark.read.csv(file("airlines.csv"), header=True).createOrReplaceTempView("airline")
-    with look(spark, lake) as history, timed("ask", "the airlines that lost most, and a picture"):
+    with (
+        open_history(spark, lake) as history,
+        timed("ask", "the airlines that lost most, and a picture"),
+    ):
         daily, attempts = history.table("daily"), history.table("attempts")
         daily.createOrReplaceTempView("daily")
         spark.sql(QUESTION).show(5, truncate=False)

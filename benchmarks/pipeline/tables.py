@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.engine.statistics import bin_name
-from headrace.lake.manifest import Snapshot
+from headrace.lake.manifest import LakeSnapshot
 
 COLUMNS = (
     "at",
@@ -146,7 +146,7 @@ class Tables:
         return sum(day.wait.count for day in days)
 
 
-def daily_by_loop(snapshot: Snapshot, lake: Path) -> Tables:
+def daily_by_loop(snapshot: LakeSnapshot, lake: Path) -> Tables:
     """The table daily alone: by queue and day, in all, by worker and by tag."""
     tables = Tables()
     columns = ("at", "kind", "job_id", "queue", "worker", "wait", "run", "tags")
@@ -178,7 +178,7 @@ def _count(places: list[Day], kind: str, wait: int, run: int) -> None:
             place.run.add(run, name)
 
 
-def by_loop(snapshot: Snapshot, lake: Path, folder: Path) -> Tables:
+def by_loop(snapshot: LakeSnapshot, lake: Path, folder: Path) -> Tables:
     """Reads all events once, in their order, and writes the tables."""
     tables = Tables()
     for batch in _batches([lake / file.path for file in snapshot.files], COLUMNS):

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.lake import writing
 from headrace.lake.schema import EVENTS
-from headrace.lake.writing import queue_folder, write_events
+from headrace.lake.event_files import queue_folder, write_events
 
 MIDNIGHT = dt.datetime(2026, 11, 2, tzinfo=dt.UTC)
 

@@ -17,11 +17,11 @@ from headrace.lake.manifest import DataFile, Snapshot
 from headrace.spark import compact as module
 from headrace.spark import counted
 from headrace.spark.compact import compact, delete_replaced, groups_of, parts_of
-from headrace.spark.counted import BatchMismatch
+from headrace.spark.batch_files import BatchMismatch
 from headrace.spark.hadoop_files import HadoopFiles
 from headrace.spark.options import Server
 from headrace.spark.pipeline import lake_events, sync
-from tests.spark.lakes import Died, DyingFiles, expect_equal
+from tests.spark.support.lakes import Died, DyingFiles, expect_equal
 
 DAY = dt.date(2026, 11, 1)
 

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.lake.files import LocalFiles
 from headrace.lake.manifest import Span
-from headrace.spark.counted import BatchMismatch, Part, checked, data_files, read_parts
+from headrace.spark.batch_files import BatchMismatch, Part, checked, data_files, read_parts
 
 SPAN = Span(shard=0, after="5-10", to="7-20")
 

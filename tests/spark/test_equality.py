@@ -17,12 +17,12 @@ from headrace.engine.statistics import Series
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.operations.daily_totals import DailyTotals
-from headrace.spark.coverage import Coverage, coverage_of
-from headrace.spark.equality import _compared, _Lake, _Server, compare
+from headrace.spark.comparison import Coverage, coverage_of
+from headrace.spark.comparison import _compared, _Lake, _Server, compare
 from headrace.spark.options import Server
 from headrace.testing import START, open_with_clock
 from tests.engine.adopting import YESTERDAY, bring_day
-from tests.spark.histories import Chance, all_events, lake_of
+from tests.spark.support.histories import Chance, all_events, lake_of
 
 # The first time Spark does anything takes long, on a busy machine very long.
 pytestmark = pytest.mark.timeout(900)

@@ -29,7 +29,7 @@ from headrace.operations.event_log import log_ends
 from headrace.spark import events
 from headrace.spark.events import EventsReader, EventsStreamReader, FilteredEventsReader
 from headrace.spark.options import EventsBatch, EventsStream
-from headrace.spark.plan import newest, spans_between
+from headrace.spark.offsets import newest, spans_between
 from headrace.testing import Clock, open_with_clock
 from headrace.testing.clock import settable_clock
 from headrace.transport.drive import drive

@@ -6,7 +6,7 @@ import pytest
 
 from headrace.errors import EventsTrimmed, ServerUnavailable
 from headrace.spark import gist as module
-from headrace.spark.gist import gist, is_of
+from headrace.spark.error_summary import gist, is_of
 
 IN_PYTHON = """\
 [PYTHON_DATA_SOURCE_ERROR] Failed to read: Traceback (most recent call last):

@@ -24,7 +24,7 @@ from pyspark.sql.datasource import (
 
 import headrace
 from headrace import Client, Put
-from headrace.spark.job_columns import JOBS
+from headrace.spark.jobs import JOBS
 from headrace.spark.jobs import FilteredJobsReader, JobsReader, Part
 from headrace.spark.options import Jobs
 from headrace.testing import Clock, open_with_clock

@@ -27,7 +27,7 @@ from headrace.operations.lakes import mark_lake
 from headrace.spark.options import Server
 from headrace.spark.pipeline import sync
 from headrace.transport.drive import drive
-from tests.spark.lakes import expect_equal, expect_proof
+from tests.spark.support.lakes import expect_equal, expect_proof
 
 KILLS = 20
 BATCH = 400

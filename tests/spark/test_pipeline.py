@@ -18,11 +18,11 @@ from headrace.lake.lake import Lake, LakeMoved, LakeNotFound
 from headrace.lake.lock import LakeBusy
 from headrace.lake.opening import open_lake
 from headrace.spark import batch_files
-from headrace.spark.counted import BatchMismatch, Part, read_parts
+from headrace.spark.batch_files import BatchMismatch, Part, read_parts
 from headrace.spark.hadoop_files import HadoopFiles
 from headrace.spark.options import Server
 from headrace.spark.pipeline import follow, sync
-from tests.spark.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
+from tests.spark.support.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from headrace.engine.events import entry_number
 from headrace.errors import InvalidArgument, NamespaceMismatch
 from headrace.operations.event_log import LogEnds
 from headrace.spark import plan
-from headrace.spark.plan import Offsets, Span
+from headrace.spark.offsets import Offsets, Span
 
 GOLDEN = Path(__file__).parent / "golden" / "offsets-v1.json"
 

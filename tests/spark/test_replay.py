@@ -16,7 +16,7 @@ from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.replays import Outcome, Plan, plans, write_outcome, write_plan
 from headrace.spark import replay
-from headrace.spark.hot import look
+from headrace.spark.query import look
 from headrace.spark.options import Server
 from headrace.spark.pipeline import lake_events, sync
 from headrace.spark.tables import jobs as table_of_jobs

@@ -20,13 +20,13 @@ from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile
 from headrace.spark import hot
 from headrace.spark import rollup as rolling
-from headrace.spark.hot import VIEWS, look
+from headrace.spark.query import VIEWS, look
 from headrace.spark.options import Server
 from headrace.spark.rollup import rollup
 from headrace.testing import open_with_clock
-from tests.spark.comparing import KEYS, expect_table
-from tests.spark.histories import Chance, all_events, lake_of
-from tests.spark.lakes import Died, DyingFiles
+from tests.spark.support.tables import KEYS, expect_table
+from tests.spark.support.histories import Chance, all_events, lake_of
+from tests.spark.support.lakes import Died, DyingFiles
 
 # The first time Spark does anything takes long, on a busy machine very long.
 pytestmark = pytest.mark.timeout(900)

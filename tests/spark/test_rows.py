@@ -14,7 +14,7 @@ from pyspark.sql import types
 
 from headrace import Client, InvalidArgument, connect
 from headrace.operations.core import Core
-from headrace.spark.rows import Columns, Rows, columns_of, values
+from headrace.spark.row_items import Columns, Rows, columns_of, values
 from headrace.testing import open_with_clock
 
 MAP = pa.map_(pa.string(), pa.int64())

@@ -9,10 +9,10 @@ from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile, Span
 from headrace.lake.schema import EVENTS
-from headrace.lake.writing import queue_folder
+from headrace.lake.event_files import queue_folder
 from headrace.spark import stored
 from headrace.spark.pipeline import lake_events
-from headrace.spark.stored import COLUMNS, as_stored
+from headrace.spark.lake_events import COLUMNS, as_stored
 
 ODD_NAMES = [
     "mail",

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from headrace import Client
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.spark.sql import QueryRefused, asked
+from headrace.spark.query import QueryRefused, asked
 from tests.cli.conftest import Type, client, typed  # noqa: F401 - fixtures
-from tests.spark.histories import all_events, lake_of
+from tests.spark.support.histories import all_events, lake_of
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 

@@ -14,7 +14,7 @@ import headrace
 from headrace.spark import Next, Row, RunFailed, work
 from tests.restartable import meanwhile
 from tests.servers import until
-from tests.spark.workplace import Workplace, workplace
+from tests.spark.support.workplace import Workplace, workplace
 
 
 @pytest.fixture

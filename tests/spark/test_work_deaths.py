@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from headrace.spark import Tally
 from tests.restartable import meanwhile, restartable
 from tests.servers import until
-from tests.spark.workplace import Workplace, workplace
+from tests.spark.support.workplace import Workplace, workplace
 
 COUNT = 400
 

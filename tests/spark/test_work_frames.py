@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headrace.spark.executors.frames import Row, tabular
+from headrace.spark.executors.job_table import Row, tabular
 
 NUMBERS = pa.schema([("n", pa.int64())])
 

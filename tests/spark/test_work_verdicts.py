@@ -9,7 +9,7 @@ import pytest
 
 from headrace import Discard, InvalidArgument, Retry
 from headrace.spark import BadReturn, Next
-from headrace.spark.executors.verdicts import moved_on, verdicts_of
+from headrace.spark.executors.outcomes import moved_on, verdicts_of
 
 IDS = ["a", "b"]
 

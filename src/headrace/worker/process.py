@@ -19,7 +19,7 @@ from headrace.client.client import AsyncClient
 from headrace.engine.check import text
 from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
 from headrace.operations.requests import load
-from headrace.operations.writes import finish_open
+from headrace.operations.writes import recover_transactions
 from headrace.transport.drive import drive_async
 from headrace.worker.begun import Begun
 from headrace.worker.load import load_app
@@ -184,7 +184,7 @@ async def finish_writes(client: AsyncClient) -> None:
     if client.core.shards == 1:
         return
     try:
-        finished = await drive_async(client.core.transport, finish_open(client.core))
+        finished = await drive_async(client.core.transport, recover_transactions(client.core))
     except HeadraceError as error:
         say(logging.WARNING, "a write from Spark cannot be brought to its end", why=error)
         return

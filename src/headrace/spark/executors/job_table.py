@@ -1,7 +1,7 @@
-"""Jobs as a table: what the function of a user is given.
+"""Jobs as a table, for the user's function.
 
-The columns are those of COLUMNS, then one for each field of the data, called data.<field>; data
-that are no objects are one column, data.
+The columns are those of COLUMNS, then data.<field> for each field of the data. Data that are not
+objects become one column, data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLUMNS = pa.schema(
 )
 MISFIT = "Misfit"
 
-# What is written in JSON as a text, and read from that.
+# The types that JSON writes as text.
 _AS_TEXT: tuple[Callable[[pa.DataType], bool], ...] = (
     pa.types.is_temporal,
     pa.types.is_decimal,
@@ -34,8 +34,8 @@ _AS_TEXT: tuple[Callable[[pa.DataType], bool], ...] = (
 _WHOLE = pa.decimal128(20, 0)
 
 
-class Row(NamedTuple):
-    """One job, as a function that is called row by row gets it."""
+class JobRow(NamedTuple):
+    """One job, as the function gets it with frame="rows"."""
 
     id: str
     attempt: int
@@ -45,10 +45,13 @@ class Row(NamedTuple):
 
 
 def tabular(
-    rows: Sequence[Row], schema: pa.Schema | None
-) -> tuple[list[tuple[Sequence[Row], pa.Table]], dict[str, Discard]]:
-    """Rows as tables, one if all fit together; and those that fit in none, each with the reason."""
-    tables: list[tuple[Sequence[Row], pa.Table]] = []
+    rows: Sequence[JobRow], schema: pa.Schema | None
+) -> tuple[list[tuple[Sequence[JobRow], pa.Table]], dict[str, Discard]]:
+    """Return rows as tables, and the rows that fit into none with the reason.
+
+    There is one table if all rows fit together.
+    """
+    tables: list[tuple[Sequence[JobRow], pa.Table]] = []
     misfits: dict[str, Discard] = {}
     parts = [rows]
     while parts:
@@ -65,11 +68,11 @@ def tabular(
 
 
 def _why(error: Exception, schema: pa.Schema | None) -> str:
-    about = "the schema" if schema is not None else "a table; frame='rows' takes any data"
+    about = "the schema" if schema is not None else "a table; frame='rows' accepts any data"
     return f"the data does not fit {about}: {error}"
 
 
-def _table(rows: Sequence[Row], schema: pa.Schema | None) -> pa.Table:
+def _table(rows: Sequence[JobRow], schema: pa.Schema | None) -> pa.Table:
     ids, attempts, priorities, tags, data = zip(*rows, strict=True)
     facts = [
         pa.array(values, field.type)
@@ -87,14 +90,14 @@ def _typed(data: Sequence[Any], schema: pa.Schema) -> pa.Array:
     values = pa.array(data, _as_written(wanted)).cast(wanted)
     for field, column in zip(schema, values.flatten(), strict=True):
         if not field.nullable and column.null_count:
-            raise ValueError(f"{field.name} is missing, and the schema says that it never is")
+            raise ValueError(f"{field.name} is null, but the schema does not allow nulls")
     return values
 
 
 def _as_written(wanted: pa.DataType) -> pa.DataType:
-    """The type as which Arrow can take what a codec reads: JSON has no moments and no decimals."""
+    """Return the type of the decoded values: JSON has no timestamps and no decimals."""
     if pa.types.is_integer(wanted):
-        # Given a fraction, Arrow would make an integer of it without a word.
+        # Arrow would silently truncate a fraction to an integer.
         return _WHOLE
     if any(is_text(wanted) for is_text in _AS_TEXT):
         return pa.string()
@@ -106,9 +109,9 @@ def _as_written(wanted: pa.DataType) -> pa.DataType:
 
 
 def shape_for(frame: str) -> Callable[[pa.Table], Any]:
-    """Makes of a table what the function is given."""
-    return pa.Table.to_pandas if frame == "pandas" else _as_it_is
+    """Return the function that converts a table to the frame of the user's function."""
+    return pa.Table.to_pandas if frame == "pandas" else _unchanged
 
 
-def _as_it_is(table: pa.Table) -> pa.Table:
+def _unchanged(table: pa.Table) -> pa.Table:
     return table

@@ -1,4 +1,4 @@
-"""Calls the function of a user with jobs, and finds those that it cannot stand."""
+"""Call the user's function with jobs, and isolate the jobs that make it fail."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.spark.executors.frames import Row, shape_for, tabular
-from headrace.spark.executors.verdicts import verdicts_of
+from headrace.spark.executors.job_table import JobRow, shape_for, tabular
+from headrace.spark.executors.outcomes import outcomes_of
 
-# How often the function is called with parts of one table. A poison row among a thousand is found
-# in twenty calls; a function that fails whatever it is given must not be called for ever.
+# The most calls with parts of one table. A poison job among a thousand is found in twenty calls; a
+# function that always fails must not be called without end.
 MOST_CALLS = 64
 
 FUNCTION_FAILS = (Exception, SystemExit)
@@ -20,22 +20,25 @@ FUNCTION_FAILS = (Exception, SystemExit)
 Function = Callable[[Any], Any]
 
 
-def by_row(function: Function, rows: Sequence[Row]) -> dict[str, Any]:
-    """The verdicts of a function that is called with one row at a time."""
+def by_row(function: Function, rows: Sequence[JobRow]) -> dict[str, Any]:
+    """Call the function with one row at a time, and return an outcome for each job id."""
     return {row.id: _of_row(function, row) for row in rows}
 
 
-def _of_row(function: Function, row: Row) -> Any:
+def _of_row(function: Function, row: JobRow) -> Any:
     try:
-        return verdicts_of([function(row)], [row.id])[0]
+        return outcomes_of([function(row)], [row.id])[0]
     except FUNCTION_FAILS as error:
         return error
 
 
 def by_table(
-    function: Function, rows: Sequence[Row], frame: str, schema: pa.Schema | None
+    function: Function, rows: Sequence[JobRow], frame: str, schema: pa.Schema | None
 ) -> dict[str, Any]:
-    """The verdicts of a function that is called with a table, or several if not all rows fit."""
+    """Call the function with a table, and return an outcome for each job id.
+
+    There are several tables if the rows do not fit into one.
+    """
     tables, misfits = tabular(rows, schema)
     found: dict[str, Any] = {**misfits}
     shape = shape_for(frame)
@@ -44,10 +47,10 @@ def by_table(
     return found
 
 
-def _in_halves(function: Function, rows: Sequence[Row], table: pa.Table) -> dict[str, Any]:
-    """Calls the function; if that fails, with halves, until the rows that make it fail are alone.
+def _in_halves(function: Function, rows: Sequence[JobRow], table: pa.Table) -> dict[str, Any]:
+    """Call the function with the table; if it fails, with halves, down to single rows.
 
-    When it was called often enough, the rest fails as it is.
+    After MOST_CALLS calls the remaining rows fail together.
     """
     found: dict[str, Any] = {}
     parts = deque([(rows, table)])
@@ -57,7 +60,7 @@ def _in_halves(function: Function, rows: Sequence[Row], table: pa.Table) -> dict
         ids = [row.id for row in some]
         calls += 1
         try:
-            found.update(zip(ids, verdicts_of(function(given), ids), strict=True))
+            found.update(zip(ids, outcomes_of(function(given), ids), strict=True))
         except FUNCTION_FAILS as error:
             if len(some) == 1 or calls + len(parts) + 2 > MOST_CALLS:
                 found.update(dict.fromkeys(ids, error))

@@ -1,7 +1,7 @@
-"""What a function returned, as one verdict a row.
+"""Convert the return value of the user's function to one outcome for each job.
 
-A verdict is a value, which is the result of the job; an exception, which fails it as if it had been
-raised; or Next, which moves it on to another queue.
+An outcome is a value, which becomes the result of the job; an exception, which fails the job as if
+it had been raised; or Next, which moves the job to another queue.
 """
 
 from __future__ import annotations
@@ -16,20 +16,23 @@ from headrace.app.verdicts import Discard, Retry
 from headrace.engine.check import Limits, Span, milliseconds, text
 from headrace.errors import InvalidArgument
 from headrace.operations.put_options import UNSET
-from headrace.spark.executors.frames import COLUMNS, DATA
+from headrace.spark.executors.job_table import COLUMNS, DATA
 
 FAILURE, MESSAGE, RETRY_IN, NEXT = "failure", "message", "retry_in", "next"
-OF_JOBS = frozenset(COLUMNS.names)
-OF_VERDICTS = frozenset((FAILURE, MESSAGE, RETRY_IN, NEXT))
+JOB_COLUMNS = frozenset(COLUMNS.names)
+OUTCOME_COLUMNS = frozenset((FAILURE, MESSAGE, RETRY_IN, NEXT))
 
 
 class BadReturn(Exception):
-    """What a function returned does not say what is to become of each of its jobs."""
+    """The return value of the function does not have one outcome for each job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """The job moves on to another queue, with new data if they are given, and perhaps later."""
+    """An outcome that moves the job to another queue, with optional new data and a delay.
+
+    return [Next("review", delay=60) if row["amount"] > 1000 else None for row in rows]
+    """
 
     queue: str
     data: Any = UNSET
@@ -40,8 +43,8 @@ class Next:
         milliseconds("delay", self.delay)
 
 
-def verdicts_of(returned: Any, ids: Sequence[str]) -> list[Any]:
-    """One verdict for each of the jobs that the function was called with."""
+def outcomes_of(returned: Any, ids: Sequence[str]) -> list[Any]:
+    """Return one outcome for each of these jobs. Raises BadReturn if that is not possible."""
     if returned is None:
         return [None] * len(ids)
     table = _as_table(returned)
@@ -49,15 +52,15 @@ def verdicts_of(returned: Any, ids: Sequence[str]) -> list[Any]:
         return _of_table(table, ids)
     values = _as_list(returned)
     if len(values) != len(ids):
-        raise BadReturn(f"the function was given {len(ids)} jobs and returned {len(values)} values")
+        raise BadReturn(f"the function got {len(ids)} jobs but returned {len(values)} values")
     return values
 
 
-def moved_on(verdict: Any, queue: str) -> Any:
-    """The verdict where what goes well moves on to this queue, with what was returned as data."""
-    if isinstance(verdict, BaseException | Next):
-        return verdict
-    return Next(queue) if verdict is None else Next(queue, verdict)
+def moved_to(outcome: Any, queue: str) -> Any:
+    """Return the outcome, but turn a success into a move to this queue with its value as data."""
+    if isinstance(outcome, BaseException | Next):
+        return outcome
+    return Next(queue) if outcome is None else Next(queue, outcome)
 
 
 def _as_table(returned: Any) -> pa.Table | None:
@@ -69,7 +72,9 @@ def _as_table(returned: Any) -> pa.Table | None:
         try:
             return pa.Table.from_pandas(returned, preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError) as error:
-            raise BadReturn(f"the frame that was returned is no Arrow table: {error}") from error
+            raise BadReturn(
+                f"the returned DataFrame cannot be converted to Arrow: {error}"
+            ) from error
     return None
 
 
@@ -83,35 +88,35 @@ def _as_list(returned: Any) -> list[Any]:
     if hasattr(returned, "tolist") and getattr(returned, "ndim", None):
         return list(returned.tolist())
     raise BadReturn(
-        "the function must return None, a table, a frame, or a list or array with a value for "
-        f"each job, not {type(returned).__name__}"
+        "the function must return None, a table, a DataFrame, or a list or array with one value "
+        f"for each job, not {type(returned).__name__}"
     )
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of NumPy as those of Python."""
+    """Return NumPy scalars as Python values."""
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 
 def _of_table(table: pa.Table, ids: Sequence[str]) -> list[Any]:
     columns = {name: table.column(at) for at, name in enumerate(table.column_names)}
     if len(columns) < table.num_columns:
-        raise BadReturn("the table that was returned has two columns of the same name")
+        raise BadReturn("the returned table has two columns with the same name")
     values = _values(columns, table.num_rows)
     failures, messages, spans, queues = (
         columns[name].to_pylist() if name in columns else [None] * table.num_rows
         for name in (FAILURE, MESSAGE, RETRY_IN, NEXT)
     )
-    found = [_verdict(*row) for row in zip(values, failures, messages, spans, queues, strict=True)]
+    found = [_outcome(*row) for row in zip(values, failures, messages, spans, queues, strict=True)]
     return _aligned(found, columns["id"].to_pylist() if "id" in columns else None, ids)
 
 
 def _values(columns: dict[str, Any], count: int) -> list[Any]:
-    """What is left of each row when what is the job's own and the verdict are taken away."""
+    """Return the values of each row, without the job columns and the outcome columns."""
     named = [
         (name.removeprefix(f"{DATA}."), column)
         for name, column in columns.items()
-        if name not in OF_JOBS and name not in OF_VERDICTS
+        if name not in JOB_COLUMNS and name not in OUTCOME_COLUMNS
     ]
     if not named:
         return [None] * count
@@ -120,11 +125,11 @@ def _values(columns: dict[str, Any], count: int) -> list[Any]:
     if names == [DATA]:
         return list(lists[0])
     if twice := {name for name in names if names.count(name) > 1}:
-        raise BadReturn(f"{min(twice)!r} and 'data.{min(twice)}' would be the same field")
+        raise BadReturn(f"columns {min(twice)!r} and 'data.{min(twice)}' are the same field")
     return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
-def _verdict(value: Any, failure: Any, message: Any, retry_in: Any, queue: Any) -> Any:
+def _outcome(value: Any, failure: Any, message: Any, retry_in: Any, queue: Any) -> Any:
     try:
         if failure is not None:
             about = "" if message is None else str(message)
@@ -138,19 +143,19 @@ def _verdict(value: Any, failure: Any, message: Any, retry_in: Any, queue: Any) 
     return value
 
 
-def _aligned(verdicts: list[Any], named: list[Any] | None, ids: Sequence[str]) -> list[Any]:
+def _aligned(outcomes: list[Any], named: list[Any] | None, ids: Sequence[str]) -> list[Any]:
     if named is None:
-        if len(verdicts) != len(ids):
+        if len(outcomes) != len(ids):
             raise BadReturn(
-                f"the function was given {len(ids)} jobs and returned {len(verdicts)} rows; with a "
-                "column id they may come in another order, but none may be left out"
+                f"the function got {len(ids)} jobs but returned {len(outcomes)} rows; with a "
+                "column id the order may differ, but every job needs a row"
             )
-        return verdicts
-    by_id = dict(zip(named, verdicts, strict=True))
+        return outcomes
+    by_id = dict(zip(named, outcomes, strict=True))
     if len(by_id) < len(named) or by_id.keys() != set(ids):
         wrong = set(ids) ^ by_id.keys() or {name for name in named if named.count(name) > 1}
         raise BadReturn(
-            f"the ids that were returned are not those of the {len(ids)} jobs, each once; see "
-            f"{min(map(str, wrong))!r}"
+            f"the returned ids must be those of the {len(ids)} jobs, each once; for example "
+            f"{min(map(str, wrong))!r} is wrong"
         )
     return [by_id[job_id] for job_id in ids]

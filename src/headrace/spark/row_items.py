@@ -1,4 +1,4 @@
-"""Rows of a DataFrame become jobs: which columns there may be, and what each must hold."""
+"""Convert rows of a DataFrame to job items, and check their columns and values."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from headrace.operations.putting import Item, encoded
 DATA = "data"
 FIELD = "data."
 ID = "id"
-# Written by a replay, which knows of which job each row is a copy.
+# Written by a replay: the id of the job that the row is a copy of.
 ORIGIN = "origin"
 
 _INTEGRAL = (types.ByteType, types.ShortType, types.IntegerType, types.LongType)
 _NUMBER = (*_INTEGRAL, types.FloatType, types.DoubleType, types.DecimalType)
 _TEXT = (types.StringType,)
 
-# What a column of an option may hold, in Spark's words and in ours.
+# The types that a column of an option may have, and their description.
 OPTIONS: dict[str, tuple[tuple[type, ...], str]] = {
     "priority": (_NUMBER, "a number"),
     "tags": ((types.ArrayType,), "an array of strings"),
@@ -38,8 +38,8 @@ ALLOWED = f"id, data (or columns {FIELD}<field>), {', '.join(OPTIONS)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """Which columns rows have: an id or none, one column of data or its fields, options."""
+class RowColumns:
+    """The columns of the rows: an optional id, one data column or its fields, and options."""
 
     has_id: bool
     fields: tuple[str, ...] | None
@@ -47,25 +47,26 @@ class Columns:
 
     @property
     def is_plain(self) -> bool:
+        """Whether the rows have no options."""
         return not self.options
 
 
-def columns_of(schema: types.StructType, *, origin: bool = False) -> Columns:
-    """What the columns of a DataFrame mean. InvalidArgument names the one that is wrong."""
+def columns_of(schema: types.StructType, *, origin: bool = False) -> RowColumns:
+    """Return the columns of a DataFrame. Raises InvalidArgument that names a wrong column."""
     names = schema.fieldNames()
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidArgument(f"there are two columns {twice!r}; give one of them another name")
+        raise InvalidArgument(f"there are two columns {twice!r}; rename one of them")
     for column in schema.fields:
         _check_column(column, origin=origin)
     fields = tuple(name.removeprefix(FIELD) for name in names if name.startswith(FIELD))
     if (DATA in names) == bool(fields):
         raise InvalidArgument(
-            f"what a job holds is one column {DATA!r}, or columns {FIELD}<field>: there are "
+            f"the data of a job must be one column {DATA!r}, or columns {FIELD}<field>: there are "
             f"{'both' if fields else 'neither'} among {', '.join(names) or 'no columns'}"
         )
     known = {*OPTIONS, ORIGIN}
-    return Columns(ID in names, fields or None, tuple(name for name in names if name in known))
+    return RowColumns(ID in names, fields or None, tuple(name for name in names if name in known))
 
 
 def _check_column(column: types.StructField, *, origin: bool) -> None:
@@ -78,8 +79,8 @@ def _check_column(column: types.StructField, *, origin: bool) -> None:
         wanted = OPTIONS[name]
     else:
         raise InvalidArgument(
-            f"there is no use for a column {name!r}: a row may have {ALLOWED}; drop it, or put it "
-            f"into the data under the name {FIELD + name!r}"
+            f"unknown column {name!r}: a row may have {ALLOWED}; drop the column, or add it to the "
+            f"data by renaming it to {FIELD + name!r}"
         )
     kind = column.dataType
     if not isinstance(kind, wanted[0]) or not _holds_strings(kind):
@@ -92,16 +93,19 @@ def _holds_strings(kind: types.DataType) -> bool:
     return not isinstance(kind, types.ArrayType) or isinstance(kind.elementType, types.StringType)
 
 
-class Rows:
-    """Makes jobs of rows, each checked. With duplicates, each has a spare id as well."""
+class RowEncoder:
+    """Converts rows to job items and checks them.
 
-    def __init__(self, core: Core, columns: Columns, *, duplicates: bool) -> None:
+    With duplicates, each item also has a spare id, for a job that exists.
+    """
+
+    def __init__(self, core: Core, columns: RowColumns, *, duplicates: bool) -> None:
         self._core = core
         self._columns = columns
         self._spares = duplicates and columns.has_id
 
     def items(self, batch: pa.RecordBatch) -> list[Item]:
-        """A job for each row."""
+        """Return one item for each row. Raises InvalidArgument that names a wrong column."""
         payloads = self._payloads(batch)
         ids = self._ids(batch)
         if self._columns.is_plain and not self._spares:
@@ -157,7 +161,7 @@ def _data(batch: pa.RecordBatch, fields: Sequence[str] | None) -> list[Any]:
 
 
 def values(column: pa.Array) -> list[Any]:
-    """A column as Python values. Structs are taken apart: that is several times as fast."""
+    """Return a column as Python values. Splitting structs makes it several times faster."""
     if not pa.types.is_struct(column.type) or column.type.num_fields == 0:
         return column.to_pylist(maps_as_pydicts="strict")  # type: ignore[no-any-return]
     names = [column.type.field(number).name for number in range(column.type.num_fields)]
@@ -183,10 +187,10 @@ def _checked(column: str, value: Any, check: Callable[[Any], Any]) -> Any:
 
 
 def _wrong_option(core: Core, given: dict[str, Any]) -> InvalidArgument:
-    """The error about the option that is wrong, if one alone is."""
+    """Return an error that names the wrong option, if a single one is wrong."""
     for name, value in given.items():
         try:
             options_of(core.limits, **{name: value})
         except InvalidArgument as error:
             return InvalidArgument(f"column {name!r} of a row with {shown(value)}: {error}")
-    return InvalidArgument(f"the options of a row do not go together: {shown(given)}")
+    return InvalidArgument(f"the options of a row cannot be combined: {shown(given)}")

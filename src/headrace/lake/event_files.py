@@ -1,4 +1,4 @@
-"""Events into Parquet files, one for each day and queue, as Arrow has them. No Spark."""
+"""Write events to Parquet files, one for each day and queue, without Spark."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from headrace.lake.schema import EVENTS
 LETTERS = "A-Za-z0-9._-"
 LONGEST_NAME = 80
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-"""Spark takes a folder of this name for null."""
+"""Spark reads a folder of this name as null."""
 
 AT_ONCE = 64 << 20
-"""So many bytes of events are gathered, then they are written."""
+"""The bytes of events that are collected before they are written."""
 
-# The name of a queue may be anything, the name of a folder may not: the first stands in the file.
+# A queue may have any name, a folder may not: the file has the name of the queue.
 _STORED = ["queue_name" if name == "queue" else name for name in EVENTS.names]
-# Values that do not come again: a dictionary of them would only be one more copy.
+# Columns of unique values: a dictionary would only be a second copy of them.
 _ONCE = ("number", "job_id", "data")
 _REPEATED = [name for name in _STORED if name not in _ONCE]
 
@@ -35,13 +35,14 @@ _DAY = 86_400_000_000
 
 
 def write_events(root: Path, folder: str, name: str, events: Iterable[pa.RecordBatch]) -> list[str]:
-    """Writes events to files of this name, each below the folder by its day and queue; returns
-    their paths from the root on.
+    """Write events to files below a folder, by day and queue, and return their paths.
+
+    The paths are relative to the root.
     """
     paths: list[str] = []
     for some in _gathered(events):
         for day, queue, rows in by_day_and_queue(some):
-            # Each by a number of its own: there are disks on which A and a are one folder.
+            # Numbered, because some file systems treat A and a as the same folder.
             file = f"{name}-{len(paths):03}.parquet"
             path = f"{folder}/day={day}/queue={queue_folder(queue)}/{file}"
             _write(root / path, rows)
@@ -62,7 +63,7 @@ def _write(path: Path, rows: pa.Table) -> None:
 
 
 def _gathered(events: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Events as tables that are large, but fit into memory."""
+    """Yield events as tables that are large but fit into memory."""
     batches: list[pa.RecordBatch] = []
     size = 0
     for batch in events:
@@ -76,12 +77,12 @@ def _gathered(events: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def by_day_and_queue(events: pa.Table) -> Iterator[tuple[dt.date, str, pa.Table]]:
-    """The events of each day and queue, in the order in which they came, as they are stored."""
+    """Yield the events of each day and queue in their order, with the stored column names."""
     days = pc.divide(events["at"].cast(pa.int64()), _DAY).combine_chunks()
     coded = events["queue"].combine_chunks().dictionary_encode()
     queues = coded.dictionary.to_pylist()
     groups = pc.add(pc.multiply(days, len(queues)), coded.indices)
-    # Equal ones stay in their order.
+    # The sort is stable.
     order = pc.array_sort_indices(groups)
     runs = pc.run_end_encode(groups.take(order))
     stored = events.take(order).rename_columns(_STORED)
@@ -93,7 +94,7 @@ def by_day_and_queue(events: pa.Table) -> Iterator[tuple[dt.date, str, pa.Table]
 
 
 def queue_folder(queue: str) -> str:
-    """The name of the folder for a queue: the queue's own, or one that is like it."""
+    """Return the folder name for a queue: the name of the queue, or a similar safe one."""
     if _PLAIN_NAME.fullmatch(queue) and queue != NULL_FOLDER:
         return queue
     digest = hashlib.sha256(queue.encode()).hexdigest()[:16]

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from headrace.engine.events import Event
-from tests.spark import reference
+from tests.spark.support import reference
 
 Row = dict[str, Any]
 

@@ -1,7 +1,7 @@
-"""From entries of the log to columns: what read_event does for one entry, for thousands at once.
+"""Convert log entries to Arrow columns: the bulk version of `read_event`.
 
-All entries begin with the same fields in the same order: those become columns as they are, without
-a look at any single entry. What only some entries have is picked out of these.
+All entries begin with the same fields in the same order. These become columns without a loop over
+the entries. The optional fields are collected entry by entry.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from headrace.engine.events import VERSION, WITH_DATA
 from headrace.lake.schema import EVENTS, GAP
 
 Pairs = Sequence[bytes]
-Entry = Sequence[Any]  # its id and its pairs
+Entry = Sequence[Any]  # the entry id and the pairs
 
-# The fields that all entries have, in the order of lib/emit.lua.
+# The fields of every entry, in the order of lib/emit.lua.
 COMMON = (b"kind", b"id", b"queue", b"attempt", b"worker", b"priority", b"wait", b"run", b"data")
 _MAY_BE_MISSING = frozenset({b"wait", b"run", b"data"})
 _WORDS = 2 * len(COMMON)
@@ -33,7 +33,7 @@ def _whole(value: bytes) -> int | None:
 
 
 def _text(value: bytes) -> str:
-    # A message is cut after so many bytes, which may be inside a letter.
+    # The server cuts a message at a byte, which may be inside a character.
     return value.decode(errors="ignore")
 
 
@@ -41,7 +41,7 @@ def _text_or_none(value: bytes) -> str | None:
     return _text(value) or None
 
 
-# The fields that some entries have: the column, and how a value is read.
+# The optional fields: the column, and the function that reads a value.
 _SOME: dict[bytes, tuple[str, Callable[[bytes], Any]]] = {
     b"at": ("at", int),
     b"v": ("version", int),
@@ -61,12 +61,15 @@ _SOME: dict[bytes, tuple[str, Callable[[bytes], Any]]] = {
     b"origin": ("origin", _text),
 }
 
-# For each column, by row, what stands there.
+# The values of each column, by row.
 _Some = dict[str, dict[int, Any]]
 
 
 def event_columns(shard: int, entries: Sequence[Entry]) -> pa.RecordBatch:
-    """Entries of the log of a shard, each an id and its field names and values in turn."""
+    """Return log entries of a shard as a batch with the columns EVENTS.
+
+    An entry is its id and a flat list of field names and values.
+    """
     if not entries:
         return pa.RecordBatch.from_pylist([], schema=EVENTS)
     size = len(entries)
@@ -91,14 +94,17 @@ def event_columns(shard: int, entries: Sequence[Entry]) -> pa.RecordBatch:
 
 
 def gap_row(shard: int, first: int, missing: int, at: datetime) -> pa.RecordBatch:
-    """The row that stands for events which are missing from a number on; at is what came next."""
+    """Return the row for events that are missing from number `first` on.
+
+    at is the time of the next event that is there.
+    """
     blank: dict[str, Any] = {"job_id": "", "queue": "", "worker": "", "attempt": 0, "priority": 0.0}
     about = {"shard": shard, "number": first, "at": at, "version": VERSION, "missing": missing}
     return pa.RecordBatch.from_pylist([blank | about | {"kind": GAP}], schema=EVENTS)
 
 
 def _read(pairs: Sequence[Pairs]) -> tuple[Sequence[Pairs], _Some]:
-    """The values that all entries have, by column, and those that some have."""
+    """Return the values of the common fields by column, and the optional ones."""
     words = list(zip(*pairs, strict=False))[:_WORDS]
     if not _are_common(words):
         pairs = [_in_common_order(each) for each in pairs]
@@ -127,7 +133,7 @@ def _in_common_order(pairs: Pairs) -> Pairs:
 
 
 def _some(pairs: Sequence[Pairs]) -> tuple[_Some, bool]:
-    """What stands after the common fields, and whether one of those comes twice."""
+    """Return the optional fields, and whether a common field is repeated among them."""
     found: _Some = {}
     repeats = False
     for row, each in enumerate(pairs):

@@ -1,4 +1,4 @@
-"""Events as they lie in the files of a lake, and back."""
+"""The events of a lake as a DataFrame, and the layout in which the lake stores them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import datetime as dt
 from collections.abc import Collection
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DateType, StringType, StructField, StructType
 
 from headrace.lake import schema
+from headrace.lake.event_files import LETTERS, LONGEST_NAME, NULL_FOLDER
 from headrace.lake.lake import EVENTS, Lake
-from headrace.lake.manifest import Snapshot
-from headrace.lake.writing import LETTERS, LONGEST_NAME, NULL_FOLDER
-from headrace.spark.tables.words import day_of
+from headrace.lake.manifest import LakeSnapshot
+from headrace.spark.tables.expressions import day_of
 
 _PLAIN_NAME = rf"^[{LETTERS}]{{1,{LONGEST_NAME}}}\z"
 _ODD_LETTERS = rf"[^{LETTERS}]"
@@ -22,8 +22,8 @@ _ODD_LETTERS = rf"[^{LETTERS}]"
 COLUMNS: StructType = from_arrow_schema(schema.EVENTS)
 DAY = StructField("day", DateType())
 
-# The name of a queue may be anything, the name of a folder may not: the first stands in the file.
-STORED = StructType(
+# A queue may have any name, a folder may not: the file has the name of the queue.
+STORED_COLUMNS = StructType(
     [
         *(
             StructField("queue_name", field.dataType) if field.name == "queue" else field
@@ -36,14 +36,14 @@ STORED = StructType(
 )
 
 _SETTINGS = {
-    # The default is an old type that others read without its zone.
+    # The default is an old type that other readers read without its time zone.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",
 }
 
 
-def own_session(spark: SparkSession) -> SparkSession:
-    """A session to write with, beside the user's, whose settings are left as they are."""
+def writing_session(spark: SparkSession) -> SparkSession:
+    """Return a new session with the settings for writing. The user's session stays unchanged."""
     own = spark.newSession()
     for name, value in _SETTINGS.items():
         own.conf.set(name, value)
@@ -54,36 +54,36 @@ def own_session(spark: SparkSession) -> SparkSession:
 def lake_events(
     spark: SparkSession,
     lake: Lake,
-    snapshot: Snapshot,
+    snapshot: LakeSnapshot,
     days: Collection[dt.date] | None = None,
 ) -> DataFrame:
-    """The events of a snapshot, or of some of its days: the columns of events, and the day."""
+    """Return the events of a snapshot, or of some of its days, with their day as a column."""
     paths = [file.path for file in snapshot.files if days is None or file.day in days]
     if not paths:
         return no_events(spark)
-    # The day is all that is told by the folders only.
+    # Of the folder names only the day is not in the files too.
     stored = read_stored(spark, lake, paths).drop("batch", "queue")
     return stored.withColumnRenamed("queue_name", "queue")
 
 
 def no_events(spark: SparkSession) -> DataFrame:
-    """Events of which there are none."""
+    """Return an empty DataFrame with the columns of events."""
     return spark.createDataFrame([], StructType([*COLUMNS, DAY]))
 
 
 def read_stored(spark: SparkSession, lake: Lake, paths: Collection[str]) -> DataFrame:
-    """What stands in some files of a lake, with the folders in which they are."""
+    """Return the rows of files of a lake, with the names of their folders as columns."""
     root = lake.files.root
-    reader = spark.read.schema(STORED).options(
+    reader = spark.read.schema(STORED_COLUMNS).options(
         basePath=f"{root}/{EVENTS}",
-        # The names of a lake's folders may have stars and brackets in them.
+        # Folder names may contain stars and brackets.
         __globPaths__="false",
     )
     return reader.parquet(*(f"{root}/{path}" for path in paths))
 
 
-def as_stored(events: DataFrame) -> DataFrame:
-    """Events with what tells in which folder each of them goes."""
+def with_folders(events: DataFrame) -> DataFrame:
+    """Add the columns that determine the folder of each event."""
     return events.withColumns(
         {
             "queue_name": F.col("queue"),
@@ -94,7 +94,7 @@ def as_stored(events: DataFrame) -> DataFrame:
 
 
 def queue_folder(queue: Column) -> Column:
-    """What `queue_folder` of the lake says, as a column."""
+    """Return the folder name for a queue, as `headrace.lake.event_files.queue_folder` does."""
     plain = queue.rlike(_PLAIN_NAME) & (queue != NULL_FOLDER)
     alike = F.regexp_replace(F.substring(queue, 1, 40), _ODD_LETTERS, "_")
     digest = F.substring(F.sha2(queue.cast("binary"), 256), 1, 16)

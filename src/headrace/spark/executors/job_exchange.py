@@ -1,4 +1,4 @@
-"""What a task says to the server and asks of it: ends and pops, in one round trip."""
+"""Acknowledge finished jobs and pop new ones in one round trip."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from headrace.operations.put_options import UNSET
 from headrace.operations.putting import payload_for
 from headrace.operations.requests import ask
 from headrace.operations.sessions import workers
-from headrace.spark.executors.tally import Tally
-from headrace.spark.executors.verdicts import Next
+from headrace.spark.executors.outcomes import Next
+from headrace.spark.executors.work_counts import WorkCounts
 from headrace.transport.drive import drive
 from headrace.worker.outbox import Outbox, Said
 from headrace.worker.run import Done, Unwritable, failed, packed_value
 
 
-class Desk:
-    """Where the jobs of one task come from, and where what became of them is told."""
+class JobExchange:
+    """Pops the jobs of one task and acknowledges their outcomes."""
 
     def __init__(self, client: Client, app: App, queue: str, worker: str, batch: int) -> None:
-        self.tally = Tally(tasks=1)
+        self.counts = WorkCounts(tasks=1)
         self._core = client.core
         self._client = client
         self._app = app
@@ -35,34 +35,34 @@ class Desk:
         self._worker = worker
         self._batch = batch
         self._outbox = Outbox(client.core)
-        # Where a batch cannot be divided evenly, another shard has the rest each time.
+        # If a batch cannot be divided evenly, the remainder rotates over the shards.
         self._turn = 0
         self._make_pop = pop_call(self._queue, worker, 1, math.inf)
 
-    def say(self, popped: Popped, verdict: Any) -> None:
-        """What became of a job; it is told with the next trip."""
+    def finish(self, popped: Popped, outcome: Any) -> None:
+        """Record the outcome of a job. The next round trip sends it."""
         try:
-            self._say(popped, verdict)
+            self._finish(popped, outcome)
         except (Unwritable, InvalidArgument) as error:
             self._outbox.say(popped, failed(self._app, popped, Unwritable(str(error)), None))
 
-    def _say(self, popped: Popped, verdict: Any) -> None:
-        if isinstance(verdict, BaseException):
-            self._outbox.say(popped, failed(self._app, popped, verdict, None))
-        elif isinstance(verdict, Next):
-            queue = text("next", verdict.queue, self._core.limits.name)
-            delay = milliseconds("delay", verdict.delay) / 1000
-            self._outbox.move(popped, queue, self._new_data(verdict.data), delay)
+    def _finish(self, popped: Popped, outcome: Any) -> None:
+        if isinstance(outcome, BaseException):
+            self._outbox.say(popped, failed(self._app, popped, outcome, None))
+        elif isinstance(outcome, Next):
+            queue = text("next", outcome.queue, self._core.limits.name)
+            delay = milliseconds("delay", outcome.delay) / 1000
+            self._outbox.move(popped, queue, self._new_data(outcome.data), delay)
         else:
-            self._outbox.say(popped, Done(packed_value(self._app, verdict)))
+            self._outbox.say(popped, Done(packed_value(self._app, outcome)))
 
     def _new_data(self, data: Any) -> bytes:
         if data is UNSET:
             return b""
         return packed_pair(None, payload_for(data, self._core.codec, self._core.limits))
 
-    def tell(self) -> None:
-        """Tells what is to be told, and asks for nothing."""
+    def send(self) -> None:
+        """Send the recorded outcomes."""
         said = self._outbox.take()
         if said:
             answers = drive(
@@ -70,29 +70,32 @@ class Desk:
             )
             self._count(said, answers)
 
-    def tell_and_ask(self) -> list[Popped]:
-        """The same, and up to a batch of jobs come back."""
+    def send_and_pop(self) -> list[Popped]:
+        """Send the recorded outcomes and pop up to one batch of jobs, in one round trip."""
         said = self._outbox.take()
-        asked = self._divided()
+        pops = self._divided()
         self._turn += 1
         calls: list[tuple[int, Call[Any]]] = [(one.shard, one.call) for one in said]
-        calls += [(shard, self._pop(count)) for shard, count in asked]
+        calls += [(shard, self._pop(count)) for shard, count in pops]
         answers = drive(self._core.transport, ask(self._core, calls))
         self._count(said, answers[: len(said)])
         return [popped for handout in answers[len(said) :] if handout for popped in handout.jobs]
 
     def wait(self, seconds: float) -> list[Popped]:
-        """Some jobs, as soon as there are any; none if none came in that time."""
+        """Wait for jobs and return them; none if none came in this time."""
         count = min(self._batch, MOST)
         operation = pop(self._queue, self._worker, count=count, lease=math.inf, wait=seconds)
         try:
             return drive(self._core.transport, operation)
         except SessionRequired:
-            # It lapsed; who keeps it begins a new one.
+            # The session expired; the task starts a new one.
             return []
 
     def is_empty(self, run: str) -> bool:
-        """Whether nothing waits, and no worker of the run holds what may have to wait again."""
+        """Return whether no job waits and no worker of the run holds a job.
+
+        A held job could return to the queue.
+        """
         if any(worker.jobs for worker in self._workers() if worker.name.startswith(run)):
             return False
         counts = self._queue.counts()
@@ -105,7 +108,7 @@ class Desk:
             offset += PAGE
 
     def _divided(self) -> list[tuple[int, int]]:
-        """Which shard is asked for how many; no pop gives more than MOST."""
+        """Return how many jobs to pop from each shard; one pop returns at most MOST."""
         shards = self._core.shards
         share, rest = divmod(self._batch, shards)
         return [
@@ -127,14 +130,14 @@ class Desk:
                 self._count_one(one.call.op, state)
 
     def _count_one(self, op: str, state: Any) -> None:
-        tally = self.tally
+        counts = self.counts
         if isinstance(state, HeadraceError):
-            tally.refused += 1
+            counts.refused += 1
         elif op == "complete":
-            tally.completed += 1
+            counts.completed += 1
         elif op == "release":
-            tally.released += 1
+            counts.released += 1
         elif state == "failed":
-            tally.failed += 1
+            counts.failed += 1
         else:
-            tally.retried += 1
+            counts.retried += 1
