@@ -16,16 +16,18 @@ def write_and_die(hr: Client, rows: Sequence[Item], queue: str = "mail") -> str:
     core = hr.core
     staging = Staging(core, "parcel")
     drive(core.transport, staging.add(rows))
-    parcel = drive(core.transport, staging.end(0))
+    attempt = drive(core.transport, staging.end(0))
     write = writes.batch_write("w", queue, "move")
-    bundle = drive(core.transport, writes.decide(core, write, [parcel]))
-    assert bundle is not None
-    return bundle
+    transaction = drive(core.transport, writes.commit(core, write, [attempt]))
+    assert transaction is not None
+    return transaction
 
 
 def was_long_ago(hr: Client) -> None:
     """Lets the time be over in which whoever publishes may be silent."""
     core = hr.core
     for shard in range(core.shards):
-        [bundles] = core.transport.send([(shard, ("ZRANGE", core.key(shard, "bundles"), 0, -1))])
-        core.transport.send([(shard, ("ZADD", core.key(shard, "bundles"), 0, *bundles))])
+        [transactions] = core.transport.send(
+            [(shard, ("ZRANGE", core.key(shard, "bundles"), 0, -1))]
+        )
+        core.transport.send([(shard, ("ZADD", core.key(shard, "bundles"), 0, *transactions))])

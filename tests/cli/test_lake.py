@@ -21,7 +21,7 @@ import headrace
 from headrace import Client
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.lake.manifest import DataFile, Span
+from headrace.lake.manifest import DataFile, LogRange
 from headrace.operations.event_log import logs
 from headrace.operations.lakes import mark_lake
 from headrace.transport.drive import drive
@@ -36,7 +36,7 @@ def lake(client: Client, tmp_path: Path) -> Lake:
     made = Lake.create(LocalFiles(tmp_path), client.core.namespace, [log.begun_ms])
     fifth = list(client.events())[4].entry_id
     file = DataFile(path="events/x", day=dt.date(2026, 11, 1), queue="mail", rows=5, bytes=2000)
-    made.commit(made.snapshot(), "b", spans=[Span(shard=0, after="0-0", to=fifth)], added=[file])
+    made.commit(made.snapshot(), "b", ranges=[LogRange(shard=0, after="0-0", to=fifth)], added=[file])
     drive(client.core.transport, mark_lake(client, made.identity.id, {0: fifth}))
     return made
 

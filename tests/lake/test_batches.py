@@ -8,7 +8,7 @@ import pytest
 from headrace.lake.batches import begin, delete_replaced, end, folder_of, sweep
 from headrace.lake.files import MAKING, LocalFiles
 from headrace.lake.lake import BatchDropped, Lake
-from headrace.lake.manifest import DataFile, Span
+from headrace.lake.manifest import DataFile, LogRange
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def begun_with_files(lake: Lake) -> str:
 def commit(lake: Lake, batch: str) -> None:
     base = lake.snapshot()
     to = f"1-{base.number + 1}"
-    lake.commit(base, batch, spans=[Span(shard=0, after=base.offsets[0], to=to)])
+    lake.commit(base, batch, ranges=[LogRange(shard=0, after=base.offsets[0], to=to)])
 
 
 def paths(lake: Lake) -> set[str]:

@@ -7,24 +7,23 @@ import time
 from datetime import date
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from headrace.lake import catalogue
-from headrace.lake.catalogue import NOTHING, Built, Catalogue
+from headrace.lake.catalogue import NOTHING, Catalogue, DayBuild
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import LakeMoved
 
 MON, TUE, WED = date(2026, 1, 5), date(2026, 1, 6), date(2026, 1, 7)
 
 
-def built(day: date, events: int = 10, before: str = NOTHING, after: str = NOTHING) -> Built:
-    return Built(
+def built(day: date, events: int = 10, before: str = NOTHING, after: str = NOTHING) -> DayBuild:
+    return DayBuild(
         day=day, events=events, before=before, after=after, build=f"b{day.day}", tables=("daily",)
     )
 
 
-def counted(*days: Built) -> Catalogue:
+def counted(*days: DayBuild) -> Catalogue:
     return Catalogue(number=1, days=days)
 
 
@@ -70,36 +69,6 @@ def test_what_an_earlier_version_made_is_made_anew(monkeypatch: pytest.MonkeyPat
     assert catalogue.next_run(known, {MON: 10}) == [MON]
 
 
-def numbered(day: date, first: int, last: int, other: tuple[int, int] = (1, 2)) -> Built:
-    return msgspec.structs.replace(built(day), numbers={0: (first, last), day.day: other})
-
-
-def test_days_among_whose_events_are_those_of_the_next_are_built_with_it() -> None:
-    known = counted(numbered(MON, 1, 9), numbered(TUE, 5, 8), numbered(WED, 10, 12))
-    events = {MON: 10, TUE: 10, WED: 10}
-
-    assert catalogue.next_run(known, events) == []
-    assert catalogue.next_run(known, events | {TUE: 11}) == [MON, TUE]
-    assert catalogue.next_run(known, events | {MON: 11}) == [MON, TUE]
-    assert catalogue.next_run(known, events | {WED: 11}) == [WED]
-
-
-def test_a_day_between_two_that_belong_together_is_built_with_them() -> None:
-    known = counted(numbered(MON, 1, 9), built(TUE), numbered(WED, 5, 12))
-
-    assert catalogue.next_run(known, {MON: 10, TUE: 10, WED: 11}) == [MON, TUE, WED]
-
-
-def test_that_days_belong_together_is_seen_when_one_is_built() -> None:
-    known = counted(numbered(MON, 1, 4), numbered(TUE, 5, 8), numbered(WED, 9, 12))
-
-    assert catalogue.whole_run(known, [numbered(TUE, 5, 8)]) == [TUE]
-    assert catalogue.whole_run(known, [numbered(TUE, 5, 13)]) == [TUE, WED]
-    assert catalogue.whole_run(known, [numbered(TUE, 4, 13)]) == [TUE, WED]
-    assert catalogue.whole_run(known, [numbered(TUE, 3, 8)]) == [MON, TUE]
-    assert catalogue.whole_run(known, [numbered(MON, 1, 13)]) == [MON, TUE, WED]
-
-
 def test_builds_take_the_place_of_those_of_their_days(files: LocalFiles) -> None:
     first = catalogue.commit(files, Catalogue(), [built(MON), built(TUE)])
     again = built(MON, events=11)
@@ -137,7 +106,7 @@ def test_builds_that_have_not_counted_for_a_while_go(tmp_path: Path, files: Loca
         write_build(tmp_path, WED, age=900),
     )
     first = catalogue.commit(files, Catalogue(), [built(MON)])
-    another = Built(day=MON, events=11, before="", after="", build="b7", tables=("daily",))
+    another = DayBuild(day=MON, events=11, before="", after="", build="b7", tables=("daily",))
     catalogue.commit(files, first, [another])
 
     catalogue.sweep(files, grace=600)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import InvalidArgument
-from headrace.lake.files import Found, LocalFiles
+from headrace.lake.files import FileInfo, LocalFiles
 from headrace.lake.lake import (
     CHECKPOINT_EVERY,
     CHECKPOINTS_KEPT,
@@ -19,7 +19,7 @@ from headrace.lake.lake import (
     LakeNotFound,
     manifest_path,
 )
-from headrace.lake.manifest import DataFile, LakeUnreadable, Snapshot, Span
+from headrace.lake.manifest import DataFile, LakeSnapshot, LakeUnreadable, LogRange
 
 DAY = dt.date(2026, 11, 1)
 
@@ -35,7 +35,7 @@ class CountingFiles(LocalFiles):
         self.done["read"] += 1
         return super().read(path)
 
-    def list(self, folder: str) -> list[Found]:
+    def list(self, folder: str) -> list[FileInfo]:
         self.done["list"] += 1
         return super().list(folder)
 
@@ -49,14 +49,14 @@ def data_file(name: str) -> DataFile:
     return DataFile(path=f"events/{name}", day=DAY, queue="mail", rows=1, bytes=10)
 
 
-def commit_one(lake: Lake, base: Snapshot) -> Snapshot:
+def commit_one(lake: Lake, base: LakeSnapshot) -> LakeSnapshot:
     number = base.number + 1
-    span = Span(shard=0, after=base.offsets[0], to=f"{number}-{number}")
-    return lake.commit(base, f"b{number}", spans=[span], added=[data_file(f"f{number}")])
+    span = LogRange(shard=0, after=base.offsets[0], to=f"{number}-{number}")
+    return lake.commit(base, f"b{number}", ranges=[span], added=[data_file(f"f{number}")])
 
 
 def test_a_new_lake_is_empty(lake: Lake) -> None:
-    assert lake.snapshot() == Snapshot(number=0, offsets={0: "0-0", 1: "0-0"})
+    assert lake.snapshot() == LakeSnapshot(number=0, offsets={0: "0-0", 1: "0-0"})
 
 
 def test_a_lake_is_made_once(lake: Lake) -> None:
@@ -103,9 +103,9 @@ def test_racing_writers_each_commit_once(lake: Lake) -> None:
             while True:
                 base = mine.snapshot()
                 number = base.number + 1
-                span = Span(shard=0, after=base.offsets[0], to=f"{number}-{number}")
+                span = LogRange(shard=0, after=base.offsets[0], to=f"{number}-{number}")
                 try:
-                    mine.commit(base, name, spans=[span], added=[data_file(f"{name}{turn}")])
+                    mine.commit(base, name, ranges=[span], added=[data_file(f"{name}{turn}")])
                 except LakeMoved:
                     continue
                 break
@@ -124,7 +124,7 @@ def test_what_does_not_begin_where_the_lake_ends_is_refused(lake: Lake) -> None:
     base = commit_one(lake, lake.snapshot())
     for after in ("0-0", "2-2"):
         with pytest.raises(InvalidArgument, match="has shard 0 up to 1-1"):
-            lake.commit(base, "b", spans=[Span(shard=0, after=after, to="9-9")])
+            lake.commit(base, "b", ranges=[LogRange(shard=0, after=after, to="9-9")])
     assert lake.snapshot() == base
 
 

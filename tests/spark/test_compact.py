@@ -13,14 +13,15 @@ from headrace import Client
 from headrace.lake.batches import sweep
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake, LakeMoved
-from headrace.lake.manifest import DataFile, Snapshot
+from headrace.lake.manifest import DataFile, LakeSnapshot
 from headrace.spark import compact as module
-from headrace.spark import counted
-from headrace.spark.compact import compact, delete_replaced, groups_of, parts_of
+from headrace.spark import batch_files
 from headrace.spark.batch_files import BatchMismatch
+from headrace.spark.compact import compact, delete_replaced, groups_of, parts_of
 from headrace.spark.hadoop_files import HadoopFiles
-from headrace.spark.options import Server
-from headrace.spark.pipeline import lake_events, sync
+from headrace.spark.lake_events import lake_events
+from headrace.spark.options import ServerOptions
+from headrace.spark.pipeline import sync
 from tests.spark.support.lakes import Died, DyingFiles, expect_equal
 
 DAY = dt.date(2026, 11, 1)
@@ -33,12 +34,12 @@ def hr(valkey_url: str) -> Iterator[Client]:
 
 
 @pytest.fixture
-def server(valkey_url: str, hr: Client) -> Server:
-    return Server(url=valkey_url, namespace=hr.core.namespace)
+def server(valkey_url: str, hr: Client) -> ServerOptions:
+    return ServerOptions(url=valkey_url, namespace=hr.core.namespace)
 
 
 @pytest.fixture
-def lake(spark: SparkSession, hr: Client, server: Server, tmp_path: Path) -> Lake:
+def lake(spark: SparkSession, hr: Client, server: ServerOptions, tmp_path: Path) -> Lake:
     """A lake with two files for each of two queues, and one file for a third."""
     files = LocalFiles(tmp_path)
     hr.queue("once").put(1)
@@ -97,9 +98,13 @@ def test_whenever_a_compaction_dies_the_lake_stays_whole(
 
 
 def test_a_compaction_and_a_sync_do_not_hinder_each_other(
-    spark: SparkSession, hr: Client, server: Server, lake: Lake, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    hr: Client,
+    server: ServerOptions,
+    lake: Lake,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    written_parts = counted.written_parts
+    written_parts = batch_files.written_parts
 
     def and_a_sync(*args: object) -> object:
         hr.queue("mail").put_many(range(3))
@@ -114,7 +119,7 @@ def test_a_compaction_and_a_sync_do_not_hinder_each_other(
 def test_of_two_compactions_of_the_same_files_one_is_committed(
     spark: SparkSession, hr: Client, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written_parts = counted.written_parts
+    written_parts = batch_files.written_parts
 
     def and_another(*args: object) -> object:
         monkeypatch.setattr(module, "written_parts", written_parts)
@@ -132,7 +137,7 @@ def test_what_is_not_the_same_is_not_committed(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = lake.snapshot()
-    data_files = counted.data_files
+    data_files = batch_files.data_files
     monkeypatch.setattr(module, "data_files", lambda parts: data_files(parts)[1:])
     with pytest.raises(BatchMismatch, match="nothing was committed"):
         list(compact(spark, lake))
@@ -140,7 +145,7 @@ def test_what_is_not_the_same_is_not_committed(
 
 
 def test_a_lake_with_a_scheme_is_synced_and_compacted(
-    spark: SparkSession, hr: Client, server: Server, tmp_path: Path
+    spark: SparkSession, hr: Client, server: ServerOptions, tmp_path: Path
 ) -> None:
     files = HadoopFiles(spark, f"file://{tmp_path}/far away")
     for _ in range(2):
@@ -163,7 +168,7 @@ def test_what_is_large_or_alone_stays() -> None:
         file_of(10, "post"),
         file_of(module.SMALL),
     )
-    assert groups_of(Snapshot(files=(small, large, other, alone))) == [(small, other)]
+    assert groups_of(LakeSnapshot(files=(small, large, other, alone))) == [(small, other)]
 
 
 def test_only_so_much_is_rewritten_at_once() -> None:

@@ -18,9 +18,9 @@ from headrace.lake.lake import Lake, LakeMoved, LakeNotFound
 from headrace.lake.lock import LakeBusy
 from headrace.lake.opening import open_lake
 from headrace.spark import batch_files
-from headrace.spark.batch_files import BatchMismatch, Part, read_parts
+from headrace.spark.batch_files import BatchMismatch, FilePart, read_parts
 from headrace.spark.hadoop_files import HadoopFiles
-from headrace.spark.options import Server
+from headrace.spark.options import ServerOptions
 from headrace.spark.pipeline import follow, sync
 from tests.spark.support.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
 
@@ -33,8 +33,8 @@ def hr(valkey_url: str) -> Iterator[Client]:
 
 
 @pytest.fixture
-def server(valkey_url: str, hr: Client) -> Server:
-    return Server(url=valkey_url, namespace=hr.core.namespace)
+def server(valkey_url: str, hr: Client) -> ServerOptions:
+    return ServerOptions(url=valkey_url, namespace=hr.core.namespace)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ PLAIN = (*("id", "j", "queue", "mail", "attempt", "0", "worker", ""), *("priorit
 
 
 def test_a_lake_equals_the_log(
-    spark: SparkSession, hr: Client, server: Server, place: Files
+    spark: SparkSession, hr: Client, server: ServerOptions, place: Files
 ) -> None:
     work(hr, 20)
     yesterday = dt.datetime.now(dt.UTC) - dt.timedelta(days=1)
@@ -107,7 +107,7 @@ def test_a_lake_equals_the_log(
 
 @pytest.mark.timeout(300)
 def test_whenever_a_sync_dies_nothing_is_lost_and_nothing_doubled(
-    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+    spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
 ) -> None:
     work(hr, 2)
     list(sync(spark, server, files))
@@ -140,7 +140,7 @@ def test_whenever_a_sync_dies_nothing_is_lost_and_nothing_doubled(
 
 
 def test_of_what_was_dropped_a_gap_is_left(
-    spark: SparkSession, hr: Client, server: Server, place: Files
+    spark: SparkSession, hr: Client, server: ServerOptions, place: Files
 ) -> None:
     hr.config.set("events_count", 100)
     hr.config.set("events_cap", 300)
@@ -166,12 +166,12 @@ def test_of_what_was_dropped_a_gap_is_left(
 
 
 def test_a_lake_is_of_one_log(
-    spark: SparkSession, valkey_url: str, hr: Client, server: Server, files: LocalFiles
+    spark: SparkSession, valkey_url: str, hr: Client, server: ServerOptions, files: LocalFiles
 ) -> None:
     hr.queue("mail").put_many(range(10))
     list(sync(spark, server, files))
     with headrace.connect(valkey_url, namespace=uuid4().hex) as other:
-        elsewhere = Server(url=valkey_url, namespace=other.core.namespace)
+        elsewhere = ServerOptions(url=valkey_url, namespace=other.core.namespace)
         with pytest.raises(LakeRefused, match=r"has the events of namespace .* each a lake of its"):
             list(sync(spark, elsewhere, files))
 
@@ -191,21 +191,21 @@ def test_where_no_namespace_is_no_lake_is_made(
     spark: SparkSession, valkey_url: str, files: LocalFiles
 ) -> None:
     with pytest.raises(NamespaceNotFound):
-        list(sync(spark, Server(url=valkey_url, namespace="nowhere"), files))
+        list(sync(spark, ServerOptions(url=valkey_url, namespace="nowhere"), files))
     with pytest.raises(LakeNotFound):
         Lake.open(files)
 
 
 @pytest.mark.parametrize("batch", [0, -1, 1.5, "5", True])
 def test_a_batch_is_a_whole_number(
-    spark: SparkSession, server: Server, files: LocalFiles, batch: int
+    spark: SparkSession, server: ServerOptions, files: LocalFiles, batch: int
 ) -> None:
     with pytest.raises(InvalidArgument, match="batch must be"):
         list(sync(spark, server, files, batch=batch))
 
 
 def test_of_two_syncs_one_is_told_and_without_a_lock_one_commits(
-    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+    spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
 ) -> None:
     work(hr, 5)
     first = sync(spark, server, files, batch=10)
@@ -228,13 +228,13 @@ def test_of_two_syncs_one_is_told_and_without_a_lock_one_commits(
 def test_a_batch_that_is_not_whole_is_not_committed(
     spark: SparkSession,
     hr: Client,
-    server: Server,
+    server: ServerOptions,
     files: LocalFiles,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     work(hr, 3)
 
-    def lose_one(place: LocalFiles, paths: list[str]) -> list[Part]:
+    def lose_one(place: LocalFiles, paths: list[str]) -> list[FilePart]:
         place.delete(paths[0])
         return read_parts(place, paths)
 
@@ -248,7 +248,7 @@ def test_a_batch_that_is_not_whole_is_not_committed(
 def test_what_attempts_have_left_goes(
     spark: SparkSession,
     hr: Client,
-    server: Server,
+    server: ServerOptions,
     files: LocalFiles,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -265,7 +265,7 @@ def test_what_attempts_have_left_goes(
 
 
 def test_following_goes_on_until_it_is_stopped(
-    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+    spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
 ) -> None:
     work(hr, 3)
     stopping = threading.Event()
@@ -280,7 +280,7 @@ def test_following_goes_on_until_it_is_stopped(
 
 
 def test_the_settings_of_a_session_stay_as_they_are(
-    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+    spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
 ) -> None:
     name = "spark.sql.parquet.outputTimestampType"
     before = spark.conf.get(name)

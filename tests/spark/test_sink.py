@@ -16,7 +16,7 @@ from pyspark.sql import functions as fn
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace import Client, connect
-from headrace.spark.sink import StreamWriter, Target
+from headrace.spark.sink import SinkTarget, StreamWriter
 from tests.dump import dump
 
 pytestmark = pytest.mark.timeout(300)
@@ -187,7 +187,7 @@ def test_a_stream_is_written_once_though_its_last_batch_runs_again(
 
 def test_a_batch_of_no_query_is_refused(spark: SparkSession) -> None:
     def stage(_: int) -> None:
-        StreamWriter(cast(Target, None)).write(iter(()))
+        StreamWriter(cast(SinkTarget, None)).write(iter(()))
 
     with pytest.raises(Exception, match="does not say of which streaming query"):
         spark.sparkContext.parallelize([0], 1).foreach(stage)

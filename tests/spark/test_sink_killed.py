@@ -21,7 +21,7 @@ from tests import servers
 from tests.dump import dump
 
 ROWS = 40
-DRIVER = "tests.spark.driver_sink"
+DRIVER = "tests.spark.support.driver_sink"
 
 
 @pytest.mark.long

@@ -17,7 +17,7 @@ from headrace import (
     InvalidArgument,
     ServerUnavailable,
     StagedLost,
-    WriteGivenUp,
+    WriteAborted,
     WriteIdTaken,
     WriteLost,
     connect,
@@ -25,7 +25,7 @@ from headrace import (
 from headrace.operations import writes
 from headrace.spark.sink import (
     BatchWriter,
-    Staged,
+    StagedMessage,
     StreamWriter,
     batch_writer,
     stream_writer,
@@ -65,7 +65,7 @@ def staged(
         target = moved(writer).target
         batch = pa.RecordBatch.from_pydict({"data": rows})
         parcel = target.stage(iter([batch, batch.slice(0, 0)]), order)
-        found.append(moved(Staged(parcel, target.options.on_exists, query)))
+        found.append(moved(StagedMessage(parcel, target.options.on_exists, query)))
     return found
 
 
@@ -150,7 +150,7 @@ def test_what_is_aborted_leaves_nothing(hr: Client, options: dict[str, str]) -> 
 
     assert held(hr) == []
     assert not [key for key in dump(hr) if "}:staged" in key]
-    with pytest.raises(WriteGivenUp, match="nothing of it was published"):
+    with pytest.raises(WriteAborted, match="nothing of it was published"):
         writer.commit(messages)
 
 
@@ -171,8 +171,8 @@ def test_what_was_staged_too_long_ago_is_not_published_in_part(
 
 
 def name_of(message: WriterCommitMessage | None) -> str:
-    assert isinstance(message, Staged)
-    return message.parcel.name
+    assert isinstance(message, StagedMessage)
+    return message.attempt.name
 
 
 def test_an_abort_does_not_touch_what_was_committed(hr: Client, options: dict[str, str]) -> None:
@@ -237,12 +237,12 @@ def test_a_commit_that_fails_after_its_effect_is_done_when_it_runs_again(
     hr: Client, options: dict[str, str], valkey_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.spark.options.RETRY_FOR", 0.1)
-    decide = hr.core.library["decide"].sha
+    commit = hr.core.library["decide"].sha
     with way_to(valkey_url) as way:
         writer = stream_writer({**options, "url": way.url}, SCHEMA, False)
         writer.commit(staged(writer, [0]), 0)
         messages = staged(writer, [1, 2])
-        way.lose(decide, "before the answer", meanwhile=way.close)
+        way.lose(commit, "before the answer", meanwhile=way.close)
         with pytest.raises(ServerUnavailable):
             writer.commit(messages, 1)
         way.open()
@@ -261,14 +261,19 @@ def test_a_server_that_lost_rows_fails_the_write_also_when_it_is_run_again(
 ) -> None:
     writer = batch_writer({**options, "writeId": "w"}, SCHEMA, False)
     messages = staged(writer, [1, 2], [3])
-    target, parcels = writer.target, [one.parcel for one in messages if isinstance(one, Staged)]
-    bundle = drive(hr.core.transport, writes.decide(hr.core, writer.write_of_all, parcels))
+    target, parcels = (
+        writer.target,
+        [one.attempt for one in messages if isinstance(one, StagedMessage)],
+    )
+    bundle = drive(hr.core.transport, writes.commit(hr.core, writer.spark_write, parcels))
     assert bundle is not None
     hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
 
     for run in (messages, staged(writer, [1, 2], [3])):
         with pytest.raises(WriteLost, match="shard 0 lacks 2 of its 3 rows"):
-            target.commit(writer.write_of_all, [one for one in run if isinstance(one, Staged)])
+            target.commit(
+                writer.spark_write, [one for one in run if isinstance(one, StagedMessage)]
+            )
 
     assert held(hr) == [3]
     written = hr.written("w")
@@ -279,9 +284,9 @@ def test_a_server_that_lost_rows_fails_the_write_also_when_it_is_run_again(
 def test_a_stream_goes_on_after_a_batch_that_lost_rows(hr: Client, options: dict[str, str]) -> None:
     writer = stream_writer(options, SCHEMA, False)
     messages = staged(writer, [1, 2], [3])
-    parcels = [one.parcel for one in messages if isinstance(one, Staged)]
+    parcels = [one.attempt for one in messages if isinstance(one, StagedMessage)]
     write = writes.stream_write("q", 0, "mail", "move")
-    assert drive(hr.core.transport, writes.decide(hr.core, write, parcels))
+    assert drive(hr.core.transport, writes.commit(hr.core, write, parcels))
     hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
 
     with pytest.raises(WriteLost):
@@ -298,11 +303,11 @@ def test_a_stream_goes_on_after_a_batch_that_lost_rows(hr: Client, options: dict
 def test_the_policy_is_that_of_the_queue_unless_it_is_given(
     hr: Client, options: dict[str, str]
 ) -> None:
-    assert batch_writer(options, NAMED, False).write_of_all.on_exists == "move"
+    assert batch_writer(options, NAMED, False).spark_write.on_exists == "move"
     hr.queue("mail").configure("task")
-    assert batch_writer(options, NAMED, False).write_of_all.on_exists == "duplicate"
+    assert batch_writer(options, NAMED, False).spark_write.on_exists == "duplicate"
     given = batch_writer({**options, "onExists": "reject"}, NAMED, False)
-    assert given.write_of_all.on_exists == "reject"
+    assert given.spark_write.on_exists == "reject"
 
 
 @pytest.mark.parametrize(

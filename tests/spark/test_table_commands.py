@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from headrace import Client
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.spark.query import QueryRefused, asked
+from headrace.spark.query import QueryRefused, run_query
 from tests.cli.conftest import Type, client, typed  # noqa: F401 - fixtures
 from tests.spark.support.histories import all_events, lake_of
 
@@ -98,7 +98,7 @@ def test_what_is_no_question_is_refused_in_a_line(
     spark: SparkSession, question: str, why: str
 ) -> None:
     with pytest.raises(QueryRefused) as refused:
-        asked(spark, question)
+        run_query(spark, question)
     said = str(refused.value)
     assert why in said
     assert "\n" not in said

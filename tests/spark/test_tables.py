@@ -11,11 +11,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from headrace.engine.events import Event
 from headrace.spark import tables
-from headrace.spark.tables.expressions import count_tagged
 from headrace.spark.tables.duration_stats import SERIES
+from headrace.spark.tables.expressions import count_tagged
 from headrace.testing import open_with_clock
-from tests.spark.support.tables import expect_row, expect_table
 from tests.spark.support.histories import Chance, all_events, frame_of
+from tests.spark.support.tables import expect_row, expect_table
 
 TABLES = {
     "attempts": tables.attempts,

@@ -27,7 +27,7 @@ def main(url: str, namespace: str, home: Path) -> None:
     )
 
     @fn.udf("int")
-    def checked(number: int) -> int:
+    def verified(number: int) -> int:
         task = TaskContext.get()
         if task is not None and task.attemptNumber() == 0 and number % 200 == 7:
             raise ValueError("this attempt fails")
@@ -36,7 +36,7 @@ def main(url: str, namespace: str, home: Path) -> None:
     frame = spark.readStream.schema("n int").option("maxFilesPerTrigger", 1).json(str(home / "in"))
     query = (
         frame.repartition(2)
-        .select(checked("n").alias("data.n"))
+        .select(verified("n").alias("data.n"))
         .writeStream.format("headrace")
         .options(url=url, namespace=namespace, queue="mail")
         .option("checkpointLocation", str(home / "checkpoint"))

@@ -16,10 +16,10 @@ from headrace.client.lease import Lease
 from headrace.engine.events import Event, entry_number
 from headrace.lake.files import Files
 from headrace.lake.lake import Lake
-from headrace.lake.manifest import DataFile, Span
+from headrace.lake.manifest import DataFile, LogRange
 from headrace.lake.opening import open_lake
 from headrace.lake.schema import EVENTS
-from headrace.spark.tables import words
+from headrace.spark.tables import expressions
 from headrace.testing import Clock
 from tests.engine.adopting import COMPLETE, FAILED, bring, job
 
@@ -167,7 +167,7 @@ def arrow_of(events: list[Event]) -> pa.Table:
 
 def frame_of(spark: SparkSession, events: list[Event]) -> DataFrame:
     """Events as tables want them."""
-    return spark.createDataFrame(arrow_of(events)).withColumn("day", words.day_of())
+    return spark.createDataFrame(arrow_of(events)).withColumn("day", expressions.day_of())
 
 
 def lake_of(files: Files, told: Sequence[Event], upto: Mapping[int, int], owner: Client) -> Lake:
@@ -182,8 +182,10 @@ def lake_of(files: Files, told: Sequence[Event], upto: Mapping[int, int], owner:
         for day, queue in sorted({_place(event) for event in fresh})
     ]
     newest = {event.shard: event.entry_id for event in sorted(fresh, key=lambda one: one.number)}
-    spans = [Span(shard=shard, after=base.offsets[shard], to=to) for shard, to in newest.items()]
-    lake.commit(base, batch, spans=spans, added=added)
+    spans = [
+        LogRange(shard=shard, after=base.offsets[shard], to=to) for shard, to in newest.items()
+    ]
+    lake.commit(base, batch, ranges=spans, added=added)
     return lake
 
 

@@ -9,11 +9,11 @@ from pyspark.sql import SparkSession
 
 from headrace import Client
 from headrace.engine.events import Event, entry_number
-from headrace.lake.files import Found, LocalFiles
+from headrace.lake.files import FileInfo, LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.schema import EVENTS
 from headrace.operations.event_log import logs
-from headrace.spark.pipeline import lake_events
+from headrace.spark.lake_events import lake_events
 from headrace.transport.drive import drive
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class DyingFiles(LocalFiles):
     def flush(self, paths: Iterable[str]) -> None:
         self._do("flush", "events", lambda: super(DyingFiles, self).flush(paths))
 
-    def list(self, folder: str) -> list[Found]:
+    def list(self, folder: str) -> list[FileInfo]:
         return self._do("list", folder, lambda: super(DyingFiles, self).list(folder))
 
     def delete(self, path: str) -> None:

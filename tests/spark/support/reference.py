@@ -13,7 +13,7 @@ from typing import Any
 
 from headrace.engine.events import Event
 
-Row = dict[str, Any]
+JobRow = dict[str, Any]
 
 JOB_KINDS = {
     *("put", "due", "blocked", "unlocked", "popped", "completed", "failed", "retried", "released"),
@@ -52,8 +52,8 @@ def tags_after(event: Event, tags: list[str]) -> list[str]:
     return tags
 
 
-def attempts(events: Iterable[Event]) -> list[Row]:
-    rows: list[Row] = []
+def attempts(events: Iterable[Event]) -> list[JobRow]:
+    rows: list[JobRow] = []
     for story in by_job(events):
         pop: Event | None = None
         tags: list[str] = []
@@ -70,7 +70,7 @@ def attempts(events: Iterable[Event]) -> list[Row]:
     return rows
 
 
-def _ended(event: Event, pop: Event | None, tags: list[str]) -> Row:
+def _ended(event: Event, pop: Event | None, tags: list[str]) -> JobRow:
     taken = event.kind == "put"
     assert pop is not None or event.run is not None
     began = pop.at if pop else event.at - timedelta(milliseconds=event.run or 0)
@@ -97,7 +97,7 @@ def _ended(event: Event, pop: Event | None, tags: list[str]) -> Row:
     }
 
 
-def _running(pop: Event, tags: list[str]) -> Row:
+def _running(pop: Event, tags: list[str]) -> JobRow:
     nothing = ("ended", "ran", "reason", "failure", "message", "next_queue")
     return dict.fromkeys(nothing) | {
         "job_id": pop.job_id,
@@ -119,8 +119,8 @@ def _ms(span: timedelta) -> int:
     return round(span.total_seconds() * 1000)
 
 
-def jobs(events: Iterable[Event]) -> list[Row]:
-    rows: list[Row] = []
+def jobs(events: Iterable[Event]) -> list[JobRow]:
+    rows: list[JobRow] = []
     for story in by_job(events):
         lives: list[list[Event]] = []
         for event in story:
@@ -131,9 +131,9 @@ def jobs(events: Iterable[Event]) -> list[Row]:
     return rows
 
 
-def _life(life: list[Event]) -> Row:
+def _life(life: list[Event]) -> JobRow:
     first = life[0]
-    row: Row = {
+    row: JobRow = {
         "job_id": first.job_id,
         "shard": first.shard,
         "put_at": naive(first.at),
@@ -215,7 +215,7 @@ class Day:
     run: list[int] = field(default_factory=list)
 
 
-def daily(events: Iterable[Event]) -> dict[tuple[Any, ...], Row]:
+def daily(events: Iterable[Event]) -> dict[tuple[Any, ...], JobRow]:
     days: dict[tuple[Any, ...], Day] = defaultdict(Day)
     for story in by_job(events):
         tags: list[str] = []
@@ -265,8 +265,8 @@ def _count(day: Day, event: Event, counts: list[str]) -> None:
         day.run.append(max(0, event.run))
 
 
-def _day(day: Day) -> Row:
-    row: Row = {name: day.counts[name] for name in COUNTS}
+def _day(day: Day) -> JobRow:
+    row: JobRow = {name: day.counts[name] for name in COUNTS}
     for name, values in (("wait", day.wait), ("run", day.run)):
         row |= {
             f"{name}_count": len(values),
@@ -293,7 +293,7 @@ def bin_of(milliseconds: int) -> str:
     return f"d{min(366, seconds // 86400)}"
 
 
-def failures(events: Iterable[Event]) -> dict[tuple[Any, ...], Row]:
+def failures(events: Iterable[Event]) -> dict[tuple[Any, ...], JobRow]:
     found: dict[tuple[Any, ...], list[Event]] = defaultdict(list)
     for event in events:
         if event.kind in ("failed", "retried") and not imported(event):
@@ -301,7 +301,7 @@ def failures(events: Iterable[Event]) -> dict[tuple[Any, ...], Row]:
     return {key: _failure(of_type) for key, of_type in found.items()}
 
 
-def _failure(of_type: list[Event]) -> Row:
+def _failure(of_type: list[Event]) -> JobRow:
     of_type.sort(key=lambda event: (event.at, event.shard, event.number))
     kinds = Counter(event.kind for event in of_type)
     return {
@@ -315,15 +315,15 @@ def _failure(of_type: list[Event]) -> Row:
     }
 
 
-def workers(events: Iterable[Event]) -> dict[tuple[Any, ...], Row]:
-    found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+def workers(events: Iterable[Event]) -> dict[tuple[Any, ...], JobRow]:
+    found: dict[tuple[Any, ...], list[JobRow]] = defaultdict(list)
     for row in attempts(events):
         if row["ended"]:
             found[row["day"], row["worker"]].append(row)
     return {key: _worker(rows) for key, rows in found.items()}
 
 
-def _worker(rows: list[Row]) -> Row:
+def _worker(rows: list[JobRow]) -> JobRow:
     first, last = min(row["began"] for row in rows), max(row["ended"] for row in rows)
     busy = sum(row["ran"] for row in rows)
     seen = (last - first).total_seconds()
@@ -340,7 +340,7 @@ def _worker(rows: list[Row]) -> Row:
     }
 
 
-def throughput(events: Iterable[Event]) -> dict[tuple[Any, ...], Row]:
+def throughput(events: Iterable[Event]) -> dict[tuple[Any, ...], JobRow]:
     found: dict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
     for event in events:
         if event.kind in ("put", "popped", "completed", "failed"):

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from headrace.engine.events import Event
 from tests.spark.support import reference
 
-Row = dict[str, Any]
+JobRow = dict[str, Any]
 
 KEYS = {
     "attempts": ("shard", "number"),
@@ -34,7 +34,7 @@ def expect_table(name: str, table: DataFrame, events: Sequence[Event]) -> None:
         expect_row(name, key, found[key], row)
 
 
-def expect_row(name: str, key: tuple[Any, ...], found: Row, expected: Row) -> None:
+def expect_row(name: str, key: tuple[Any, ...], found: JobRow, expected: JobRow) -> None:
     """Raises if a row has other values, a little apart for what is not whole."""
     for column, value in expected.items():
         got = found[column]
@@ -46,7 +46,7 @@ def expect_row(name: str, key: tuple[Any, ...], found: Row, expected: Row) -> No
         assert same, f"{name} {key}: {column} is {got!r}, not {value!r}"
 
 
-def _keyed(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], Row]:
+def _keyed(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], JobRow]:
     found = {tuple(row[key] for key in keys): dict(row) for row in rows}
     assert len(found) == len(rows)
     return found

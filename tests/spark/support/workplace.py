@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import headrace
 from headrace import Client, Job
-from headrace.spark import Running, Tally, work
+from headrace.spark import WorkCounts, WorkRun, work
 
 
 class Workplace:
@@ -20,15 +20,15 @@ class Workplace:
         self.client = client
         self._spark = spark
         self.url = url
-        self._begun: list[Running] = []
+        self._begun: list[WorkRun] = []
 
-    def work(self, queue: str, function: Any, **options: Any) -> Tally:
+    def work(self, queue: str, function: Any, **options: Any) -> WorkCounts:
         """Until the queue is empty."""
         found = work(self._spark, queue, function, **self._place(), **options)
-        assert isinstance(found, Tally)
+        assert isinstance(found, WorkCounts)
         return found
 
-    def begin(self, queue: str, function: Any, **options: Any) -> Running:
+    def begin(self, queue: str, function: Any, **options: Any) -> WorkRun:
         """Until it is stopped."""
         running = work(self._spark, queue, function, until="stopped", **self._place(), **options)
         self._begun.append(running)

@@ -5,14 +5,13 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from headrace.lake.event_files import queue_folder
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.lake.manifest import DataFile, Span
+from headrace.lake.manifest import DataFile, LogRange
 from headrace.lake.schema import EVENTS
-from headrace.lake.event_files import queue_folder
-from headrace.spark import stored
-from headrace.spark.pipeline import lake_events
-from headrace.spark.lake_events import COLUMNS, as_stored
+from headrace.spark import lake_events as lake_events_module
+from headrace.spark.lake_events import COLUMNS, lake_events, with_folders
 
 ODD_NAMES = [
     "mail",
@@ -61,7 +60,7 @@ def event_of(number: int, queue: str) -> dict[str, object]:
 
 def test_folders_are_named_as_by_tasks(spark: SparkSession) -> None:
     names = spark.createDataFrame([(name,) for name in ODD_NAMES], "queue string")
-    rows = names.select("queue", stored.queue_folder(names["queue"]).alias("folder")).collect()
+    rows = names.select("queue", lake_events_module.queue_folder(names["queue"]).alias("folder")).collect()
     assert {row["queue"]: row["folder"] for row in rows} == {
         name: queue_folder(name) for name in ODD_NAMES
     }
@@ -71,7 +70,9 @@ def test_events_come_back_as_they_were(spark: SparkSession, tmp_path: Path) -> N
     lake = Lake.create(LocalFiles(tmp_path / "a lake [of é]"), "shop", [1])
     written = [event_of(number, name) for number, name in enumerate(ODD_NAMES, 1)]
     events = spark.createDataFrame(written, COLUMNS)
-    as_stored(events).write.partitionBy("day", "queue").parquet(f"{lake.files.root}/events/batch=1")
+    with_folders(events).write.partitionBy("day", "queue").parquet(
+        f"{lake.files.root}/events/batch=1"
+    )
     files = [found for found in lake.files.list("events") if found.path.endswith(".parquet")]
     base = lake.snapshot()
     assert lake_events(spark, lake, base).columns == [*EVENTS.names, "day"]
@@ -85,8 +86,8 @@ def test_events_come_back_as_they_were(spark: SparkSession, tmp_path: Path) -> N
         )
         for found in files
     ]
-    span = Span(shard=0, after="0-0", to=f"1-{len(written)}")
-    snapshot = lake.commit(base, "1", spans=[span], added=added)
+    span = LogRange(shard=0, after="0-0", to=f"1-{len(written)}")
+    snapshot = lake.commit(base, "1", ranges=[span], added=added)
 
     found = lake_events(spark, lake, snapshot)
     assert found.columns == [*EVENTS.names, "day"]

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headrace.lake import writing
-from headrace.lake.schema import EVENTS
+from headrace.lake import event_files
 from headrace.lake.event_files import queue_folder, write_events
+from headrace.lake.schema import EVENTS
 
 MIDNIGHT = dt.datetime(2026, 11, 2, tzinfo=dt.UTC)
 
@@ -51,7 +51,7 @@ def test_what_is_large_is_written_in_several_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches = [batch_of((number, "mail", MIDNIGHT)) for number in range(1, 6)]
-    monkeypatch.setattr(writing, "AT_ONCE", 2 * batches[0].nbytes)
+    monkeypatch.setattr(event_files, "AT_ONCE", 2 * batches[0].nbytes)
     paths = write_events(tmp_path, "x", "part", batches)
     assert [read(tmp_path / path)["number"].to_pylist() for path in paths] == [[1, 2], [3, 4], [5]]
     assert len(set(paths)) == 3

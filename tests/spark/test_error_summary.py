@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import EventsTrimmed, ServerUnavailable
-from headrace.spark import gist as module
-from headrace.spark.error_summary import gist, is_of
+from headrace.spark import error_summary as module
+from headrace.spark.error_summary import error_summary, is_caused_by
 
 IN_PYTHON = """\
 [PYTHON_DATA_SOURCE_ERROR] Failed to read: Traceback (most recent call last):
@@ -53,22 +53,22 @@ selct 1
     ],
 )
 def test_an_error_is_told_in_a_line_without_where_in_spark_it_was(said: str, told: str) -> None:
-    assert gist(Exception(said)) == told
+    assert error_summary(Exception(said)) == told
 
 
 def test_an_error_of_java_says_what_java_said() -> None:
     class OfJava(Exception):
         java_exception = type("Java", (), {"getMessage": lambda _: "no space left"})()
 
-    assert gist(OfJava("An error occurred while calling o27.save.")) == "no space left"
+    assert error_summary(OfJava("An error occurred while calling o27.save.")) == "no space left"
 
 
 def test_what_is_long_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONGEST", 4)
-    assert gist(Exception("abcdef")) == "abcd..."
+    assert error_summary(Exception("abcdef")) == "abcd..."
 
 
 def test_a_cause_is_known_also_behind_spark() -> None:
-    assert is_of(EventsTrimmed(0, 1, 3), EventsTrimmed)
-    assert is_of(Exception(IN_PYTHON), EventsTrimmed)
-    assert not is_of(Exception(IN_PYTHON), ServerUnavailable)
+    assert is_caused_by(EventsTrimmed(0, 1, 3), EventsTrimmed)
+    assert is_caused_by(Exception(IN_PYTHON), EventsTrimmed)
+    assert not is_caused_by(Exception(IN_PYTHON), ServerUnavailable)

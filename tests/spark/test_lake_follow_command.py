@@ -10,11 +10,11 @@ from pyspark.errors import PySparkException
 
 from headrace.cli.lake import sync
 from headrace.errors import LakeRefused, ServerUnavailable
-from headrace.spark.pipeline import Batch
+from headrace.spark.pipeline import SyncedBatch
 
 
-def a_batch(number: int) -> Batch:
-    return Batch(number=number, events=1, missing=0, files=1, bytes=1, seconds=0.1, behind=0)
+def a_batch(number: int) -> SyncedBatch:
+    return SyncedBatch(number=number, events=1, missing=0, files=1, bytes=1, seconds=0.1, behind=0)
 
 
 AWAY = "PythonException: Traceback\nheadrace.errors.ServerUnavailable: nobody answers"
@@ -28,9 +28,9 @@ def test_following_goes_on_when_the_server_is_back(
 ) -> None:
     monkeypatch.setattr(sync, "FIRST_PAUSE", 0.001)
     stopping = threading.Event()
-    turns: list[list[Batch | Exception]] = [[a_batch(1), away], [away], [a_batch(2)]]
+    turns: list[list[SyncedBatch | Exception]] = [[a_batch(1), away], [away], [a_batch(2)]]
 
-    def following() -> Iterator[Batch]:
+    def following() -> Iterator[SyncedBatch]:
         for turn in turns.pop(0):
             if isinstance(turn, Exception):
                 raise turn
@@ -45,7 +45,7 @@ def test_following_goes_on_when_the_server_is_back(
 
 
 def test_what_is_wrong_otherwise_ends_following() -> None:
-    def following() -> Iterator[Batch]:
+    def following() -> Iterator[SyncedBatch]:
         raise LakeRefused("a lake", "it has the events of another server")
         yield
 

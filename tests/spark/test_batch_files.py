@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from headrace.lake.files import LocalFiles
-from headrace.lake.manifest import Span
-from headrace.spark.batch_files import BatchMismatch, Part, checked, data_files, read_parts
+from headrace.lake.manifest import LogRange
+from headrace.spark.batch_files import BatchMismatch, FilePart, data_files, read_parts, verified
 
-SPAN = Span(shard=0, after="5-10", to="7-20")
+SPAN = LogRange(shard=0, after="5-10", to="7-20")
 
 
-def part(numbers: list[int], *gaps: tuple[int, int], path: str = "a", shard: int = 0) -> Part:
+def part(numbers: list[int], *gaps: tuple[int, int], path: str = "a", shard: int = 0) -> FilePart:
     covered = [*numbers, *(first for first, _ in gaps), *(f + m - 1 for f, m in gaps)]
-    return Part(
+    return FilePart(
         path=path,
         size=100,
         day=dt.date(2026, 11, 1),
@@ -32,14 +32,14 @@ def part(numbers: list[int], *gaps: tuple[int, int], path: str = "a", shard: int
 
 
 def test_a_batch_with_every_event_is_whole() -> None:
-    assert checked([SPAN], [part([*range(11, 21)])]) == [SPAN]
-    assert checked([SPAN], [part([11, 13, 20]), part([12, *range(14, 20)])]) == [SPAN]
+    assert verified([SPAN], [part([*range(11, 21)])]) == [SPAN]
+    assert verified([SPAN], [part([11, 13, 20]), part([12, *range(14, 20)])]) == [SPAN]
 
 
 def test_what_is_missing_is_told() -> None:
-    [found] = checked([SPAN], [part([*range(15, 19)], (11, 4)), part([20], (19, 1))])
-    assert found == Span(shard=0, after="5-10", to="7-20", missing=5)
-    [found] = checked([SPAN], [part([], (11, 10))])
+    [found] = verified([SPAN], [part([*range(15, 19)], (11, 4)), part([20], (19, 1))])
+    assert found == LogRange(shard=0, after="5-10", to="7-20", missing=5)
+    [found] = verified([SPAN], [part([], (11, 10))])
     assert found.missing == 10
 
 
@@ -60,9 +60,9 @@ def test_what_is_missing_is_told() -> None:
         [part([*range(11, 21)]), part([1], shard=1)],
     ],
 )
-def test_a_batch_that_is_not_whole_is_refused(parts: list[Part]) -> None:
+def test_a_batch_that_is_not_whole_is_refused(parts: list[FilePart]) -> None:
     with pytest.raises(BatchMismatch):
-        checked([SPAN], parts)
+        verified([SPAN], parts)
 
 
 def test_a_file_has_the_rows_of_all_its_shards() -> None:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from headrace.engine.events import entry_number
 from headrace.errors import InvalidArgument, NamespaceMismatch
+from headrace.lake.manifest import LogRange
 from headrace.operations.event_log import LogEnds
-from headrace.spark import plan
-from headrace.spark.offsets import Offsets, Span
+from headrace.spark import offsets
+from headrace.spark.offsets import Offsets
 
 GOLDEN = Path(__file__).parent / "golden" / "offsets-v1.json"
 
@@ -20,17 +21,17 @@ OFFSETS = {shard: f"{1_700_000_000_000 + shard}-{10 * shard}" for shard in rever
 
 
 def test_offsets_are_written_as_they_always_were() -> None:
-    assert plan.offsets_text(OFFSETS) + "\n" == GOLDEN.read_text()
+    assert offsets.offsets_text(OFFSETS) + "\n" == GOLDEN.read_text()
 
 
 def test_offsets_that_were_written_are_read() -> None:
-    assert plan.read_bound("it", GOLDEN.read_text()) == OFFSETS
-    assert plan.offsets_from_json(json.loads(GOLDEN.read_text())) == OFFSETS
+    assert offsets.read_bound("it", GOLDEN.read_text()) == OFFSETS
+    assert offsets.offsets_from_json(json.loads(GOLDEN.read_text())) == OFFSETS
 
 
 @pytest.mark.parametrize("word", ["earliest", "Latest"])
 def test_a_bound_may_be_a_word(word: str) -> None:
-    assert plan.read_bound("it", word) == word.lower()
+    assert offsets.read_bound("it", word) == word.lower()
 
 
 @pytest.mark.parametrize(
@@ -43,34 +44,34 @@ def test_a_bound_may_be_a_word(word: str) -> None:
 )
 def test_what_is_no_offset_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument, match="option startingOffsets must be earliest, latest or"):
-        plan.read_bound("option startingOffsets", text)
+        offsets.read_bound("option startingOffsets", text)
 
 
 ENDS = [LogEnds("100-11", "200-20"), LogEnds(None, "0-0"), LogEnds(None, "90-7")]
 
 
 def test_the_earliest_is_before_what_is_there() -> None:
-    assert plan.beginning("earliest", ENDS) == {0: "100-10", 1: "0-0", 2: "90-7"}
+    assert offsets.beginning("earliest", ENDS) == {0: "100-10", 1: "0-0", 2: "90-7"}
 
 
 def test_the_latest_is_the_newest_that_ever_was() -> None:
-    assert plan.beginning("latest", ENDS) == {0: "200-20", 1: "0-0", 2: "90-7"}
-    assert plan.ending("latest", {0: "0-0"}, ENDS) == {0: "200-20", 1: "0-0", 2: "90-7"}
+    assert offsets.beginning("latest", ENDS) == {0: "200-20", 1: "0-0", 2: "90-7"}
+    assert offsets.ending("latest", {0: "0-0"}, ENDS) == {0: "200-20", 1: "0-0", 2: "90-7"}
 
 
 def test_new_shards_begin_at_the_beginning_and_end_where_they_began() -> None:
-    assert plan.beginning({0: "150-15"}, ENDS) == {0: "150-15", 1: "0-0", 2: "0-0"}
+    assert offsets.beginning({0: "150-15"}, ENDS) == {0: "150-15", 1: "0-0", 2: "0-0"}
     start = {0: "150-15", 1: "0-0", 2: "80-6"}
-    assert plan.ending({0: "160-16"}, start, ENDS) == {0: "160-16", 1: "0-0", 2: "80-6"}
+    assert offsets.ending({0: "160-16"}, start, ENDS) == {0: "160-16", 1: "0-0", 2: "80-6"}
 
 
 def test_offsets_of_another_log_are_refused() -> None:
-    with pytest.raises(NamespaceMismatch, match="is for a shard 3"):
-        plan.beginning({3: "1-1"}, ENDS)
+    with pytest.raises(NamespaceMismatch, match="is for shard 3, but the namespace has 3 shards"):
+        offsets.beginning({3: "1-1"}, ENDS)
     with pytest.raises(NamespaceMismatch, match="is event 21, but its log ends with event 20"):
-        plan.beginning({0: "200-21"}, ENDS)
-    with pytest.raises(NamespaceMismatch, match="begin anew"):
-        plan.ending({2: "90-8"}, {}, ENDS)
+        offsets.beginning({0: "200-21"}, ENDS)
+    with pytest.raises(NamespaceMismatch, match="start again"):
+        offsets.ending({2: "90-8"}, {}, ENDS)
 
 
 @pytest.mark.parametrize(
@@ -85,34 +86,34 @@ def test_offsets_of_another_log_are_refused() -> None:
 def test_an_entry_that_must_be_there_is_looked_for(
     entry: str, oldest: str | None, sought: dict[int, list[int]]
 ) -> None:
-    assert plan.to_be_found({0: entry}, [LogEnds(oldest, "999-20")]) == sought
+    assert offsets.to_be_found({0: entry}, [LogEnds(oldest, "999-20")]) == sought
 
 
 @pytest.mark.parametrize(("entry", "oldest"), [("901-4", "900-5"), ("1000-4", None)])
 def test_what_is_gone_cannot_be_newer_than_what_came_after_it(
     entry: str, oldest: str | None
 ) -> None:
-    with pytest.raises(NamespaceMismatch, match="never was in its log"):
-        plan.to_be_found({0: entry}, [LogEnds(oldest, "999-20")])
+    with pytest.raises(NamespaceMismatch, match="was never in its log"):
+        offsets.to_be_found({0: entry}, [LogEnds(oldest, "999-20")])
 
 
 def test_an_entry_of_another_time_is_of_another_log() -> None:
-    plan.check_found({0: "950-7", 1: "950-8"}, {0: ["950-7"], 1: []})
+    offsets.check_found({0: "950-7", 1: "950-8"}, {0: ["950-7"], 1: []})
     with pytest.raises(NamespaceMismatch, match="another checkpoint"):
-        plan.check_found({0: "950-7"}, {0: ["951-7"]})
+        offsets.check_found({0: "950-7"}, {0: ["951-7"]})
 
 
 def test_an_end_is_not_the_earliest_nor_before_the_start() -> None:
     with pytest.raises(InvalidArgument, match="endingOffsets cannot be earliest"):
-        plan.ending("earliest", {}, ENDS)
-    with pytest.raises(InvalidArgument, match="must not end before it begins"):
-        plan.spans_between({0: "200-20"}, {0: "100-10"})
+        offsets.ending("earliest", {}, ENDS)
+    with pytest.raises(InvalidArgument, match="endingOffsets must not be before startingOffsets"):
+        offsets.ranges_between({0: "200-20"}, {0: "100-10"})
 
 
 def test_shards_without_anything_new_have_no_span() -> None:
-    assert plan.spans_between({0: "1-1", 1: "5-5"}, {0: "1-1", 1: "9-7", 2: "3-2"}) == [
-        Span(1, "5-5", "9-7"),
-        Span(2, "0-0", "3-2"),
+    assert offsets.ranges_between({0: "1-1", 1: "5-5"}, {0: "1-1", 1: "9-7", 2: "3-2"}) == [
+        LogRange(1, "5-5", "9-7"),
+        LogRange(2, "0-0", "3-2"),
     ]
 
 
@@ -127,15 +128,15 @@ def test_shards_without_anything_new_have_no_span() -> None:
     ],
 )
 def test_what_is_gone_at_the_beginning_is_counted(after: str, upto: str, missing: int) -> None:
-    assert plan.missing_before(Span(0, after, upto), ENDS) == missing
+    assert offsets.missing_before(LogRange(0, after, upto), ENDS) == missing
 
 
 def test_a_log_that_is_gone_wholly_is_missing_wholly() -> None:
-    assert plan.missing_before(Span(2, "0-0", "90-7"), ENDS) == 7
+    assert offsets.missing_before(LogRange(2, "0-0", "90-7"), ENDS) == 7
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> tuple[list[Span], list[LogEnds]]:
+def logs(draw: st.DrawFn) -> tuple[list[LogRange], list[LogEnds]]:
     """Spans of shards, some of whose events may be gone."""
     spans, ends = [], []
     for shard in range(draw(st.integers(1, 5))):
@@ -143,22 +144,25 @@ def logs(draw: st.DrawFn) -> tuple[list[Span], list[LogEnds]]:
         oldest = draw(st.integers(1, newest + 1))
         after = draw(st.integers(0, newest - 1))
         ends.append(LogEnds(None if oldest > newest else f"9-{oldest}", f"9-{newest}"))
-        spans.append(Span(shard, f"9-{after}", f"9-{newest}"))
+        spans.append(LogRange(shard, f"9-{after}", f"9-{newest}"))
     return spans, ends
 
 
-def ends_of(log: tuple[list[Span], list[LogEnds]], most: int) -> Offsets:
-    known, sought = plan.ends_of_shares(*log, most)
+def ends_of(log: tuple[list[LogRange], list[LogEnds]], most: int) -> Offsets:
+    known, sought = offsets.ends_of_shares(*log, most)
     return known | {shard: f"9-{number}" for shard, [number] in sought.items()}
 
 
 @given(logs(), st.integers(1, 400))
-def test_a_step_is_bounded_and_makes_way(log: tuple[list[Span], list[LogEnds]], most: int) -> None:
+def test_a_step_is_bounded_and_makes_way(
+    log: tuple[list[LogRange], list[LogEnds]], most: int
+) -> None:
     spans, ends = log
     there = {
-        span.shard: span.last + 1 - span.first - plan.missing_before(span, ends) for span in spans
+        span.shard: span.last + 1 - span.first - offsets.missing_before(span, ends)
+        for span in spans
     }
-    shares = plan.fair_shares(spans, ends, most)
+    shares = offsets.fair_shares(spans, ends, most)
     assert sum(shares.values()) == min(most, sum(there.values()))
     # Nobody has two more than one that wants more.
     wanting = [shares[shard] for shard in there if shares[shard] < there[shard]]
@@ -172,15 +176,17 @@ def test_a_step_is_bounded_and_makes_way(log: tuple[list[Span], list[LogEnds]], 
 
 
 @given(logs(), st.integers(1, 100))
-def test_parts_are_bounded_and_join(log: tuple[list[Span], list[LogEnds]], per_part: int) -> None:
+def test_parts_are_bounded_and_join(
+    log: tuple[list[LogRange], list[LogEnds]], per_part: int
+) -> None:
     spans, ends = log
     for span in spans:
-        numbers = plan.cuts(span, ends, per_part)
-        parts = plan.parts_of(span, [f"9-{number}" for number in numbers])
+        numbers = offsets.split_points(span, ends, per_part)
+        parts = offsets.split_at(span, [f"9-{number}" for number in numbers])
         assert parts[0].after == span.after
-        assert parts[-1].upto == span.upto
-        assert [part.upto for part in parts[:-1]] == [part.after for part in parts[1:]]
-        missing = plan.missing_before(span, ends)
+        assert parts[-1].to == span.to
+        assert [part.to for part in parts[:-1]] == [part.after for part in parts[1:]]
+        missing = offsets.missing_before(span, ends)
         sizes = [part.last - part.first + 1 for part in parts]
         sizes[0] -= missing
         assert max(sizes) <= per_part
@@ -188,9 +194,9 @@ def test_parts_are_bounded_and_join(log: tuple[list[Span], list[LogEnds]], per_p
 
 
 def test_a_span_is_cut_where_a_time_begins() -> None:
-    span = Span(0, "100-10", "200-20")
-    assert plan.later(span, {}) == span
-    assert plan.later(span, {0: "50-5"}) == span
-    assert plan.later(span, {0: "150-15"}) == Span(0, "150-15", "200-20")
-    gone = plan.later(span, {0: "300-30"})
+    span = LogRange(0, "100-10", "200-20")
+    assert offsets.later(span, {}) == span
+    assert offsets.later(span, {0: "50-5"}) == span
+    assert offsets.later(span, {0: "150-15"}) == LogRange(0, "150-15", "200-20")
+    gone = offsets.later(span, {0: "300-30"})
     assert gone.first > gone.last

@@ -5,13 +5,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headrace.spark.executors.job_table import Row, tabular
+from headrace.spark.executors.job_table import JobRow, tabular
 
 NUMBERS = pa.schema([("n", pa.int64())])
 
 
-def rows(*data: Any) -> list[Row]:
-    return [Row(f"job-{at}", 1, 0, [], each) for at, each in enumerate(data)]
+def rows(*data: Any) -> list[JobRow]:
+    return [JobRow(f"job-{at}", 1, 0, [], each) for at, each in enumerate(data)]
 
 
 def only_table(*data: Any, schema: pa.Schema | None = None) -> pa.Table:
@@ -21,7 +21,10 @@ def only_table(*data: Any, schema: pa.Schema | None = None) -> pa.Table:
 
 
 def test_fields_of_data_are_columns_beside_what_is_the_jobs_own() -> None:
-    given = [Row("a", 2, -1.5, ["vip"], {"x": 1, "id": "theirs"}), Row("b", 1, 0, [], {"x": 2.5})]
+    given = [
+        JobRow("a", 2, -1.5, ["vip"], {"x": 1, "id": "theirs"}),
+        JobRow("b", 1, 0, [], {"x": 2.5}),
+    ]
     [(_, table)], _ = tabular(given, None)
     assert table.to_pylist() == [
         {

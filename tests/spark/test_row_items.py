@@ -14,11 +14,11 @@ from pyspark.sql import types
 
 from headrace import Client, InvalidArgument, connect
 from headrace.operations.core import Core
-from headrace.spark.row_items import Columns, Rows, columns_of, values
+from headrace.spark.row_items import RowColumns, RowEncoder, columns_of, values
 from headrace.testing import open_with_clock
 
 MAP = pa.map_(pa.string(), pa.int64())
-PLAIN = Columns(has_id=False, fields=None, options=())
+PLAIN = RowColumns(has_id=False, fields=None, options=())
 
 
 @pytest.fixture
@@ -49,20 +49,20 @@ KINDS: dict[str, types.DataType] = {
 }
 
 
-def columns(said: str, *, origin: bool = False) -> Columns:
+def columns(said: str, *, origin: bool = False) -> RowColumns:
     """What columns mean, each said as a name and a kind; Spark reads such only in a session."""
     pairs = [column.split(" ") for column in said.split(", ")]
     fields = [types.StructField(name, KINDS[kind]) for name, kind in pairs]
     return columns_of(types.StructType(fields), origin=origin)
 
 
-def items(core: Core, of: Columns, *, duplicates: bool = False, **given: Any) -> list[Any]:
+def items(core: Core, of: RowColumns, *, duplicates: bool = False, **given: Any) -> list[Any]:
     arrays = {
         name.replace("__", "."): held if isinstance(held, pa.Array) else pa.array(held)
         for name, held in given.items()
     }
     batch = pa.RecordBatch.from_pydict(arrays)
-    return Rows(core, of, duplicates=duplicates).items(batch)
+    return RowEncoder(core, of, duplicates=duplicates).items(batch)
 
 
 # columns

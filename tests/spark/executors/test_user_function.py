@@ -6,12 +6,12 @@ from typing import Any
 import pyarrow as pa
 
 from headrace import Discard
-from headrace.spark import BadReturn, Next, Row
+from headrace.spark import BadReturn, JobRow, Next
 from headrace.spark.executors.user_function import MOST_CALLS, by_row, by_table
 
 
-def rows(count: int) -> list[Row]:
-    return [Row(f"job-{n}", 1, 0, [], {"n": n}) for n in range(count)]
+def rows(count: int) -> list[JobRow]:
+    return [JobRow(f"job-{n}", 1, 0, [], {"n": n}) for n in range(count)]
 
 
 def failing_for(poison: set[int], calls: list[int]) -> Any:
@@ -70,7 +70,7 @@ def test_a_function_that_exits_fails_its_rows_only() -> None:
 
 def test_misfits_do_not_reach_the_function() -> None:
     schema = pa.schema([("n", pa.int64())])
-    given = [*rows(3), Row("odd", 1, 0, [], {"n": "x"})]
+    given = [*rows(3), JobRow("odd", 1, 0, [], {"n": "x"})]
     seen: list[int] = []
     found = by_table(failing_for(set(), seen), given, "arrow", schema)
     assert failed(found) == {"odd"}
@@ -87,7 +87,7 @@ def test_a_frame_of_pandas_is_its_users_own() -> None:
 
 
 def test_row_by_row_each_row_has_its_own_verdict() -> None:
-    def function(row: Row) -> Any:
+    def function(row: JobRow) -> Any:
         if row.data["n"] == 1:
             raise Discard("no")
         return [row.id, None, Next("on")][row.data["n"]]

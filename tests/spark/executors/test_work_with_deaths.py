@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.spark import Tally
+from headrace.spark import WorkCounts
 from tests.restartable import meanwhile, restartable
 from tests.servers import until
 from tests.spark.support.workplace import Workplace, workplace
@@ -135,7 +135,7 @@ def test_a_server_that_is_killed_is_waited_for(spark: SparkSession, gate: Path) 
             server.start()
 
         with meanwhile(restart):
-            tally: Tally = place.work("steady", waits_at(gate), batch=50)
+            tally: WorkCounts = place.work("steady", waits_at(gate), batch=50)
 
         assert tally.deaths == 0
         check_each_once(place, ids)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
 from pathlib import Path
 from uuid import uuid4
 
@@ -81,22 +81,6 @@ def test_offsets_bound_a_batch(spark: SparkSession, valkey_url: str, client: Cli
     # After the third up to the seventh; of what the end does not know, and at its beginning, none.
     assert in_order(found) == [(0, number) for number in range(4, 8)]
     assert in_order(found) == [(0, number) for number in range(4, 8)]
-
-
-def test_spark_pushes_filters_down_if_asked_to(
-    spark: SparkSession, valkey_url: str, single: Client
-) -> None:
-    single.queue("mail").put_many([{"n": n} for n in range(30)])
-    single.queue("reports").put_many([{"n": n} for n in range(5)])
-    single.complete_many(single.queue("mail").pop("worker-1", count=10))
-    found = events_of(spark, valkey_url, single, pushFilters=True)
-    now = datetime.now(UTC)
-    asked = found.where(found.queue == "mail").where(found.kind.isin("put", "popped"))
-    asked = asked.where(found.at >= now - timedelta(hours=1)).where(found.at < now)
-    assert asked.count() == 40
-    # Nothing is left for Spark to filter, but for what only it can.
-    assert "Filter (" not in plan_of(asked)
-    assert "Filter (" in plan_of(asked.where("number % 2 = 0"))
 
 
 def test_a_frame_may_be_used_for_queries_with_and_without_filters(

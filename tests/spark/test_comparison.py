@@ -17,9 +17,15 @@ from headrace.engine.statistics import Series
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.operations.daily_totals import DailyTotals
-from headrace.spark.comparison import Coverage, coverage_of
-from headrace.spark.comparison import _compared, _Lake, _Server, compare
-from headrace.spark.options import Server
+from headrace.spark.comparison import (
+    Coverage,
+    _compared,
+    _LakeFigures,
+    _ServerFigures,
+    compare,
+    coverage_of,
+)
+from headrace.spark.options import ServerOptions
 from headrace.testing import START, open_with_clock
 from tests.engine.adopting import YESTERDAY, bring_day
 from tests.spark.support.histories import Chance, all_events, lake_of
@@ -42,8 +48,8 @@ def hr(valkey_url: str) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def server(hr: Client, valkey_url: str) -> Server:
-    return Server(url=valkey_url, namespace=hr.core.namespace)
+def server(hr: Client, valkey_url: str) -> ServerOptions:
+    return ServerOptions(url=valkey_url, namespace=hr.core.namespace)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +61,7 @@ def lake(hr: Client, tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 
 def test_lake_and_server_count_the_same(
-    spark: SparkSession, hr: Client, lake: Lake, server: Server
+    spark: SparkSession, hr: Client, lake: Lake, server: ServerOptions
 ) -> None:
     found = compare(spark, lake, server, hr)
 
@@ -75,7 +81,7 @@ def add_one(hr: Client, key: str, field: str) -> None:
 
 
 def test_a_flipped_bin_and_a_book_are_named(
-    spark: SparkSession, hr: Client, lake: Lake, server: Server
+    spark: SparkSession, hr: Client, lake: Lake, server: ServerOptions
 ) -> None:
     day = START.date() + timedelta(days=1)
     number = (day - date(1970, 1, 1)).days
@@ -93,7 +99,7 @@ def test_a_flipped_bin_and_a_book_are_named(
 
 
 def test_a_row_that_is_not_in_the_lake_is_named(
-    spark: SparkSession, hr: Client, server: Server, tmp_path: Path
+    spark: SparkSession, hr: Client, server: ServerOptions, tmp_path: Path
 ) -> None:
     story = all_events(hr)
     most = {shard: max(one.number for one in story if one.shard == shard) for shard in (0, 1)}
@@ -157,15 +163,15 @@ NO_TIMES = Series(0, 0.0, 0.0, {})
 NO_BOOKS = {"put": 0, "cancelled": 0, "expired": 0, "complete": 0, "moved": 0}
 
 
-def told_by_server(*, stats: bool) -> _Server:
+def told_by_server(*, stats: bool) -> _ServerFigures:
     """A server with one queue, of whose last day it has no figures."""
     nothing = DailyTotals(0, 0, None, NO_BOOKS, NO_TIMES, NO_TIMES, 0, 0)
     settings = {"mail": {"stats": stats, "stats_age": 86_400, "histogram_age": 86_400}}
-    return _Server(MON, settings, {"mail": {MON: [nothing]}}, {(0, "mail"): 0})
+    return _ServerFigures(MON, settings, {"mail": {MON: [nothing]}}, {(0, "mail"): 0})
 
 
 def test_statistics_that_are_switched_off_are_told_as_not_compared() -> None:
-    found = _compared(_Lake({}, {}, Coverage()), told_by_server(stats=False))
+    found = _compared(_LakeFigures({}, {}, Coverage()), told_by_server(stats=False))
     assert found.left_out == [
         "queue 'mail': its statistics are switched off",
         "the days: of none lake and server both have statistics",
@@ -177,7 +183,7 @@ def test_statistics_that_are_switched_off_are_told_as_not_compared() -> None:
 def test_where_nothing_is_compared_nobody_says_that_it_is_equal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = _compared(_Lake({}, {}, Coverage(is_whole=False)), told_by_server(stats=True))
+    found = _compared(_LakeFigures({}, {}, Coverage(is_whole=False)), told_by_server(stats=True))
     assert (found.days, found.values) == (0, 0)
     _tell(found)
     said = capsys.readouterr().out

@@ -9,17 +9,17 @@ import pytest
 
 from headrace import Discard, InvalidArgument, Retry
 from headrace.spark import BadReturn, Next
-from headrace.spark.executors.outcomes import moved_on, verdicts_of
+from headrace.spark.executors.outcomes import moved_to, outcomes_of
 
 IDS = ["a", "b"]
 
 
 def of_columns(**columns: Any) -> list[Any]:
-    return verdicts_of(pa.table(columns), IDS)
+    return outcomes_of(pa.table(columns), IDS)
 
 
 def test_nothing_returned_is_well_for_all() -> None:
-    assert verdicts_of(None, IDS) == [None, None]
+    assert outcomes_of(None, IDS) == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,13 @@ def test_nothing_returned_is_well_for_all() -> None:
     ],
 )
 def test_values_are_results_in_the_order_of_the_rows(returned: Any) -> None:
-    found = verdicts_of(returned, IDS)
+    found = outcomes_of(returned, IDS)
     assert found == [1, 2]
     assert {type(value) for value in found} == {int}
 
 
 def test_rows_are_results_without_what_is_the_jobs_own() -> None:
-    found = verdicts_of(
+    found = outcomes_of(
         pa.table({"id": IDS, "attempt": [1, 1], "data.x": [1, 2], "score": [0.5, None]}), IDS
     )
     assert found == [{"x": 1, "score": 0.5}, {"x": 2, "score": None}]
@@ -48,9 +48,9 @@ def test_rows_are_results_without_what_is_the_jobs_own() -> None:
 
 def test_frames_and_record_batches_are_tables_too() -> None:
     frame = pd.DataFrame({"score": [0.5, float("nan")]})
-    assert verdicts_of(frame, IDS) == [{"score": 0.5}, {"score": None}]
+    assert outcomes_of(frame, IDS) == [{"score": 0.5}, {"score": None}]
     batch = pa.RecordBatch.from_pydict({"score": [1, 2]})
-    assert verdicts_of(batch, IDS) == [{"score": 1}, {"score": 2}]
+    assert outcomes_of(batch, IDS) == [{"score": 1}, {"score": 2}]
 
 
 def test_a_column_data_alone_is_the_value_itself() -> None:
@@ -76,10 +76,10 @@ def test_a_row_may_name_the_next_queue() -> None:
 
 def test_what_goes_well_moves_on() -> None:
     error = ValueError()
-    assert moved_on(None, "store") == Next("store")
-    assert moved_on(0, "store") == Next("store", 0)
-    assert moved_on(Next("else"), "store") == Next("else")
-    assert moved_on(error, "store") is error
+    assert moved_to(None, "store") == Next("store")
+    assert moved_to(0, "store") == Next("store", 0)
+    assert moved_to(Next("else"), "store") == Next("else")
+    assert moved_to(error, "store") is error
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_goes_well_moves_on() -> None:
 )
 def test_what_says_not_enough_is_refused(returned: Any, words: str) -> None:
     with pytest.raises(BadReturn, match=words):
-        verdicts_of(returned, IDS)
+        outcomes_of(returned, IDS)
 
 
 @pytest.mark.parametrize(("queue", "delay"), [("", 0), (7, 0), ("q", -1), ("q", "soon")])

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace
-from headrace.spark import Next, Row, RunFailed, work
+from headrace.spark import JobRow, Next, RunFailed, work
 from tests.restartable import meanwhile
 from tests.servers import until
 from tests.spark.support.workplace import Workplace, workplace
@@ -77,7 +77,7 @@ def test_row_by_row_a_function_returns_or_raises_as_a_task_does(place: Workplace
     ids = place.put("mixed", 6, retries=3)
     place.client.queue("mixed").put(b"\xff".hex(), id="text")
 
-    def function(row: Row) -> Any:
+    def function(row: JobRow) -> Any:
         if row.id == "text":
             return row.data
         if row.data["n"] == 0:
