@@ -67,7 +67,7 @@ def test_a_lake_that_lags_is_told(typed: Type, client: Client, lake: Lake) -> No
 def test_status_without_a_lake_says_how_to_make_one(typed: Type, tmp_path: Path) -> None:
     said = typed("lake", "status", "--lake", str(tmp_path))
     assert said.code == 1
-    assert said.err == f"headrace: there is no lake in {tmp_path}: headrace lake sync makes one\n"
+    assert said.err == f"headrace: there is no lake in {tmp_path}: create one with headrace lake sync\n"
 
 
 def test_status_does_without_spark_and_arrow(valkey_url: str, client: Client, lake: Lake) -> None:

@@ -108,10 +108,10 @@ def test_a_server_that_forgot_the_write_is_named(opened: tuple[Client, Clock]) -
     home = hr.core.shard_of(WRITE.name)
     transaction = decided(hr)
     lose(hr, home, f"bundle:{transaction}", f"parcels:{transaction}")
-    with pytest.raises(WriteLost, match="knows nothing of it any more"):
+    with pytest.raises(WriteLost, match="no longer knows it"):
         finished(hr, transaction)
     lose(hr, home, f"write:{WRITE.name}")
-    with pytest.raises(WriteLost, match="knows nothing of it any more"):
+    with pytest.raises(WriteLost, match="no longer knows it"):
         finished(hr, transaction)
     clock.tick(2)
     assert hr.sweep() == []

@@ -32,29 +32,29 @@ def files(tmp_path: Path) -> LocalFiles:
     return LocalFiles(tmp_path)
 
 
-def test_at_first_all_days_are_built_together() -> None:
+def test_first_run_builds_all_days() -> None:
     assert catalogue.next_run(Catalogue(), {TUE: 1, MON: 1}) == [MON, TUE]
 
 
-def test_nothing_is_built_when_nothing_has_changed() -> None:
+def test_unchanged_days_are_not_rebuilt() -> None:
     known = counted(built(MON, after="x"), built(TUE, before="x"))
 
     assert catalogue.next_run(known, {MON: 10, TUE: 10}) == []
     assert [each.day for each in catalogue.fresh(known, {MON: 10, TUE: 10})] == [MON, TUE]
 
 
-def test_a_new_day_is_built_alone() -> None:
+def test_new_day_is_built_alone() -> None:
     assert catalogue.next_run(counted(built(MON), built(TUE)), {MON: 10, TUE: 10, WED: 1}) == [WED]
 
 
-def test_late_events_build_their_day_again_and_not_the_next() -> None:
+def test_late_events_rebuild_only_their_day() -> None:
     known = counted(built(MON), built(TUE), built(WED))
 
     assert catalogue.next_run(known, {MON: 11, TUE: 10, WED: 10}) == [MON]
     assert catalogue.fresh(known, {MON: 11, TUE: 10, WED: 10}) == []
 
 
-def test_a_day_is_built_again_when_the_day_before_leaves_something_else() -> None:
+def test_day_is_rebuilt_when_carried_events_change() -> None:
     known = counted(
         built(MON, after="new"), built(TUE, before="old", after="y"), built(WED, 10, "y")
     )
@@ -62,14 +62,14 @@ def test_a_day_is_built_again_when_the_day_before_leaves_something_else() -> Non
     assert catalogue.next_run(known, {MON: 10, TUE: 10, WED: 10}) == [TUE]
 
 
-def test_what_an_earlier_version_made_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_days_built_by_earlier_version_are_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
     known = counted(built(MON))
     monkeypatch.setattr(catalogue, "VERSION", catalogue.VERSION + 1)
 
     assert catalogue.next_run(known, {MON: 10}) == [MON]
 
 
-def test_builds_take_the_place_of_those_of_their_days(files: LocalFiles) -> None:
+def test_commit_replaces_builds_of_same_day(files: LocalFiles) -> None:
     first = catalogue.commit(files, Catalogue(), [built(MON), built(TUE)])
     again = built(MON, events=11)
 
@@ -78,7 +78,7 @@ def test_builds_take_the_place_of_those_of_their_days(files: LocalFiles) -> None
     assert catalogue.newest(files) == Catalogue(number=2, days=(again, built(TUE)))
 
 
-def test_of_two_rollups_one_is_committed(files: LocalFiles) -> None:
+def test_second_of_two_rollup_commits_is_refused(files: LocalFiles) -> None:
     catalogue.commit(files, Catalogue(), [built(MON)])
 
     with pytest.raises(LakeMoved, match="run it again"):
@@ -87,7 +87,7 @@ def test_of_two_rollups_one_is_committed(files: LocalFiles) -> None:
     assert catalogue.newest(files).days == (built(MON),)
 
 
-def test_no_catalogue_is_an_empty_one(files: LocalFiles) -> None:
+def test_missing_catalogue_is_empty(files: LocalFiles) -> None:
     assert catalogue.newest(files) == Catalogue()
 
 
@@ -99,7 +99,7 @@ def write_build(root: Path, day: date, *, age: float) -> Path:
     return file
 
 
-def test_builds_that_have_not_counted_for_a_while_go(tmp_path: Path, files: LocalFiles) -> None:
+def test_sweep_removes_builds_replaced_before_grace(tmp_path: Path, files: LocalFiles) -> None:
     replaced, dead = write_build(tmp_path, MON, age=900), write_build(tmp_path, TUE, age=900)
     begun, counts = (
         write_build(tmp_path, date(2026, 1, 8), age=1),

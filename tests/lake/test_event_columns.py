@@ -76,7 +76,7 @@ def row_of(event: Event) -> dict[str, Any]:
 
 
 @given(entries())
-def test_columns_say_what_read_event_says(found: list[Entry]) -> None:
+def test_columns_equal_read_event(found: list[Entry]) -> None:
     batch = event_columns(3, found)
     assert batch.schema == EVENTS
     batch.validate(full=True)
@@ -94,13 +94,13 @@ def plain(**more: bytes) -> list[bytes]:
     return words + [word for name, value in more.items() for word in (name.encode(), value)]
 
 
-def test_a_field_that_comes_twice_counts_as_it_came_last() -> None:
+def test_last_value_of_repeated_field_counts() -> None:
     [row] = rows_of(event_columns(0, [(b"5-1", plain(queue=b"other"))]))
     assert row["queue"] == "other"
     assert row["more"] is None
 
 
-def test_spans_and_data_may_be_missing_and_what_says_who_may_not() -> None:
+def test_durations_and_data_are_optional_but_queue_is_not() -> None:
     words = [b"kind", b"popped", *plain()[2:]]
     [row] = rows_of(event_columns(0, [(b"5-1", words[:12])]))
     assert (row["wait"], row["run"], row["data"]) == (None, None, None)
@@ -108,7 +108,7 @@ def test_spans_and_data_may_be_missing_and_what_says_who_may_not() -> None:
         event_columns(0, [(b"5-1", words[:4] + words[6:])])
 
 
-def test_the_events_of_a_real_log_are_as_the_client_tells_them(hr: Client) -> None:
+def test_columns_of_real_log_equal_client_events(hr: Client) -> None:
     mail = hr.queue("mail")
     mail.put({"n": 1}, id="ada", tags=["vip", "late"], priority=-1.5)
     mail.put({"large": "x" * 20_000}, id="grace")
@@ -127,12 +127,12 @@ def test_the_events_of_a_real_log_are_as_the_client_tells_them(hr: Client) -> No
     assert {row["more"] for row in rows} == {None}
 
 
-def test_no_entries_are_no_rows() -> None:
+def test_no_entries_give_no_rows() -> None:
     assert event_columns(0, []).num_rows == 0
     assert event_columns(0, []).schema == EVENTS
 
 
-def test_a_gap_is_a_row() -> None:
+def test_gap_row_has_number_and_missing_events() -> None:
     at = datetime(2026, 11, 1, tzinfo=UTC)
     gap = gap_row(2, 11, 5, at)
     assert gap.schema == EVENTS

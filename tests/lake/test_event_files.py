@@ -27,7 +27,7 @@ def read(path: Path) -> pa.Table:
     return pq.read_table(pa.BufferReader(path.read_bytes()))
 
 
-def test_events_lie_by_day_and_queue_in_their_order(tmp_path: Path) -> None:
+def test_events_are_stored_by_day_and_queue_in_order(tmp_path: Path) -> None:
     before = MIDNIGHT - dt.timedelta(milliseconds=1)
     batches = [
         batch_of((1, "mail", before), (2, "a/b", before), (3, "mail", MIDNIGHT)),
@@ -47,7 +47,7 @@ def test_events_lie_by_day_and_queue_in_their_order(tmp_path: Path) -> None:
     assert table["more"][0].as_py() == [("a", b"b")]
 
 
-def test_what_is_large_is_written_in_several_files(
+def test_large_input_is_written_to_several_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches = [batch_of((number, "mail", MIDNIGHT)) for number in range(1, 6)]
@@ -57,16 +57,16 @@ def test_what_is_large_is_written_in_several_files(
     assert len(set(paths)) == 3
 
 
-def test_where_a_and_A_are_one_folder_there_are_still_two_files(tmp_path: Path) -> None:  # noqa: N802
+def test_case_insensitive_file_system_keeps_both_files(tmp_path: Path) -> None:
     paths = write_events(tmp_path, "x", "part", [batch_of((1, "a", MIDNIGHT), (2, "A", MIDNIGHT))])
     assert len({path.lower() for path in paths}) == 2
 
 
-def test_of_nothing_there_is_no_file(tmp_path: Path) -> None:
+def test_no_events_write_no_file(tmp_path: Path) -> None:
     assert write_events(tmp_path, "x", "part", []) == []
 
 
-def test_a_queue_has_a_folder_of_its_own() -> None:
+def test_each_queue_has_its_own_folder() -> None:
     plain = ["mail", "a.b-c_d", "x" * 80, "..", "_hidden"]
     assert [queue_folder(name) for name in plain] == plain
     odd = ["", "a/b", "a b", "a_b/", "mail\n", "é", "x" * 81, "__HIVE_DEFAULT_PARTITION__"]

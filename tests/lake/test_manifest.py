@@ -53,24 +53,24 @@ VALUES = {"lake": IDENTITY, "manifest": MANIFEST, "checkpoint": SNAPSHOT}
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_what_format_1_wrote_is_read(name: str) -> None:
+def test_format_1_is_read(name: str) -> None:
     text = (GOLDEN / f"{name}.1.json").read_bytes()
     assert unpacked(type(VALUES[name]), name, text) == VALUES[name]
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_what_is_written_is_format_1(name: str) -> None:
+def test_format_1_is_written(name: str) -> None:
     assert packed(VALUES[name]) == (GOLDEN / f"{name}.1.json").read_bytes()
 
 
-def test_fields_that_a_later_version_added_are_passed_over() -> None:
+def test_unknown_fields_are_ignored() -> None:
     text = packed(IDENTITY).replace(b'"id"', b'"colour": "blue", "id"')
     assert unpacked(LakeIdentity, "lake.json", text) == IDENTITY
 
 
-def test_a_later_format_is_refused() -> None:
+def test_later_format_is_refused() -> None:
     text = packed(IDENTITY).replace(b'"format": 1', b'"format": 2')
-    with pytest.raises(LakeUnreadable, match=r"lake\.json has format 2.*reads up to 1: install"):
+    with pytest.raises(LakeUnreadable, match=r"lake\.json has format 2.*formats up to 1: install"):
         unpacked(LakeIdentity, "lake.json", text)
 
 
@@ -88,12 +88,14 @@ def test_a_later_format_is_refused() -> None:
     ],
 )
 @pytest.mark.parametrize("kind", [LakeIdentity, Manifest])
-def test_what_is_broken_is_refused(kind: type[LakeRecord], text: bytes) -> None:
-    with pytest.raises(LakeUnreadable, match=r"here\.json is not what Headrace writes there"):
+def test_corrupt_file_is_refused(kind: type[LakeRecord], text: bytes) -> None:
+    with pytest.raises(
+        LakeUnreadable, match=r"here\.json is corrupt or was not written by Headrace"
+    ):
         unpacked(kind, "here.json", text)
 
 
-def test_a_manifest_moves_a_snapshot_on() -> None:
+def test_manifest_is_applied_to_snapshot() -> None:
     gone = DataFile(path=MANIFEST.removed[0], day=DATA_FILE.day, queue="mail", rows=1, bytes=1)
     before = LakeSnapshot(
         number=2, offsets={1: "1793491200000-7", 2: "5-5"}, missing=1, files=(gone,)
@@ -103,5 +105,5 @@ def test_a_manifest_moves_a_snapshot_on() -> None:
     )
 
 
-def test_a_span_knows_how_much_happened_in_it() -> None:
+def test_size_of_range_is_known_from_entry_ids() -> None:
     assert [span.size for span in MANIFEST.ranges] == [10, 5]

@@ -30,7 +30,7 @@ def lay_rows(lake: Lake, replay: str, write: str) -> str:
     return folder
 
 
-def test_rows_that_no_plan_names_go_in_time(lake: Lake) -> None:
+def test_sweep_removes_rows_without_plan(lake: Lake) -> None:
     mine = plan("mine")
     named = lay_rows(lake, mine.id, mine.write)
     left = [lay_rows(lake, mine.id, "died"), lay_rows(lake, "other", "died")]
@@ -42,11 +42,9 @@ def test_rows_that_no_plan_names_go_in_time(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize(("begun", "rate"), [(None, 5.0), (2.0, 5.0)])
-def test_a_replay_goes_on_only_at_the_rate_with_which_it_was_begun(
-    lake: Lake, begun: float | None, rate: float
-) -> None:
+def test_resumed_replay_keeps_its_rate(lake: Lake, begun: float | None, rate: float) -> None:
     mine = write_plan(lake, plan("mine", begun))
-    with pytest.raises(InvalidArgument, match="leave --rate out"):
+    with pytest.raises(InvalidArgument, match="leave out --rate"):
         unfinished(lake, "true", "again", rate=rate)
     assert unfinished(lake, "true", "again") == mine
     assert unfinished(lake, "true", "again", rate=begun) == mine

@@ -31,12 +31,12 @@ def part(numbers: list[int], *gaps: tuple[int, int], path: str = "a", shard: int
     )
 
 
-def test_a_batch_with_every_event_is_whole() -> None:
+def test_batch_with_every_event_is_verified() -> None:
     assert verified([SPAN], [part([*range(11, 21)])]) == [SPAN]
     assert verified([SPAN], [part([11, 13, 20]), part([12, *range(14, 20)])]) == [SPAN]
 
 
-def test_what_is_missing_is_told() -> None:
+def test_gap_rows_count_as_missing_events() -> None:
     [found] = verified([SPAN], [part([*range(15, 19)], (11, 4)), part([20], (19, 1))])
     assert found == LogRange(shard=0, after="5-10", to="7-20", missing=5)
     [found] = verified([SPAN], [part([], (11, 10))])
@@ -60,12 +60,12 @@ def test_what_is_missing_is_told() -> None:
         [part([*range(11, 21)]), part([1], shard=1)],
     ],
 )
-def test_a_batch_that_is_not_whole_is_refused(parts: list[FilePart]) -> None:
+def test_incomplete_batch_is_refused(parts: list[FilePart]) -> None:
     with pytest.raises(BatchMismatch):
         verified([SPAN], parts)
 
 
-def test_a_file_has_the_rows_of_all_its_shards() -> None:
+def test_file_counts_rows_of_all_shards() -> None:
     parts = [
         part([1, 2, 3], path="b"),
         part([1], (2, 7), path="a", shard=1),
@@ -76,7 +76,7 @@ def test_a_file_has_the_rows_of_all_its_shards() -> None:
 
 
 @pytest.mark.parametrize("damaged", [b"", b"PAR1 and then nothing of it PAR1"])
-def test_a_file_that_cannot_be_read_back_is_named(tmp_path: Path, damaged: bytes) -> None:
+def test_unreadable_file_is_named(tmp_path: Path, damaged: bytes) -> None:
     (tmp_path / "some.parquet").write_bytes(damaged)
     with pytest.raises(BatchMismatch, match=r"some\.parquet cannot be read back"):
         read_parts(LocalFiles(tmp_path), ["some.parquet"])

@@ -14,8 +14,8 @@ from headrace.lake.batches import sweep
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake, LakeMoved
 from headrace.lake.manifest import DataFile, LakeSnapshot
-from headrace.spark import compact as module
 from headrace.spark import batch_files
+from headrace.spark import compact as module
 from headrace.spark.batch_files import BatchMismatch
 from headrace.spark.compact import compact, delete_replaced, groups_of, parts_of
 from headrace.spark.hadoop_files import HadoopFiles
@@ -50,7 +50,7 @@ def lake(spark: SparkSession, hr: Client, server: ServerOptions, tmp_path: Path)
     return Lake.open(files)
 
 
-def test_small_files_become_few_and_readers_notice_nothing(
+def test_compaction_merges_small_files_without_changing_rows(
     spark: SparkSession, hr: Client, lake: Lake
 ) -> None:
     before = lake.snapshot()
@@ -76,7 +76,7 @@ def test_small_files_become_few_and_readers_notice_nothing(
 
 
 @pytest.mark.timeout(300)
-def test_whenever_a_compaction_dies_the_lake_stays_whole(
+def test_lake_is_complete_after_compaction_dies_at_any_step(
     spark: SparkSession, hr: Client, lake: Lake
 ) -> None:
     rows = lake.snapshot().rows
@@ -97,7 +97,7 @@ def test_whenever_a_compaction_dies_the_lake_stays_whole(
     assert lake.files.list("begun") == []
 
 
-def test_a_compaction_and_a_sync_do_not_hinder_each_other(
+def test_compaction_and_sync_run_at_the_same_time(
     spark: SparkSession,
     hr: Client,
     server: ServerOptions,
@@ -116,7 +116,7 @@ def test_a_compaction_and_a_sync_do_not_hinder_each_other(
     expect_equal(spark, lake, hr.events())
 
 
-def test_of_two_compactions_of_the_same_files_one_is_committed(
+def test_second_compaction_of_same_files_is_refused(
     spark: SparkSession, hr: Client, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written_parts = batch_files.written_parts
@@ -128,12 +128,12 @@ def test_of_two_compactions_of_the_same_files_one_is_committed(
         return written_parts(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "written_parts", and_another)
-    with pytest.raises(LakeMoved, match="another compaction has replaced the same files"):
+    with pytest.raises(LakeMoved, match="another compaction replaced the same files"):
         list(compact(spark, lake))
     expect_equal(spark, lake, hr.events())
 
 
-def test_what_is_not_the_same_is_not_committed(
+def test_compaction_that_changes_rows_is_not_committed(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = lake.snapshot()
@@ -144,7 +144,7 @@ def test_what_is_not_the_same_is_not_committed(
     assert lake.snapshot() == before
 
 
-def test_a_lake_with_a_scheme_is_synced_and_compacted(
+def test_lake_with_url_is_synced_and_compacted(
     spark: SparkSession, hr: Client, server: ServerOptions, tmp_path: Path
 ) -> None:
     files = HadoopFiles(spark, f"file://{tmp_path}/far away")
@@ -161,7 +161,7 @@ def file_of(size: int, queue: str = "mail") -> DataFile:
     return DataFile(path=uuid4().hex, day=DAY, queue=queue, rows=1, bytes=size)
 
 
-def test_what_is_large_or_alone_stays() -> None:
+def test_large_and_single_files_are_not_rewritten() -> None:
     small, other, alone, large = (
         file_of(10),
         file_of(module.SMALL - 1),
@@ -171,7 +171,7 @@ def test_what_is_large_or_alone_stays() -> None:
     assert groups_of(LakeSnapshot(files=(small, large, other, alone))) == [(small, other)]
 
 
-def test_only_so_much_is_rewritten_at_once() -> None:
+def test_one_commit_rewrites_limited_bytes() -> None:
     groups = [(file_of(module.AT_ONCE // 3),) for _ in range(7)]
     assert [len(part) for part in parts_of(groups)] == [3, 3, 1]
     assert list(parts_of([])) == []

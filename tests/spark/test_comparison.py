@@ -60,7 +60,7 @@ def lake(hr: Client, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return lake_of(files, story, {shard: 2 * number // 3 for shard, number in most.items()}, hr)
 
 
-def test_lake_and_server_count_the_same(
+def test_lake_and_server_are_equal(
     spark: SparkSession, hr: Client, lake: Lake, server: ServerOptions
 ) -> None:
     found = compare(spark, lake, server, hr)
@@ -80,7 +80,7 @@ def add_one(hr: Client, key: str, field: str) -> None:
     assert isinstance(reply, int)
 
 
-def test_a_flipped_bin_and_a_book_are_named(
+def test_changed_bin_and_book_are_named(
     spark: SparkSession, hr: Client, lake: Lake, server: ServerOptions
 ) -> None:
     day = START.date() + timedelta(days=1)
@@ -98,7 +98,7 @@ def test_a_flipped_bin_and_a_book_are_named(
     assert len(found.differences) == 2
 
 
-def test_a_row_that_is_not_in_the_lake_is_named(
+def test_row_missing_from_lake_is_named(
     spark: SparkSession, hr: Client, server: ServerOptions, tmp_path: Path
 ) -> None:
     story = all_events(hr)
@@ -125,20 +125,20 @@ def span(day: date, first: int, last: int, missing: int = 0, lost: int = 0) -> d
     }
 
 
-def test_a_history_from_the_first_event_on_is_whole() -> None:
+def test_history_from_first_event_is_complete() -> None:
     found = coverage_of([span(TUE, 11, 20), span(MON, 1, 10)])
 
     assert (found.is_whole, found.gaps, found.holes) == (True, {}, [])
 
 
-def test_the_first_day_of_a_history_without_a_beginning_is_not_known() -> None:
+def test_first_day_is_a_gap_if_history_starts_later() -> None:
     found = coverage_of([span(MON, 7, 10), span(TUE, 11, 20)])
 
     assert not found.is_whole
     assert found.gaps == {MON: "the history of shard 0 begins with event 7"}
 
 
-def test_a_gap_may_reach_back_to_the_day_of_the_event_before_it() -> None:
+def test_gap_reaches_back_to_day_of_previous_event() -> None:
     found = coverage_of([span(MON, 1, 10), span(WED, 11, 20, missing=5), span(THU, 21, 30)])
 
     assert set(found.gaps) == {MON, TUE, WED}
@@ -146,14 +146,14 @@ def test_a_gap_may_reach_back_to_the_day_of_the_event_before_it() -> None:
     assert found.holes == []
 
 
-def test_events_that_are_nowhere_are_a_difference_and_no_gap() -> None:
+def test_lost_events_are_a_difference_not_a_gap() -> None:
     found = coverage_of([span(MON, 1, 10), span(TUE, 11, 20, lost=2)])
 
     assert found.holes == [f"shard 0 of {TUE}: 2 events are neither in the lake nor on the server"]
     assert found.gaps == {}
 
 
-def test_events_that_are_there_twice_are_a_difference() -> None:
+def test_duplicate_events_are_a_difference() -> None:
     found = coverage_of([span(MON, 1, 10, lost=-1)])
 
     assert found.holes == ["shard 0: 1 events are there more than once"]
@@ -170,7 +170,7 @@ def told_by_server(*, stats: bool) -> _ServerFigures:
     return _ServerFigures(MON, settings, {"mail": {MON: [nothing]}}, {(0, "mail"): 0})
 
 
-def test_statistics_that_are_switched_off_are_told_as_not_compared() -> None:
+def test_disabled_statistics_are_listed_as_left_out() -> None:
     found = _compared(_LakeFigures({}, {}, Coverage()), told_by_server(stats=False))
     assert found.left_out == [
         "queue 'mail': its statistics are switched off",
@@ -180,7 +180,7 @@ def test_statistics_that_are_switched_off_are_told_as_not_compared() -> None:
     assert (found.days, found.values, found.equal) == (0, 4, True)
 
 
-def test_where_nothing_is_compared_nobody_says_that_it_is_equal(
+def test_audit_does_not_report_equality_if_nothing_was_compared(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = _compared(_LakeFigures({}, {}, Coverage(is_whole=False)), told_by_server(stats=True))

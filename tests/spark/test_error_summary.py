@@ -52,23 +52,23 @@ selct 1
         ("", ""),
     ],
 )
-def test_an_error_is_told_in_a_line_without_where_in_spark_it_was(said: str, told: str) -> None:
+def test_error_is_summarized_in_one_line(said: str, told: str) -> None:
     assert error_summary(Exception(said)) == told
 
 
-def test_an_error_of_java_says_what_java_said() -> None:
+def test_java_error_has_java_message() -> None:
     class OfJava(Exception):
         java_exception = type("Java", (), {"getMessage": lambda _: "no space left"})()
 
     assert error_summary(OfJava("An error occurred while calling o27.save.")) == "no space left"
 
 
-def test_what_is_long_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_message_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONGEST", 4)
     assert error_summary(Exception("abcdef")) == "abcd..."
 
 
-def test_a_cause_is_known_also_behind_spark() -> None:
+def test_cause_is_found_in_spark_error() -> None:
     assert is_caused_by(EventsTrimmed(0, 1, 3), EventsTrimmed)
     assert is_caused_by(Exception(IN_PYTHON), EventsTrimmed)
     assert not is_caused_by(Exception(IN_PYTHON), ServerUnavailable)

@@ -90,15 +90,13 @@ def one_a_second(hr: Client, clock: Clock, count: int) -> None:
 # batches
 
 
-def test_an_empty_log_has_no_parts_and_the_part_of_spark_no_rows(
-    valkey_url: str, hr: Client
-) -> None:
+def test_empty_log_has_no_partitions_and_no_rows(valkey_url: str, hr: Client) -> None:
     reader = batch_reader(valkey_url, hr)
     assert list(reader.partitions()) == []
     assert list(reader.read(InputPartition(None))) == []
 
 
-def test_a_time_cuts_what_is_read(valkey_url: str, hr: Client) -> None:
+def test_since_limits_the_range_and_the_rows(valkey_url: str, hr: Client) -> None:
     clock = Clock(hr)
     one_a_second(hr, clock, 10)
     # The tenth event is of now, the seventh of three seconds ago.
@@ -111,9 +109,7 @@ def test_a_time_cuts_what_is_read(valkey_url: str, hr: Client) -> None:
     assert list(batch_reader(valkey_url, hr, since=later).partitions()) == []
 
 
-def test_an_event_of_a_clock_that_was_set_back_is_found_by_its_own_time(
-    valkey_url: str, hr: Client
-) -> None:
+def test_since_compares_time_of_event_after_clock_was_set_back(valkey_url: str, hr: Client) -> None:
     clock = Clock(hr)
     hr.queue("mail").put(1)
     then = clock.now
@@ -124,7 +120,7 @@ def test_an_event_of_a_clock_that_was_set_back_is_found_by_its_own_time(
     assert numbers(read(batch_reader(valkey_url, hr, since=then.isoformat()))) == [1]
 
 
-def test_rows_are_chosen_by_queue_kind_and_the_like(valkey_url: str, hr: Client) -> None:
+def test_options_queue_and_kind_select_rows(valkey_url: str, hr: Client) -> None:
     one_a_second(hr, Clock(hr), 6)
     hr.queue("mail").pop("worker-1")
     assert numbers(read(batch_reader(valkey_url, hr, queue="mail", kind="put"))) == [2, 4, 6]
@@ -133,7 +129,7 @@ def test_rows_are_chosen_by_queue_kind_and_the_like(valkey_url: str, hr: Client)
     assert read(batch_reader(valkey_url, hr, queue="unknown")) == []
 
 
-def test_payloads_are_bytes_however_large(valkey_url: str, hr: Client) -> None:
+def test_large_payloads_are_read_as_bytes(valkey_url: str, hr: Client) -> None:
     hr.queue("mail").configure(event_data=1 << 20)
     payloads = [bytes(range(256)), b"\x00", b"", *([b"\xff" * 900_000] * 20)]
     with headrace.connect(valkey_url, namespace=hr.core.namespace, codec="raw") as raw:
@@ -141,7 +137,9 @@ def test_payloads_are_bytes_however_large(valkey_url: str, hr: Client) -> None:
     assert [row["data"] for row in read(batch_reader(valkey_url, hr))] == payloads
 
 
-def test_pages_grow_and_join(valkey_url: str, hr: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_grow_and_are_contiguous(
+    valkey_url: str, hr: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(events, "FIRST_PAGE", 3)
     hr.queue("mail").put_many(list(range(300)))
     reader = batch_reader(valkey_url, hr, eventsPerPartition=150)
@@ -155,7 +153,7 @@ def test_pages_grow_and_join(valkey_url: str, hr: Client, monkeypatch: pytest.Mo
 # what is gone
 
 
-def test_what_was_trimmed_is_a_loss_or_a_gap(valkey_url: str, hr: Client) -> None:
+def test_trimmed_events_raise_or_become_gap_row(valkey_url: str, hr: Client) -> None:
     one_a_second(hr, Clock(hr), 20)
     trim(hr, 9)
     assert numbers(read(batch_reader(valkey_url, hr))) == list(range(9, 21))
@@ -172,9 +170,7 @@ def test_what_was_trimmed_is_a_loss_or_a_gap(valkey_url: str, hr: Client) -> Non
     assert numbers(read(only_mail)) == list(range(10, 21, 2))
 
 
-def test_what_is_trimmed_between_planning_and_reading_is_noticed(
-    valkey_url: str, hr: Client
-) -> None:
+def test_trim_between_planning_and_reading_is_noticed(valkey_url: str, hr: Client) -> None:
     one_a_second(hr, Clock(hr), 20)
     strict = batch_reader(valkey_url, hr)
     lenient = batch_reader(valkey_url, hr, failOnDataLoss="false", eventsPerPartition=10)
@@ -189,7 +185,7 @@ def test_what_is_trimmed_between_planning_and_reading_is_noticed(
     assert [(row["number"], row["missing"]) for row in rest[:2]] == [(11, 2), (13, None)]
 
 
-def test_a_time_after_all_that_is_gone_asks_for_none_of_it(valkey_url: str, hr: Client) -> None:
+def test_since_after_trimmed_events_does_not_raise(valkey_url: str, hr: Client) -> None:
     clock = Clock(hr)
     one_a_second(hr, clock, 20)
     trim(hr, 11)
@@ -219,7 +215,7 @@ def reached(offset: dict[str, str]) -> list[int]:
     return [int(entry_id.partition("-")[2]) for entry_id in offset.values()]
 
 
-def test_a_step_is_shared_fairly_and_ends_at_the_end(valkey_url: str, four: Client) -> None:
+def test_stream_step_is_shared_fairly_over_shards(valkey_url: str, four: Client) -> None:
     fill(four, {0: 5, 1: 30, 3: 9})
     reader = stream_reader(valkey_url, four, maxEventsPerTrigger=20)
     assert reader.getDefaultReadLimit() == ReadMaxRows(20)
@@ -241,7 +237,7 @@ def test_a_step_is_shared_fairly_and_ends_at_the_end(valkey_url: str, four: Clie
     reader.stop()
 
 
-def test_without_a_limit_everything_is_one_step(valkey_url: str, four: Client) -> None:
+def test_stream_without_limit_reads_all_in_one_step(valkey_url: str, four: Client) -> None:
     fill(four, {1: 30})
     reader = stream_reader(valkey_url, four)
     assert reader.getDefaultReadLimit() == ReadAllAvailable()
@@ -251,7 +247,7 @@ def test_without_a_limit_everything_is_one_step(valkey_url: str, four: Client) -
     reader.stop()
 
 
-def test_what_comes_after_available_now_is_for_the_next_time(valkey_url: str, hr: Client) -> None:
+def test_available_now_ignores_later_events(valkey_url: str, hr: Client) -> None:
     hr.queue("mail").put_many([1, 2, 3])
     reader = stream_reader(valkey_url, hr)
     reader.prepareForTriggerAvailableNow()
@@ -262,7 +258,7 @@ def test_what_comes_after_available_now_is_for_the_next_time(valkey_url: str, hr
     reader.stop()
 
 
-def test_a_stream_may_begin_with_what_comes(valkey_url: str, hr: Client) -> None:
+def test_stream_from_latest_reads_only_new_events(valkey_url: str, hr: Client) -> None:
     hr.queue("mail").put_many([1, 2, 3])
     reader = stream_reader(valkey_url, hr, startingOffsets="latest")
     start = reader.initialOffset()
@@ -272,7 +268,9 @@ def test_a_stream_may_begin_with_what_comes(valkey_url: str, hr: Client) -> None
     reader.stop()
 
 
-def test_an_offset_that_knows_fewer_shards_goes_on_with_all(valkey_url: str, four: Client) -> None:
+def test_offset_without_some_shards_continues_with_all_shards(
+    valkey_url: str, four: Client
+) -> None:
     fill(four, {0: 2, 2: 3})
     reader = stream_reader(valkey_url, four)
     end = reader.latestOffset({"0": "0-0"}, ReadAllAvailable())
@@ -281,15 +279,15 @@ def test_an_offset_that_knows_fewer_shards_goes_on_with_all(valkey_url: str, fou
     reader.stop()
 
 
-def test_a_stream_of_a_log_that_is_not_the_one_it_read_stops(valkey_url: str, hr: Client) -> None:
+def test_stream_on_another_log_raises(valkey_url: str, hr: Client) -> None:
     hr.queue("mail").put(1)
     reader = stream_reader(valkey_url, hr)
-    with pytest.raises(NamespaceMismatch, match="this is not the log that was read"):
+    with pytest.raises(NamespaceMismatch, match="this is another log"):
         reader.latestOffset({"0": "1-7"}, ReadAllAvailable())
     reader.stop()
 
 
-def test_a_stream_stops_where_another_log_has_grown_longer(valkey_url: str) -> None:
+def test_stream_on_longer_other_log_raises(valkey_url: str) -> None:
     client, clock = open_with_clock(valkey_url)
     with client as hr:
         hr.queue("mail").put_many([1, 2, 3])
@@ -307,14 +305,14 @@ def test_a_stream_stops_where_another_log_has_grown_longer(valkey_url: str) -> N
         with restored:
             restored.queue("mail").put_many([1, 2, 3, 4])
             for limit in (ReadAllAvailable(), ReadMaxRows(1)):
-                with pytest.raises(NamespaceMismatch, match="never was in its log"):
+                with pytest.raises(NamespaceMismatch, match="was never in its log"):
                     reader.latestOffset(read_to, limit)
             with pytest.raises(NamespaceMismatch, match="with another checkpoint"):
                 reader.partitions(start, read_to)
         reader.stop()
 
 
-def test_a_log_that_is_emptied_meanwhile_is_read_to_where_it_ended(hr: Client) -> None:
+def test_log_emptied_during_planning_keeps_its_end(hr: Client) -> None:
     hr.queue("mail").put_many([1, 2, 3])
     transport = hr.core.transport
     ends = drive(transport, log_ends(hr.core))
@@ -323,9 +321,7 @@ def test_a_log_that_is_emptied_meanwhile_is_read_to_where_it_ended(hr: Client) -
     assert drive(transport, events.bounded(hr.core, [span], ends, 2)) == {0: span.to}
 
 
-def test_a_log_that_was_trimmed_wholly_is_a_gap_when_it_is_read(
-    valkey_url: str, hr: Client
-) -> None:
+def test_fully_trimmed_log_is_one_gap_row(valkey_url: str, hr: Client) -> None:
     hr.queue("mail").put_many([1, 2, 3])
     reader = stream_reader(valkey_url, hr, failOnDataLoss="false", maxEventsPerTrigger=2)
     start = reader.initialOffset()

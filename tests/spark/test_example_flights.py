@@ -24,7 +24,7 @@ def load() -> ModuleType:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("spark")
-def test_flights_become_jobs_and_jobs_become_answers(
+def test_flights_example_prints_expected_results(
     valkey_url: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -23,7 +23,7 @@ def load() -> ModuleType:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("spark")
-def test_readings_go_through_all_stages(
+def test_stages_example_prints_expected_results(
     valkey_url: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HEADRACE_URL", valkey_url)

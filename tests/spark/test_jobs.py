@@ -80,7 +80,7 @@ def test_every_job_is_a_row_and_every_field_a_column(valkey_url: str, hr: Client
     assert {name for name, row in rows.items() if row["ended"]} == {"bad", "done"}
 
 
-def test_sets_are_chosen_by_queue_state_and_tag(valkey_url: str, hr: Client) -> None:
+def test_options_queue_state_and_tag_select_jobs(valkey_url: str, hr: Client) -> None:
     some_of_every_state(hr)
     assert ids_of(reader_of(valkey_url, hr, queue="reports")) == ["other"]
     assert ids_of(reader_of(valkey_url, hr, state="failed")) == ["bad"]
@@ -90,7 +90,7 @@ def test_sets_are_chosen_by_queue_state_and_tag(valkey_url: str, hr: Client) -> 
     assert ids_of(reader_of(valkey_url, hr, queue="unknown")) == []
 
 
-def test_small_sets_share_a_task_and_a_lease_may_have_no_end(valkey_url: str, hr: Client) -> None:
+def test_small_sets_share_a_partition(valkey_url: str, hr: Client) -> None:
     names = [f"queue {number}" for number in range(30)]
     for name in names:
         hr.queue(name).put(0, id=name)
@@ -104,7 +104,7 @@ def test_small_sets_share_a_task_and_a_lease_may_have_no_end(valkey_url: str, hr
     assert list(reader.read(InputPartition(None))) == []
 
 
-def test_spark_reads_the_table(spark: SparkSession, valkey_url: str) -> None:
+def test_spark_reads_the_table_jobs(spark: SparkSession, valkey_url: str) -> None:
     with headrace.connect(valkey_url, namespace="table-of-jobs", shards=2) as client:
         some_of_every_state(client)
         [soon] = client.jobs(["soon"])

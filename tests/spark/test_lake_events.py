@@ -58,15 +58,17 @@ def event_of(number: int, queue: str) -> dict[str, object]:
     }
 
 
-def test_folders_are_named_as_by_tasks(spark: SparkSession) -> None:
+def test_spark_and_tasks_name_folders_alike(spark: SparkSession) -> None:
     names = spark.createDataFrame([(name,) for name in ODD_NAMES], "queue string")
-    rows = names.select("queue", lake_events_module.queue_folder(names["queue"]).alias("folder")).collect()
+    rows = names.select(
+        "queue", lake_events_module.queue_folder(names["queue"]).alias("folder")
+    ).collect()
     assert {row["queue"]: row["folder"] for row in rows} == {
         name: queue_folder(name) for name in ODD_NAMES
     }
 
 
-def test_events_come_back_as_they_were(spark: SparkSession, tmp_path: Path) -> None:
+def test_stored_events_are_read_back_unchanged(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake.create(LocalFiles(tmp_path / "a lake [of é]"), "shop", [1])
     written = [event_of(number, name) for number, name in enumerate(ODD_NAMES, 1)]
     events = spark.createDataFrame(written, COLUMNS)

@@ -23,7 +23,7 @@ AWAY = "PythonException: Traceback\nheadrace.errors.ServerUnavailable: nobody an
 @pytest.mark.parametrize(
     "away", [ServerUnavailable("nobody answers", maybe_done=False), PySparkException(AWAY)]
 )
-def test_following_goes_on_when_the_server_is_back(
+def test_follow_continues_after_server_outage(
     away: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sync, "FIRST_PAUSE", 0.001)
@@ -44,7 +44,7 @@ def test_following_goes_on_when_the_server_is_back(
     assert all("nobody answers; trying again in" in line for line in said)
 
 
-def test_what_is_wrong_otherwise_ends_following() -> None:
+def test_follow_ends_on_other_errors() -> None:
     def following() -> Iterator[SyncedBatch]:
         raise LakeRefused("a lake", "it has the events of another server")
         yield

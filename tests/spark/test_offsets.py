@@ -20,17 +20,17 @@ GOLDEN = Path(__file__).parent / "golden" / "offsets-v1.json"
 OFFSETS = {shard: f"{1_700_000_000_000 + shard}-{10 * shard}" for shard in reversed(range(12))}
 
 
-def test_offsets_are_written_as_they_always_were() -> None:
+def test_format_of_written_offsets_is_stable() -> None:
     assert offsets.offsets_text(OFFSETS) + "\n" == GOLDEN.read_text()
 
 
-def test_offsets_that_were_written_are_read() -> None:
+def test_written_offsets_are_read() -> None:
     assert offsets.read_bound("it", GOLDEN.read_text()) == OFFSETS
     assert offsets.offsets_from_json(json.loads(GOLDEN.read_text())) == OFFSETS
 
 
 @pytest.mark.parametrize("word", ["earliest", "Latest"])
-def test_a_bound_may_be_a_word(word: str) -> None:
+def test_bound_may_be_earliest_or_latest(word: str) -> None:
     assert offsets.read_bound("it", word) == word.lower()
 
 
@@ -42,7 +42,7 @@ def test_a_bound_may_be_a_word(word: str) -> None:
         '{"0": " 1-1"}',
     ],
 )
-def test_what_is_no_offset_is_refused(text: str) -> None:
+def test_invalid_offset_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument, match="option startingOffsets must be earliest, latest or"):
         offsets.read_bound("option startingOffsets", text)
 
@@ -50,16 +50,16 @@ def test_what_is_no_offset_is_refused(text: str) -> None:
 ENDS = [LogEnds("100-11", "200-20"), LogEnds(None, "0-0"), LogEnds(None, "90-7")]
 
 
-def test_the_earliest_is_before_what_is_there() -> None:
+def test_earliest_is_before_the_oldest_entry() -> None:
     assert offsets.beginning("earliest", ENDS) == {0: "100-10", 1: "0-0", 2: "90-7"}
 
 
-def test_the_latest_is_the_newest_that_ever_was() -> None:
+def test_latest_is_the_newest_entry_ever() -> None:
     assert offsets.beginning("latest", ENDS) == {0: "200-20", 1: "0-0", 2: "90-7"}
     assert offsets.ending("latest", {0: "0-0"}, ENDS) == {0: "200-20", 1: "0-0", 2: "90-7"}
 
 
-def test_new_shards_begin_at_the_beginning_and_end_where_they_began() -> None:
+def test_shards_without_offset_start_at_first_event() -> None:
     assert offsets.beginning({0: "150-15"}, ENDS) == {0: "150-15", 1: "0-0", 2: "0-0"}
     start = {0: "150-15", 1: "0-0", 2: "80-6"}
     assert offsets.ending({0: "160-16"}, start, ENDS) == {0: "160-16", 1: "0-0", 2: "80-6"}
@@ -83,34 +83,32 @@ def test_offsets_of_another_log_are_refused() -> None:
         ("800-4", None, {}),
     ],
 )
-def test_an_entry_that_must_be_there_is_looked_for(
+def test_entry_within_the_log_is_looked_up(
     entry: str, oldest: str | None, sought: dict[int, list[int]]
 ) -> None:
     assert offsets.to_be_found({0: entry}, [LogEnds(oldest, "999-20")]) == sought
 
 
 @pytest.mark.parametrize(("entry", "oldest"), [("901-4", "900-5"), ("1000-4", None)])
-def test_what_is_gone_cannot_be_newer_than_what_came_after_it(
-    entry: str, oldest: str | None
-) -> None:
+def test_trimmed_entry_newer_than_oldest_entry_is_refused(entry: str, oldest: str | None) -> None:
     with pytest.raises(NamespaceMismatch, match="was never in its log"):
         offsets.to_be_found({0: entry}, [LogEnds(oldest, "999-20")])
 
 
-def test_an_entry_of_another_time_is_of_another_log() -> None:
+def test_entry_with_another_time_is_refused() -> None:
     offsets.check_found({0: "950-7", 1: "950-8"}, {0: ["950-7"], 1: []})
     with pytest.raises(NamespaceMismatch, match="another checkpoint"):
         offsets.check_found({0: "950-7"}, {0: ["951-7"]})
 
 
-def test_an_end_is_not_the_earliest_nor_before_the_start() -> None:
+def test_end_at_earliest_or_before_start_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="endingOffsets cannot be earliest"):
         offsets.ending("earliest", {}, ENDS)
     with pytest.raises(InvalidArgument, match="endingOffsets must not be before startingOffsets"):
         offsets.ranges_between({0: "200-20"}, {0: "100-10"})
 
 
-def test_shards_without_anything_new_have_no_span() -> None:
+def test_shards_without_new_events_have_no_range() -> None:
     assert offsets.ranges_between({0: "1-1", 1: "5-5"}, {0: "1-1", 1: "9-7", 2: "3-2"}) == [
         LogRange(1, "5-5", "9-7"),
         LogRange(2, "0-0", "3-2"),
@@ -127,11 +125,11 @@ def test_shards_without_anything_new_have_no_span() -> None:
         ("0-0", "50-5", 5),
     ],
 )
-def test_what_is_gone_at_the_beginning_is_counted(after: str, upto: str, missing: int) -> None:
+def test_trimmed_events_at_start_are_counted(after: str, upto: str, missing: int) -> None:
     assert offsets.missing_before(LogRange(0, after, upto), ENDS) == missing
 
 
-def test_a_log_that_is_gone_wholly_is_missing_wholly() -> None:
+def test_all_events_of_fully_trimmed_log_are_missing() -> None:
     assert offsets.missing_before(LogRange(2, "0-0", "90-7"), ENDS) == 7
 
 
@@ -154,7 +152,7 @@ def ends_of(log: tuple[list[LogRange], list[LogEnds]], most: int) -> Offsets:
 
 
 @given(logs(), st.integers(1, 400))
-def test_a_step_is_bounded_and_makes_way(
+def test_step_is_bounded_and_makes_progress(
     log: tuple[list[LogRange], list[LogEnds]], most: int
 ) -> None:
     spans, ends = log
@@ -176,7 +174,7 @@ def test_a_step_is_bounded_and_makes_way(
 
 
 @given(logs(), st.integers(1, 100))
-def test_parts_are_bounded_and_join(
+def test_parts_are_bounded_and_contiguous(
     log: tuple[list[LogRange], list[LogEnds]], per_part: int
 ) -> None:
     spans, ends = log
@@ -193,7 +191,7 @@ def test_parts_are_bounded_and_join(
         assert max(sizes) - min(sizes) <= 1
 
 
-def test_a_span_is_cut_where_a_time_begins() -> None:
+def test_later_removes_events_up_to_an_entry() -> None:
     span = LogRange(0, "100-10", "200-20")
     assert offsets.later(span, {}) == span
     assert offsets.later(span, {0: "50-5"}) == span

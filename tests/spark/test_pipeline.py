@@ -75,7 +75,7 @@ def write_entry(hr: Client, *words: str) -> None:
 PLAIN = (*("id", "j", "queue", "mail", "attempt", "0", "worker", ""), *("priority", "0"))
 
 
-def test_a_lake_equals_the_log(
+def test_lake_equals_log(
     spark: SparkSession, hr: Client, server: ServerOptions, place: Files
 ) -> None:
     work(hr, 20)
@@ -106,7 +106,7 @@ def test_a_lake_equals_the_log(
 
 
 @pytest.mark.timeout(300)
-def test_whenever_a_sync_dies_nothing_is_lost_and_nothing_doubled(
+def test_sync_that_dies_at_any_step_loses_and_duplicates_nothing(
     spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
 ) -> None:
     work(hr, 2)
@@ -139,7 +139,7 @@ def test_whenever_a_sync_dies_nothing_is_lost_and_nothing_doubled(
     expect_proof(hr, lake)
 
 
-def test_of_what_was_dropped_a_gap_is_left(
+def test_trimmed_events_become_gap_rows(
     spark: SparkSession, hr: Client, server: ServerOptions, place: Files
 ) -> None:
     hr.config.set("events_count", 100)
@@ -165,29 +165,31 @@ def test_of_what_was_dropped_a_gap_is_left(
     assert {file.queue for file in lake.snapshot().files} == {"mail", ""}
 
 
-def test_a_lake_is_of_one_log(
+def test_lake_of_another_log_is_refused(
     spark: SparkSession, valkey_url: str, hr: Client, server: ServerOptions, files: LocalFiles
 ) -> None:
     hr.queue("mail").put_many(range(10))
     list(sync(spark, server, files))
     with headrace.connect(valkey_url, namespace=uuid4().hex) as other:
         elsewhere = ServerOptions(url=valkey_url, namespace=other.core.namespace)
-        with pytest.raises(LakeRefused, match=r"has the events of namespace .* each a lake of its"):
+        with pytest.raises(LakeRefused, match=r"has the events of namespace .* a separate lake"):
             list(sync(spark, elsewhere, files))
 
     meta = hr.core.key(1, "meta")
     [begun] = hr.core.transport.send([(1, ("HGET", meta, "created"))])
     hr.core.transport.send([(1, ("HSET", meta, "created", int(begun) + 1))])
-    with pytest.raises(LakeRefused, match="before it was made anew: give it a new lake"):
+    with pytest.raises(LakeRefused, match="deleted and recreated: use a new lake"):
         list(sync(spark, server, files))
     hr.core.transport.send([(1, ("HSET", meta, "created", begun))])
 
     hr.core.transport.send([(0, ("HINCRBY", hr.core.key(0, "log"), "number", -1))])
-    with pytest.raises(LakeRefused, match=r"the newest of the server is number .* has lost events"):
+    with pytest.raises(
+        LakeRefused, match=r"the newest event on the server is number .* lost events"
+    ):
         list(sync(spark, server, files))
 
 
-def test_where_no_namespace_is_no_lake_is_made(
+def test_unknown_namespace_creates_no_lake(
     spark: SparkSession, valkey_url: str, files: LocalFiles
 ) -> None:
     with pytest.raises(NamespaceNotFound):
@@ -197,14 +199,14 @@ def test_where_no_namespace_is_no_lake_is_made(
 
 
 @pytest.mark.parametrize("batch", [0, -1, 1.5, "5", True])
-def test_a_batch_is_a_whole_number(
+def test_invalid_batch_size_is_refused(
     spark: SparkSession, server: ServerOptions, files: LocalFiles, batch: int
 ) -> None:
     with pytest.raises(InvalidArgument, match="batch must be"):
         list(sync(spark, server, files, batch=batch))
 
 
-def test_of_two_syncs_one_is_told_and_without_a_lock_one_commits(
+def test_second_sync_is_refused_and_without_lock_only_one_commits(
     spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
 ) -> None:
     work(hr, 5)
@@ -225,7 +227,7 @@ def test_of_two_syncs_one_is_told_and_without_a_lock_one_commits(
     expect_proof(hr, lake)
 
 
-def test_a_batch_that_is_not_whole_is_not_committed(
+def test_incomplete_batch_is_not_committed(
     spark: SparkSession,
     hr: Client,
     server: ServerOptions,
@@ -245,7 +247,7 @@ def test_a_batch_that_is_not_whole_is_not_committed(
     assert {row.entry for row in hr.lakes()} == {"0-0"}
 
 
-def test_what_attempts_have_left_goes(
+def test_files_of_failed_attempts_are_deleted(
     spark: SparkSession,
     hr: Client,
     server: ServerOptions,
@@ -264,7 +266,7 @@ def test_what_attempts_have_left_goes(
     assert [found.path for found in files.list("events")] == [file.path for file in snapshot.files]
 
 
-def test_following_goes_on_until_it_is_stopped(
+def test_follow_runs_until_stopped(
     spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
 ) -> None:
     work(hr, 3)
@@ -279,7 +281,7 @@ def test_following_goes_on_until_it_is_stopped(
     expect_equal(spark, Lake.open(files), hr.events())
 
 
-def test_the_settings_of_a_session_stay_as_they_are(
+def test_sync_does_not_change_session_settings(
     spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
 ) -> None:
     name = "spark.sql.parquet.outputTimestampType"

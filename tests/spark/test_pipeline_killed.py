@@ -104,7 +104,7 @@ def a_life_of_sync(url: str, namespace: str, place: Path) -> Iterator[subprocess
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_whenever_a_sync_is_killed_the_lake_equals_the_log_at_the_end(
+def test_lake_equals_log_after_sync_is_killed_repeatedly(
     spark: SparkSession, valkey_url: str, tmp_path: Path
 ) -> None:
     place = tmp_path / "lake"

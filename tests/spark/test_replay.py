@@ -63,7 +63,7 @@ def laid_down(spark: SparkSession, past: Past, into: str, rate: float | None = N
     return replay.store_plan(spark, past.lake, jobs, FAILED, into, rate)
 
 
-def test_what_was_chosen_is_counted_by_queue_state_and_failure(past: Past) -> None:
+def test_chosen_jobs_are_counted_by_queue_state_and_failure(past: Past) -> None:
     counts = replay.count_jobs(replay.choose_jobs(past.jobs, "queue = 'mail'"))
     assert [msgspec.to_builtins(count) for count in counts] == [
         {
@@ -90,9 +90,7 @@ def test_what_was_chosen_is_counted_by_queue_state_and_failure(past: Past) -> No
     ]
 
 
-def test_jobs_of_the_past_become_new_ones_that_know_their_origin(
-    spark: SparkSession, past: Past
-) -> None:
+def test_replayed_jobs_have_their_origin(spark: SparkSession, past: Past) -> None:
     plan = laid_down(spark, past, "again")
     assert plan.rows == 3
     assert replay.run_plan(spark, past.lake, plan, past.hr, past.server).made == 3
@@ -106,7 +104,7 @@ def test_jobs_of_the_past_become_new_ones_that_know_their_origin(
         assert job.id != original.id
 
 
-def test_a_replay_that_died_at_any_point_makes_each_job_once(
+def test_replay_that_dies_at_any_step_puts_each_job_once(
     spark: SparkSession, past: Past, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = laid_down(spark, past, "once")
@@ -128,7 +126,7 @@ def test_a_replay_that_died_at_any_point_makes_each_job_once(
     assert replay.unfinished(past.lake, FAILED, "elsewhere") is None
 
 
-def test_of_two_who_replay_the_same_at_once_one_plan_holds(spark: SparkSession, past: Past) -> None:
+def test_two_replays_at_once_share_one_plan(spark: SparkSession, past: Past) -> None:
     first, second = laid_down(spark, past, "together"), None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(replay, "plans", lambda _lake: [])
@@ -139,14 +137,14 @@ def test_of_two_who_replay_the_same_at_once_one_plan_holds(spark: SparkSession, 
     assert past.hr.queue("together").counts().waiting == 3
 
 
-def test_a_paced_replay_lets_so_many_start_in_a_second(spark: SparkSession, past: Past) -> None:
+def test_rate_delays_jobs_of_replay(spark: SparkSession, past: Past) -> None:
     plan = laid_down(spark, past, "slowly", rate=2)
     replay.run_plan(spark, past.lake, plan, past.hr, past.server)
     counts = past.hr.queue("slowly").counts()
     assert (counts.waiting, counts.scheduled) == (2, 1)
 
 
-def test_a_lake_is_replayed_only_into_its_own_namespace(
+def test_replay_into_another_namespace_is_refused(
     spark: SparkSession, past: Past, valkey_url: str
 ) -> None:
     plan = ReplayPlan(
@@ -154,23 +152,23 @@ def test_a_lake_is_replayed_only_into_its_own_namespace(
     )
     with headrace.connect(valkey_url, namespace=uuid4().hex) as other:
         elsewhere = ServerOptions(url=valkey_url, namespace=other.core.namespace)
-        with pytest.raises(LakeRefused, match="of its own"):
+        with pytest.raises(LakeRefused, match="separate lake"):
             replay.run_plan(spark, past.lake, plan, other, elsewhere)
         with (
-            pytest.raises(LakeRefused, match="of its own"),
+            pytest.raises(LakeRefused, match="separate lake"),
             open_history(spark, past.lake, elsewhere),
         ):
             pass
 
 
 @pytest.mark.parametrize("where", ["queue = ", "colour = 'red'", "", "1 + 1"])
-def test_a_condition_that_is_none_is_refused(past: Past, where: str) -> None:
+def test_invalid_condition_is_refused(past: Past, where: str) -> None:
     with pytest.raises(InvalidArgument, match="where") as refused:
         replay.choose_jobs(past.jobs, where)
     assert "\n" not in str(refused.value)
 
 
-def test_what_the_ledger_may_have_forgotten_is_not_made_again(tmp_path: object) -> None:
+def test_replay_older_than_commit_log_is_refused(tmp_path: object) -> None:
     lake = Lake.create(LocalFiles(str(tmp_path)), "shop", [1])
     old = dt.datetime.now(dt.UTC) - dt.timedelta(days=8)
     plan = ReplayPlan(id="0123", write="w", at=old, where="true", into="again", rows=3)

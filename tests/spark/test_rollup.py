@@ -109,12 +109,12 @@ def rolled(
     return Rolled(spark, LocalFiles(tmp_path_factory.mktemp("lake")), story, hr)
 
 
-def test_the_first_rollup_builds_all_days_at_once(rolled: Rolled) -> None:
+def test_first_rollup_builds_all_days_at_once(rolled: Rolled) -> None:
     assert rolled.first == [tuple(rolled.days[:-2])]
 
 
 @pytest.mark.parametrize("name", [name for name in VIEWS if name != "events"])
-def test_a_table_unites_what_was_built_what_the_lake_has_and_what_the_server_has(
+def test_table_combines_stored_days_lake_and_server(
     name: str, spark: SparkSession, rolled: Rolled, server: ServerOptions, story: list[Event]
 ) -> None:
     with open_history(spark, rolled.lake, server) as now:
@@ -123,7 +123,7 @@ def test_a_table_unites_what_was_built_what_the_lake_has_and_what_the_server_has
         expect_table(name, now.table(name), story)
 
 
-def test_later_a_day_costs_the_work_of_a_day(
+def test_next_rollup_builds_only_changed_days(
     spark: SparkSession, rolled: Rolled, story: list[Event]
 ) -> None:
     kept = catalogue.newest(rolled.lake.files)
@@ -154,7 +154,7 @@ def test_later_a_day_costs_the_work_of_a_day(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_event_is_there_once_wherever_the_lake_ends(
+def test_history_has_every_event_once_wherever_the_lake_ends(
     seed: int,
     spark: SparkSession,
     hr: Client,
@@ -175,7 +175,7 @@ def test_every_event_is_there_once_wherever_the_lake_ends(
     )
 
 
-def test_a_look_begins_anew_if_what_it_asks_for_was_taken_and_trimmed(
+def test_history_is_read_again_if_events_are_synced_and_trimmed(
     spark: SparkSession, valkey_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, _ = open_with_clock(valkey_url)
@@ -201,7 +201,7 @@ def test_a_look_begins_anew_if_what_it_asks_for_was_taken_and_trimmed(
             assert sorted(row["number"] for row in now.events.collect()) == list(range(1, 7))
 
 
-def test_a_lake_of_nothing_has_tables_of_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_empty_lake_has_empty_tables(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake.create(LocalFiles(tmp_path), "told", [1])
 
     assert list(rollup(spark, lake)) == []
@@ -234,7 +234,7 @@ def test_run_is_rebuilt_from_the_first_day_with_overlapping_numbers(
 
 
 @pytest.mark.long
-def test_days_over_which_the_clock_was_set_back_are_as_if_built_at_once(
+def test_days_are_built_together_if_clock_was_set_back_over_midnight(
     spark: SparkSession, valkey_url: str, tmp_path: Path
 ) -> None:
     client, clock = open_with_clock(valkey_url)

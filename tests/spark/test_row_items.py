@@ -68,7 +68,7 @@ def items(core: Core, of: RowColumns, *, duplicates: bool = False, **given: Any)
 # columns
 
 
-def test_columns_say_what_a_job_is_given() -> None:
+def test_columns_become_id_data_and_options() -> None:
     of = columns(
         "id string, data struct, priority double, tags strings, "
         "delay interval, key string, retries int"
@@ -78,7 +78,7 @@ def test_columns_say_what_a_job_is_given() -> None:
     assert of.options == ("priority", "tags", "delay", "key", "retries")
 
 
-def test_fields_of_data_may_be_columns_of_their_own() -> None:
+def test_data_fields_may_be_columns() -> None:
     of = columns("data.to string, data.n bigint")
 
     assert (of.has_id, of.fields, of.options) == (False, ("to", "n"), ())
@@ -87,10 +87,10 @@ def test_fields_of_data_may_be_columns_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("said", "says"),
     [
-        ("data string, colour string", "no use for a column 'colour'.*id, data.*'data.colour'"),
-        ("data string, origin string", "no use for a column 'origin'"),
-        ("data string, data. string", "no use for a column 'data.'"),
-        ("data string, ID string", "no use for a column 'ID'"),
+        ("data string, colour string", "unknown column 'colour'.*id, data.*'data.colour'"),
+        ("data string, origin string", "unknown column 'origin'"),
+        ("data string, data. string", "unknown column 'data.'"),
+        ("data string, ID string", "unknown column 'ID'"),
         ("id string", "one column 'data'.*neither among id"),
         ("data string, data.to string", "one column 'data'.*both"),
         ("data string, id int", "column 'id' must hold a string, not int"),
@@ -104,24 +104,24 @@ def test_fields_of_data_may_be_columns_of_their_own() -> None:
         ("data string, data int", "two columns 'data'"),
     ],
 )
-def test_a_wrong_column_is_named(said: str, says: str) -> None:
+def test_wrong_column_is_named(said: str, says: str) -> None:
     with pytest.raises(InvalidArgument, match=says):
         columns(said)
 
 
-def test_a_frame_without_columns_is_refused() -> None:
+def test_frame_without_columns_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="neither among no columns"):
         columns_of(types.StructType([]))
 
 
-def test_a_replay_may_say_where_each_row_comes_from() -> None:
+def test_replay_rows_have_an_origin_column() -> None:
     assert columns("data string, origin string", origin=True).options == ("origin",)
 
 
 # rows
 
 
-def test_plain_rows_have_new_ids_and_their_data(core: Core) -> None:
+def test_rows_without_id_get_new_ids(core: Core) -> None:
     found = items(core, PLAIN, data=["x", "y"])
 
     assert [payload for _, payload in found] == [b'"x"', b'"y"']
@@ -148,13 +148,13 @@ def test_plain_rows_have_new_ids_and_their_data(core: Core) -> None:
         (pa.array([b"ab"]), b'"YWI="'),
     ],
 )
-def test_data_of_any_type_is_json(core: Core, held: pa.Array, payload: bytes) -> None:
+def test_data_of_any_type_is_encoded_as_json(core: Core, held: pa.Array, payload: bytes) -> None:
     [(_, found)] = items(core, PLAIN, data=held)
 
     assert found == payload
 
 
-def test_bytes_stay_as_they_are_with_the_raw_codec(valkey_url: str) -> None:
+def test_raw_codec_keeps_bytes(valkey_url: str) -> None:
     with connect(valkey_url, namespace="raw", codec="raw") as client:
         [(_, found)] = items(client.core, PLAIN, data=[b"\x00\xff"])
 
@@ -163,14 +163,14 @@ def test_bytes_stay_as_they_are_with_the_raw_codec(valkey_url: str) -> None:
             items(client.core, PLAIN, data=["x"])
 
 
-def test_columns_of_fields_make_an_object(core: Core) -> None:
+def test_field_columns_become_an_object(core: Core) -> None:
     of = columns("data.to string, data.n int")
     found = items(core, of, data__to=["ada", None], data__n=[1, 2])
 
     assert [payload for _, payload in found] == [b'{"to":"ada","n":1}', b'{"to":null,"n":2}']
 
 
-def test_options_are_given_where_they_are_not_null(core: Core) -> None:
+def test_null_options_are_left_out(core: Core) -> None:
     of = columns(
         "id string, data int, priority double, tags strings, delay double, key string, retries int"
     )
@@ -190,7 +190,7 @@ def test_options_are_given_where_they_are_not_null(core: Core) -> None:
     assert found == [("a", b"1", "", own), ("b", b"2")]
 
 
-def test_a_delay_may_be_an_interval_or_a_decimal(core: Core) -> None:
+def test_delay_may_be_interval_or_decimal(core: Core) -> None:
     of = columns("data int, delay interval")
     [(_, _, _, own)] = items(core, of, data=[1], delay=pa.array([timedelta(minutes=1)]))
     assert own == {"delay": 60_000}
@@ -215,7 +215,7 @@ def test_a_delay_may_be_an_interval_or_a_decimal(core: Core) -> None:
         ("data int, retries int", {"retries": [1, -1]}, "column 'retries' of a row with -1"),
     ],
 )
-def test_a_wrong_row_is_named_by_its_column_and_its_value(
+def test_wrong_value_is_named_with_its_column(
     core: Core, said: str, given: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(InvalidArgument, match=says) as refused:
@@ -224,14 +224,14 @@ def test_a_wrong_row_is_named_by_its_column_and_its_value(
     assert len(str(refused.value)) < 400
 
 
-def test_data_that_cannot_be_written_is_named(core: Core) -> None:
+def test_data_that_cannot_be_encoded_is_named(core: Core) -> None:
     with pytest.raises(InvalidArgument, match=r"column 'data' of a row with nan: .*no NaN"):
         items(core, PLAIN, data=[1.0, math.nan])
     with pytest.raises(InvalidArgument, match=r"column 'data' of a row with 'xxx.*1048576 bytes"):
         items(core, PLAIN, data=["x" * (1 << 20)])
 
 
-def test_with_duplicates_rows_that_have_an_id_have_a_spare_one(spread: Client) -> None:
+def test_duplicates_policy_adds_spare_ids(spread: Client) -> None:
     of = columns("id string, data int")
     [(job_id, _, spare, own)] = items(spread.core, of, duplicates=True, id=["a"], data=[1])
 
@@ -240,7 +240,7 @@ def test_with_duplicates_rows_that_have_an_id_have_a_spare_one(spread: Client) -
     assert spread.core.shard_of(spare) == spread.core.shard_of("a")
 
 
-def test_a_job_lives_on_the_shard_of_its_key(spread: Client) -> None:
+def test_job_with_key_is_on_the_shard_of_its_key(spread: Client) -> None:
     of = columns("data int, key string")
     names = [f"key{number}" for number in range(20)]
     found = items(spread.core, of, data=[*range(20)], key=names)
@@ -250,7 +250,7 @@ def test_a_job_lives_on_the_shard_of_its_key(spread: Client) -> None:
     ]
 
 
-def test_an_id_and_a_key_on_different_shards_are_refused(spread: Client) -> None:
+def test_id_and_key_on_different_shards_are_refused(spread: Client) -> None:
     of = columns("id string, data int, key string")
     other = next(
         name
@@ -261,7 +261,7 @@ def test_an_id_and_a_key_on_different_shards_are_refused(spread: Client) -> None
         items(spread.core, of, id=["a"], data=[1], key=[other])
 
 
-def test_structs_with_and_without_nulls_are_taken_apart_alike() -> None:
+def test_structs_with_and_without_nulls_are_converted_alike() -> None:
     for held in ([{"a": 1, "b": {"c": "x"}}], [{"a": None, "b": None}, None, {"a": 2, "b": None}]):
         column = pa.array(held, pa.struct({"a": pa.int64(), "b": pa.struct({"c": pa.string()})}))
         assert values(column) == held

@@ -26,14 +26,14 @@ DRIVER = "tests.spark.support.driver_sink"
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_driver_that_is_killed_twice_writes_each_row_once(tmp_path: Path) -> None:
+def test_driver_killed_twice_writes_each_row_once(tmp_path: Path) -> None:
     killed_again_and_again(tmp_path, batches=6, kills=2, shards=1)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("shards", "kills"), [(1, 22), (4, 8)])
-def test_a_driver_that_is_killed_at_many_points_writes_each_row_once(
+def test_driver_killed_at_many_points_writes_each_row_once(
     tmp_path: Path, shards: int, kills: int
 ) -> None:
     killed_again_and_again(tmp_path, batches=50, kills=kills, shards=shards)

@@ -45,7 +45,7 @@ def fill(client: Client, sizes: dict[int, int], queue: str = "mail") -> None:
     client.queue(queue).put_many([headrace.Put({"of": job_id}, id=job_id) for job_id in ids])
 
 
-def test_a_batch_has_every_event_of_every_shard_once(
+def test_batch_has_every_event_of_every_shard_once(
     spark: SparkSession, valkey_url: str, client: Client
 ) -> None:
     fill(client, {0: 3, 1: 250, 3: 40})
@@ -66,7 +66,7 @@ def in_order(found: DataFrame) -> list[tuple[int, int]]:
     return sorted((row.shard, row.number) for row in found.select("shard", "number").collect())
 
 
-def test_offsets_bound_a_batch(spark: SparkSession, valkey_url: str, client: Client) -> None:
+def test_offsets_limit_a_batch(spark: SparkSession, valkey_url: str, client: Client) -> None:
     fill(client, {0: 10, 1: 4})
     on_first = [event for event in client.events() if event.shard == 0]
     start, end = on_first[2].entry_id, on_first[6].entry_id
@@ -83,7 +83,7 @@ def test_offsets_bound_a_batch(spark: SparkSession, valkey_url: str, client: Cli
     assert in_order(found) == [(0, number) for number in range(4, 8)]
 
 
-def test_a_frame_may_be_used_for_queries_with_and_without_filters(
+def test_same_frame_serves_queries_with_and_without_filters(
     spark: SparkSession, valkey_url: str, single: Client
 ) -> None:
     single.queue("mail").put_many([{"n": n} for n in range(4)])
@@ -129,7 +129,7 @@ def sizes(query: StreamingQuery) -> list[int]:
     return [step["numInputRows"] for step in query.recentProgress if step["numInputRows"]]
 
 
-def test_a_stream_reads_on_where_it_stopped_in_bounded_steps(
+def test_restarted_stream_continues_in_bounded_steps(
     spark: SparkSession, valkey_url: str, client: Client, tmp_path: Path
 ) -> None:
     fill(client, {0: 5, 1: 30, 3: 9})
@@ -143,7 +143,7 @@ def test_a_stream_reads_on_where_it_stopped_in_bounded_steps(
     assert in_order(found) == sorted((event.shard, event.number) for event in client.events())
 
 
-def test_a_stream_whose_events_were_trimmed_fails_or_notes_the_gap(
+def test_stream_over_trimmed_events_fails_or_has_gap_row(
     spark: SparkSession, valkey_url: str, single: Client, tmp_path: Path
 ) -> None:
     single.queue("mail").put_many([{"n": n} for n in range(4)])
@@ -164,7 +164,7 @@ def test_a_stream_whose_events_were_trimmed_fails_or_notes_the_gap(
 SECRET = "tr0ub4dor"  # noqa: S105 - of nobody
 
 
-def test_the_password_is_shown_nowhere(
+def test_password_is_never_shown(
     spark: SparkSession, valkey_url: str, single: Client, capfd: pytest.CaptureFixture[str]
 ) -> None:
     reader = spark.read.format("headrace").option("namespace", single.core.namespace)
@@ -182,6 +182,8 @@ def test_the_password_is_shown_nowhere(
     assert SECRET not in "".join(said)
 
 
-def test_wrong_options_are_named(spark: SparkSession, valkey_url: str, single: Client) -> None:
-    with pytest.raises(PySparkException, match="there is no option 'tabel' here, only url, "):
+def test_wrong_option_is_named_by_spark(
+    spark: SparkSession, valkey_url: str, single: Client
+) -> None:
+    with pytest.raises(PySparkException, match="unknown option 'tabel'; the options are url, "):
         events_of(spark, valkey_url, single, tabel="events").count()

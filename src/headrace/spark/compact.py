@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from headrace.lake.batches import GRACE, begin, delete_replaced, folder_of
 from headrace.lake.lake import Lake, LakeMoved

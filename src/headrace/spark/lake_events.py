@@ -61,7 +61,7 @@ def lake_events(
     paths = [file.path for file in snapshot.files if days is None or file.day in days]
     if not paths:
         return no_events(spark)
-    # Of the folder names only the day is not in the files too.
+    # The files also have the queue; only the day is known from the folder alone.
     stored = read_stored(spark, lake, paths).drop("batch", "queue")
     return stored.withColumnRenamed("queue_name", "queue")
 

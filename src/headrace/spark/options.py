@@ -138,7 +138,7 @@ class ServerOptions:
         return self if self.url else replace(self, url=embedded.start())
 
     def open(self, *, make: bool = False) -> Client:
-        """Connect with codec "raw", which leaves data as it is stored.
+        """Connect with codec "raw", which returns the stored bytes.
 
         Raises NamespaceNotFound if the namespace does not exist, unless make is set.
         """

@@ -89,7 +89,7 @@ class HistoryView:
 def open_history(
     spark: SparkSession, lake: Lake, server: ServerOptions | None = None
 ) -> Iterator[HistoryView]:
-    """Open the history as it is now; without a server, only what the lake has.
+    """Open the present history; without a server, only the part in the lake.
 
     The view does not change while it is open, whatever the lake takes and the server trims.
 

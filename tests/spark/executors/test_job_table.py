@@ -20,7 +20,7 @@ def only_table(*data: Any, schema: pa.Schema | None = None) -> pa.Table:
     return table
 
 
-def test_fields_of_data_are_columns_beside_what_is_the_jobs_own() -> None:
+def test_table_has_job_columns_and_data_fields() -> None:
     given = [
         JobRow("a", 2, -1.5, ["vip"], {"x": 1, "id": "theirs"}),
         JobRow("b", 1, 0, [], {"x": 2.5}),
@@ -39,23 +39,23 @@ def test_fields_of_data_are_columns_beside_what_is_the_jobs_own() -> None:
     ]
 
 
-def test_data_that_are_no_objects_are_one_column() -> None:
+def test_data_that_is_not_an_object_is_one_column() -> None:
     assert only_table(1, 2, None)["data"].to_pylist() == [1, 2, None]
     assert only_table(b"\x00", b"\x01")["data"].type == pa.binary()
 
 
-def test_empty_objects_have_no_columns_and_their_rows_stay() -> None:
+def test_empty_objects_keep_their_rows() -> None:
     table = only_table({}, {})
     assert table.num_rows == 2
     assert table.column_names == ["id", "attempt", "priority", "tags"]
 
 
-def test_what_is_nested_stays_nested() -> None:
+def test_nested_data_stays_nested() -> None:
     table = only_table({"place": {"x": 1, "y": [1, 2]}})
     assert table["data.place"].to_pylist() == [{"x": 1, "y": [1, 2]}]
 
 
-def test_texts_that_look_like_moments_stay_texts_unless_a_schema_says_otherwise() -> None:
+def test_timestamps_stay_text_without_schema() -> None:
     data = {"at": "2026-11-01T12:00:00Z", "price": "1.50"}
     assert only_table(data)["data.at"].type == pa.string()
     schema = pa.schema([("at", pa.timestamp("us", tz="UTC")), ("price", pa.decimal128(9, 2))])
@@ -64,7 +64,7 @@ def test_texts_that_look_like_moments_stay_texts_unless_a_schema_says_otherwise(
     assert str(table["data.price"][0]) == "1.50"
 
 
-def test_with_a_schema_missing_fields_are_null_and_others_are_left_out() -> None:
+def test_schema_adds_nulls_and_drops_other_fields() -> None:
     schema = pa.schema([("n", pa.int64()), ("inner", pa.struct([("days", pa.list_(pa.date32()))]))])
     table = only_table({"n": 1, "other": 2}, {"inner": {"days": ["2026-11-01"]}}, schema=schema)
     assert table["data.n"].to_pylist() == [1, None]
@@ -73,7 +73,7 @@ def test_with_a_schema_missing_fields_are_null_and_others_are_left_out() -> None
     assert "data.other" not in table.column_names
 
 
-def test_rows_that_do_not_fit_a_schema_are_singled_out() -> None:
+def test_rows_that_do_not_fit_a_schema_are_separated() -> None:
     tables, misfits = tabular(rows({"n": 1}, {"n": "two"}, {"n": 3}, 4, {"n": 5.5}), NUMBERS)
     assert sorted(misfits) == ["job-1", "job-3", "job-4"]
     assert "does not fit the schema" in str(misfits["job-1"])
@@ -82,13 +82,13 @@ def test_rows_that_do_not_fit_a_schema_are_singled_out() -> None:
     assert [n for _, table in tables for n in table["data.n"].to_pylist()] == [1, 3]
 
 
-def test_a_field_that_may_not_be_missing_is_missed() -> None:
+def test_null_in_required_field_is_reported() -> None:
     schema = pa.schema([pa.field("n", pa.int64(), nullable=False)])
     _, misfits = tabular(rows({"n": 1}, {}), schema)
-    assert "n is missing" in str(misfits["job-1"])
+    assert "n is null" in str(misfits["job-1"])
 
 
-def test_without_a_schema_rows_of_different_kinds_come_in_tables_of_their_own() -> None:
+def test_rows_of_different_types_become_several_tables() -> None:
     tables, misfits = tabular(rows({"n": 1}, {"n": 2}, {"n": "x"}, 4), None)
     assert not misfits
     assert [table["id"].to_pylist() for _, table in tables] == [
@@ -98,14 +98,14 @@ def test_without_a_schema_rows_of_different_kinds_come_in_tables_of_their_own() 
     ]
 
 
-def test_a_row_that_fits_in_no_table_is_singled_out() -> None:
+def test_row_that_fits_no_table_is_separated() -> None:
     _, misfits = tabular(rows({"list": [1, "x"]}, {"list": [1]}), None)
     assert list(misfits) == ["job-0"]
-    assert "frame='rows' takes any data" in str(misfits["job-0"])
+    assert "frame='rows' accepts any data" in str(misfits["job-0"])
 
 
 @pytest.mark.parametrize("count", [1, 7, 100])
-def test_all_rows_are_in_tables_or_misfits_and_in_order(count: int) -> None:
+def test_every_row_is_in_a_table_or_separated_in_order(count: int) -> None:
     given = rows(*({"n": n if n % 5 else "x"} for n in range(count)))
     tables, misfits = tabular(given, NUMBERS)
     assert set(misfits) == {f"job-{n}" for n in range(0, count, 5)}

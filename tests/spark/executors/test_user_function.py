@@ -29,14 +29,14 @@ def failed(found: dict[str, Any]) -> set[str]:
     return {job_id for job_id, verdict in found.items() if isinstance(verdict, BaseException)}
 
 
-def test_one_call_does_for_all() -> None:
+def test_one_call_for_all_jobs() -> None:
     calls: list[int] = []
     found = by_table(failing_for(set(), calls), rows(1000), "arrow", None)
     assert found == {f"job-{n}": n for n in range(1000)}
     assert calls == [1000]
 
 
-def test_poison_rows_fail_alone() -> None:
+def test_poison_jobs_fail_alone() -> None:
     calls: list[int] = []
     found = by_table(failing_for({17, 900}, calls), rows(1000), "arrow", None)
     assert failed(found) == {"job-17", "job-900"}
@@ -45,14 +45,14 @@ def test_poison_rows_fail_alone() -> None:
     assert len(calls) < MOST_CALLS
 
 
-def test_a_function_that_always_fails_is_not_called_for_ever() -> None:
+def test_function_that_always_fails_is_called_limited_times() -> None:
     calls: list[int] = []
     found = by_table(failing_for(set(range(1000)), calls), rows(1000), "arrow", None)
     assert len(failed(found)) == 1000
     assert len(calls) == MOST_CALLS - 1
 
 
-def test_what_a_function_returns_for_a_poison_row_is_its_failure_too() -> None:
+def test_wrong_return_value_fails_only_the_jobs_that_cause_it() -> None:
     def forgets_one(table: pa.Table) -> Any:
         return [n for n in table["data.n"].to_pylist() if n != 3]
 
@@ -61,14 +61,14 @@ def test_what_a_function_returns_for_a_poison_row_is_its_failure_too() -> None:
     assert isinstance(found["job-3"], BadReturn)
 
 
-def test_a_function_that_exits_fails_its_rows_only() -> None:
+def test_function_that_exits_fails_only_its_jobs() -> None:
     def leaves(_: pa.Table) -> Any:
         sys.exit(3)
 
     assert failed(by_table(leaves, rows(1), "arrow", None)) == {"job-0"}
 
 
-def test_misfits_do_not_reach_the_function() -> None:
+def test_jobs_that_do_not_fit_are_not_passed_to_the_function() -> None:
     schema = pa.schema([("n", pa.int64())])
     given = [*rows(3), JobRow("odd", 1, 0, [], {"n": "x"})]
     seen: list[int] = []
@@ -78,7 +78,7 @@ def test_misfits_do_not_reach_the_function() -> None:
     assert sum(seen) == 3
 
 
-def test_a_frame_of_pandas_is_its_users_own() -> None:
+def test_function_may_change_its_pandas_frame() -> None:
     def doubles(frame: Any) -> Any:
         frame["n"] = frame.pop("data.n") * 2
         return frame[["id", "n"]].sort_values("n", ascending=False)
@@ -86,7 +86,7 @@ def test_a_frame_of_pandas_is_its_users_own() -> None:
     assert by_table(doubles, rows(2), "pandas", None) == {"job-0": {"n": 0}, "job-1": {"n": 2}}
 
 
-def test_row_by_row_each_row_has_its_own_verdict() -> None:
+def test_rows_frame_has_an_outcome_for_each_job() -> None:
     def function(row: JobRow) -> Any:
         if row.data["n"] == 1:
             raise Discard("no")

@@ -24,7 +24,7 @@ def place(spark: SparkSession, valkey_url: str) -> Iterator[Workplace]:
         found.check()
 
 
-def test_a_table_says_what_becomes_of_each_of_its_rows(place: Workplace) -> None:
+def test_returned_table_sets_outcome_of_each_job(place: Workplace) -> None:
     ids = place.put("numbers", 50, tags=["vip"], retries=1)
 
     def function(table: pa.Table) -> pa.Table:
@@ -55,7 +55,7 @@ def test_a_table_says_what_becomes_of_each_of_its_rows(place: Workplace) -> None
     assert moved.data == {"twice": 10, "tag": "vip"}
 
 
-def test_a_poison_row_fails_alone_and_all_move_on_with_new_data(place: Workplace) -> None:
+def test_poison_job_fails_alone_and_others_move_to_next_queue(place: Workplace) -> None:
     ids = place.put("raw", 300, retries=0)
 
     def score(frame: Any) -> Any:
@@ -73,7 +73,7 @@ def test_a_poison_row_fails_alone_and_all_move_on_with_new_data(place: Workplace
     assert place.client.queue("scored").counts().waiting == 299
 
 
-def test_row_by_row_a_function_returns_or_raises_as_a_task_does(place: Workplace) -> None:
+def test_rows_frame_returns_or_raises_for_each_job(place: Workplace) -> None:
     ids = place.put("mixed", 6, retries=3)
     place.client.queue("mixed").put(b"\xff".hex(), id="text")
 
@@ -99,7 +99,7 @@ def test_row_by_row_a_function_returns_or_raises_as_a_task_does(place: Workplace
     assert place.failure_of(ids[5])[1] == "Unwritable"
 
 
-def test_rows_that_do_not_fit_the_schema_or_cannot_be_read_fail_alone(place: Workplace) -> None:
+def test_jobs_that_do_not_fit_the_schema_fail_alone(place: Workplace) -> None:
     place.put("typed", 3)
     place.client.queue("typed").put({"n": "many"}, id="misfit")
     with headrace.connect(place.url, namespace=place.client.core.namespace, codec="raw") as raw:
@@ -112,14 +112,14 @@ def test_rows_that_do_not_fit_the_schema_or_cannot_be_read_fail_alone(place: Wor
     assert failures == {"Misfit": 1, "UnreadableData": 1}
 
 
-def test_a_run_goes_on_until_it_is_stopped(place: Workplace) -> None:
+def test_run_continues_until_stopped(place: Workplace) -> None:
     running = place.begin("later", lambda table: table["data.n"])
     ids = place.put("later", 10)
     until(lambda: place.client.queue("later").counts().complete == 10, "all is done")
     until(lambda: len(place.client.workers()) == 3, "the run and both tasks have a session")
     names = [worker.name for worker in place.client.workers()]
     assert all(name.startswith(f"spark-{running.run}") for name in names)
-    with pytest.raises(TimeoutError, match="has not ended within"):
+    with pytest.raises(TimeoutError, match="did not end within"):
         running.wait(timeout=0)
     running.stop()
     running.stop()
@@ -128,12 +128,12 @@ def test_a_run_goes_on_until_it_is_stopped(place: Workplace) -> None:
     assert place.results(ids) == list(range(10))
 
 
-def test_nothing_is_done_on_an_empty_queue(place: Workplace) -> None:
+def test_empty_queue_ends_the_run(place: Workplace) -> None:
     place.put("calm", 1, delay=3600)
     assert place.work("calm", print, tasks=1).batches == 0
 
 
-def test_a_run_on_a_paused_queue_says_why_it_waits(
+def test_run_on_paused_queue_logs_a_warning(
     place: Workplace, caplog: pytest.LogCaptureFixture
 ) -> None:
     place.put("held", 1)
@@ -171,7 +171,7 @@ class TestWrongUse:
             ({"spark": "local"}, "must be a SparkSession"),
         ],
     )
-    def test_is_refused_before_anything_is_begun(
+    def test_wrong_argument_is_refused_before_the_run_starts(
         self, spark: SparkSession, valkey_url: str, options: dict[str, Any], words: str
     ) -> None:
         given: dict[str, Any] = {
@@ -184,23 +184,25 @@ class TestWrongUse:
         with pytest.raises(headrace.InvalidArgument, match=words):
             work(given.pop("spark"), given.pop("queue"), given.pop("function"), **given)
 
-    def test_a_function_that_cannot_travel(self, spark: SparkSession, place: Workplace) -> None:
-        with pytest.raises(headrace.InvalidArgument, match="cannot be sent to executors"):
+    def test_function_that_cannot_be_pickled_is_refused(
+        self, spark: SparkSession, place: Workplace
+    ) -> None:
+        with pytest.raises(headrace.InvalidArgument, match="cannot be pickled for the executors"):
             place.work("q", lambda _: spark.range(3).count())
         lock = threading.Lock()
-        with pytest.raises(headrace.InvalidArgument, match="open inside the function"):
+        with pytest.raises(headrace.InvalidArgument, match="inside the function"):
             place.work("q", lambda _: lock)
 
-    def test_a_queue_that_is_not_there(self, place: Workplace) -> None:
+    def test_unknown_queue_is_refused(self, place: Workplace) -> None:
         with pytest.raises(headrace.QueueNotFound):
             place.work("misspelt", print)
 
-    def test_a_queue_that_heeds_no_sessions(self, place: Workplace) -> None:
+    def test_queue_without_sessions_is_refused(self, place: Workplace) -> None:
         place.client.queue("fast").configure(session="none")
         with pytest.raises(headrace.InvalidArgument, match="session='optional'"):
             place.work("fast", print)
 
-    def test_a_function_that_is_not_there_on_executors(self, place: Workplace) -> None:
+    def test_function_missing_on_executors_fails_the_run(self, place: Workplace) -> None:
         place.put("q", 1)
 
         class Vanishing:

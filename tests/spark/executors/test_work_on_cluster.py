@@ -78,7 +78,7 @@ def check_each_once(client: Client, ids: list[str]) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_an_executor_and_the_server_are_killed_and_each_job_is_completed_once(
+def test_killed_executor_and_server_complete_each_job_once(
     tmp_path: Path,
 ) -> None:
     with (
@@ -105,7 +105,7 @@ def test_an_executor_and_the_server_are_killed_and_each_job_is_completed_once(
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_ctrl_c_ends_a_run_after_the_batches_at_hand(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_run_after_present_batches(tmp_path: Path) -> None:
     with (
         restartable() as server,
         headrace.connect(server.url, namespace="cluster") as client,
@@ -125,7 +125,7 @@ def test_ctrl_c_ends_a_run_after_the_batches_at_hand(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_tasks_end_with_a_driver_that_is_killed_and_another_run_does_the_rest(
+def test_tasks_end_with_killed_driver_and_next_run_finishes(
     tmp_path: Path,
 ) -> None:
     with (

@@ -56,7 +56,7 @@ def check_each_once(place: Workplace, ids: list[str]) -> None:
     assert place.completions() == dict.fromkeys(ids, 1)
 
 
-def test_jobs_stay_with_a_task_that_holds_the_interpreters_lock(place: Workplace) -> None:
+def test_task_that_holds_the_gil_keeps_its_jobs(place: Workplace) -> None:
     ids = place.put("long", 2)
 
     def hogs(table: Any) -> Any:
@@ -67,7 +67,7 @@ def test_jobs_stay_with_a_task_that_holds_the_interpreters_lock(place: Workplace
     assert place.results(ids) == [1, 1]
 
 
-def test_a_killed_task_loses_nothing_and_does_nothing_twice(place: Workplace, gate: Path) -> None:
+def test_killed_task_loses_and_repeats_nothing(place: Workplace, gate: Path) -> None:
     ids = place.put("fragile", COUNT)
 
     def kill_one() -> None:
@@ -84,9 +84,7 @@ def test_a_killed_task_loses_nothing_and_does_nothing_twice(place: Workplace, ga
     check_each_once(place, ids)
 
 
-def test_what_was_taken_from_a_task_is_refused_and_done_by_another(
-    place: Workplace, gate: Path
-) -> None:
+def test_reclaimed_job_is_refused_and_done_by_another_task(place: Workplace, gate: Path) -> None:
     ids = place.put("taken", 10)
 
     def take() -> None:
@@ -103,7 +101,7 @@ def test_what_was_taken_from_a_task_is_refused_and_done_by_another(
     assert {place.job(job_id).attempt for job_id in ids} == {2}
 
 
-def test_a_row_that_kills_its_process_runs_alone_until_it_has_no_retries(
+def test_job_that_kills_its_process_runs_alone_until_it_fails(
     place: Workplace,
 ) -> None:
     place.put("deadly", 20, retries=2)
@@ -124,7 +122,7 @@ def test_a_row_that_kills_its_process_runs_alone_until_it_has_no_retries(
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_is_waited_for(spark: SparkSession, gate: Path) -> None:
+def test_run_waits_for_a_killed_server(spark: SparkSession, gate: Path) -> None:
     with restartable() as server, workplace(spark, server.url) as place:
         ids = place.put("steady", COUNT)
 
