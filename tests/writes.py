@@ -1,4 +1,4 @@
-"""A write from Spark whose driver dies right after the decision."""
+"""A write from Spark whose driver dies right after the commit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from headrace.transport.drive import drive
 
 
 def write_and_die(hr: Client, rows: Sequence[Item], queue: str = "mail") -> str:
-    """Stages and decides rows as the write w; the bundle that nobody publishes."""
+    """Stage and commit rows as the write w, and return the transaction without publishing it."""
     core = hr.core
-    staging = Staging(core, "parcel")
+    staging = Staging(core, "attempt")
     drive(core.transport, staging.add(rows))
     attempt = drive(core.transport, staging.end(0))
     write = writes.batch_write("w", queue, "move")
@@ -24,7 +24,7 @@ def write_and_die(hr: Client, rows: Sequence[Item], queue: str = "mail") -> str:
 
 
 def was_long_ago(hr: Client) -> None:
-    """Lets the time be over in which whoever publishes may be silent."""
+    """Make all transactions look abandoned: their driver has been silent for too long."""
     core = hr.core
     for shard in range(core.shards):
         [transactions] = core.transport.send(

@@ -67,7 +67,7 @@ def test_commit_of_swept_batch_is_refused(lake: Lake) -> None:
 
 
 class LateFiles(LocalFiles):
-    """Files of one who sweeps; before its first manifest is there, another commits a batch."""
+    """Files of a sweep: another process commits a batch before the first manifest of the sweep."""
 
     batch: str | None = None
 

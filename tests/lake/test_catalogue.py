@@ -1,4 +1,4 @@
-"""The catalogue: which days are to be built, which builds count, which may go."""
+"""The catalogue: stale days, valid builds, and builds that sweep removes."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ DAY = dt.date(2026, 11, 1)
 
 
 class CountingFiles(LocalFiles):
-    """Files that count what is done with them."""
+    """Files that count their operations."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)

@@ -1,4 +1,4 @@
-"""What this version writes must be read for ever: the files in golden are never changed."""
+"""The format of manifests is stable: later versions must read the files in golden."""
 
 from __future__ import annotations
 

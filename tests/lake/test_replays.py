@@ -1,4 +1,4 @@
-"""Replays as they are written down: what no plan names goes, what one names stays."""
+"""Stored replay plans: sweep removes rows without a plan and keeps the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch that is not whole is not committed: every way in which it may not be."""
+"""Verification of batches: every kind of incomplete batch is refused."""
 
 from __future__ import annotations
 

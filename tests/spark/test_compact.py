@@ -65,7 +65,7 @@ def test_compaction_merges_small_files_without_changing_rows(
     expect_equal(spark, lake, hr.events())
     assert list(compact(spark, lake)) == []
 
-    # Who had begun to read goes on, as long as the old files stay.
+    # A reader of the old snapshot continues while the old files stay.
     assert delete_replaced(lake, grace=3600) == []
     assert reading.count() == before.rows
     assert len(delete_replaced(lake, grace=0)) == 4

@@ -1,4 +1,4 @@
-"""Equality: the lake says what the server says, and a difference is named."""
+"""Comparison of lake and server: equal figures, and named differences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from headrace.testing import START, open_with_clock
 from tests.engine.adopting import YESTERDAY, bring_day
 from tests.spark.support.histories import Chance, all_events, lake_of
 
-# The first time Spark does anything takes long, on a busy machine very long.
+# The first query of Spark takes long on a busy machine.
 pytestmark = pytest.mark.timeout(900)
 
 MON, TUE, WED, THU = (date(2026, 1, day) for day in (5, 6, 7, 8))
@@ -75,7 +75,7 @@ def test_lake_and_server_are_equal(
 
 
 def add_one(hr: Client, key: str, field: str) -> None:
-    """Changes a counter on the server, behind its back."""
+    """Change a counter on the server directly."""
     [reply] = hr.core.transport.send([(0, ("HINCRBY", hr.core.key(0, key), field, 1))])
     assert isinstance(reply, int)
 
@@ -164,7 +164,7 @@ NO_BOOKS = {"put": 0, "cancelled": 0, "expired": 0, "complete": 0, "moved": 0}
 
 
 def told_by_server(*, stats: bool) -> _ServerFigures:
-    """A server with one queue, of whose last day it has no figures."""
+    """Return a server with one queue and no figures of its last day."""
     nothing = DailyTotals(0, 0, None, NO_BOOKS, NO_TIMES, NO_TIMES, 0, 0)
     settings = {"mail": {"stats": stats, "stats_age": 86_400, "histogram_age": 86_400}}
     return _ServerFigures(MON, settings, {"mail": {MON: [nothing]}}, {(0, "mail"): 0})
@@ -176,7 +176,7 @@ def test_disabled_statistics_are_listed_as_left_out() -> None:
         "queue 'mail': its statistics are switched off",
         "the days: of none lake and server both have statistics",
     ]
-    # The books are compared even so.
+    # The books are compared nevertheless.
     assert (found.days, found.values, found.equal) == (0, 4, True)
 
 

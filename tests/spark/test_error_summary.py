@@ -1,4 +1,4 @@
-"""What Spark says, in a line."""
+"""Summaries of Spark errors in one line."""
 
 from __future__ import annotations
 

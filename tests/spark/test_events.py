@@ -1,4 +1,4 @@
-"""The readers of events, used as Spark uses them, but without it."""
+"""The readers of events, called as Spark calls them, but without Spark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from headrace.transport.drive import drive
 
 @pytest.fixture
 def hr(valkey_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own, whose clock stands still."""
+    """Return a client on a new namespace with a clock that stands still."""
     client, _ = open_with_clock(valkey_url)
     with client:
         yield client
@@ -36,7 +36,7 @@ def hr(valkey_url: str) -> Iterator[Client]:
 
 @pytest.fixture
 def four(valkey_url: str) -> Iterator[Client]:
-    """The same with four shards."""
+    """Return a client as hr, with four shards."""
     client, _ = open_with_clock(valkey_url, shards=4)
     with client:
         yield client
@@ -58,9 +58,9 @@ def stream_reader(url: str, client: Client, **options: object) -> EventsStreamRe
 def rows_of(
     reader: EventsReader | EventsStreamReader, parts: list[InputPartition]
 ) -> list[dict[str, Any]]:
-    """What tasks would find, each with a reader of its own."""
+    """Return the rows that tasks would read, each with its own copy of the reader."""
     if isinstance(reader, EventsStreamReader):
-        # Spark sends one that has not been used.
+        # Spark sends an unused reader to tasks.
         reader = EventsStreamReader(reader._options)
     sent = pickle.dumps(reader)
     batches = [batch for part in parts for batch in pickle.loads(sent).read(part)]  # noqa: S301
@@ -87,7 +87,7 @@ def one_a_second(hr: Client, clock: Clock, count: int) -> None:
         hr.queue("mail" if number % 2 else "reports").put(number)
 
 
-# batches
+# Batches
 
 
 def test_empty_log_has_no_partitions_and_no_rows(valkey_url: str, hr: Client) -> None:
@@ -99,7 +99,7 @@ def test_empty_log_has_no_partitions_and_no_rows(valkey_url: str, hr: Client) ->
 def test_since_limits_the_range_and_the_rows(valkey_url: str, hr: Client) -> None:
     clock = Clock(hr)
     one_a_second(hr, clock, 10)
-    # The tenth event is of now, the seventh of three seconds ago.
+    # The tenth event happens now, the seventh happened three seconds ago.
     since = clock.now - timedelta(seconds=3)
     reader = batch_reader(valkey_url, hr, since=since.isoformat())
     [part] = reader.partitions()
@@ -150,7 +150,7 @@ def test_pages_grow_and_are_contiguous(
     assert numbers(rows_of(reader, parts)) == list(range(1, 301))
 
 
-# what is gone
+# Trimmed events
 
 
 def test_trimmed_events_raise_or_become_gap_row(valkey_url: str, hr: Client) -> None:
@@ -198,7 +198,7 @@ def test_since_after_trimmed_events_does_not_raise(valkey_url: str, hr: Client) 
         batch_reader(valkey_url, hr, since=older, startingOffsets=start).partitions()
 
 
-# streams
+# Streams
 
 
 def fill(client: Client, sizes: dict[int, int]) -> None:

@@ -1,4 +1,4 @@
-"""The example on a real data set."""
+"""The example examples/flights.py, on a real data set."""
 
 from __future__ import annotations
 

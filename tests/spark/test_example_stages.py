@@ -1,4 +1,4 @@
-"""The example of a pipeline in which Spark and ordinary workers take turns."""
+"""The example examples/spark_stages.py: a pipeline of Spark and ordinary workers."""
 
 from __future__ import annotations
 

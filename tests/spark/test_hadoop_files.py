@@ -1,4 +1,4 @@
-"""The files of a lake through the JVM of Spark do what those of Python do."""
+"""HadoopFiles behave like LocalFiles."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from headrace.spark.java import JavaNotFound, is_recent, use_java
 
 @pytest.fixture
 def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine on which no Java is found."""
+    """Simulate a machine without Java."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
@@ -22,7 +22,7 @@ def test_embedded_java_is_used_without_installed_java(tmp_path: Path) -> None:
     home = use_java(tmp_path / "own")
     assert os.environ["JAVA_HOME"] == home == use_java(tmp_path / "own")
     assert is_recent(home)
-    # What Spark's launcher asks for, and this Java has not, is left out; the rest is passed on.
+    # The launcher drops the module that this Java lacks, and passes the other arguments on.
     words = ["--add-modules=jdk.incubator.vector", "-Da=b c", "-XshowSettings:properties"]
     said = subprocess.run(
         [f"{home}/bin/java", *words, "-version"], capture_output=True, text=True, check=True
@@ -74,7 +74,7 @@ spark.stop()
 @pytest.mark.usefixtures("no_java")
 def test_spark_runs_on_embedded_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    # Spark's scripts are run by a shell and use its tools.
+    # Spark's scripts need a shell and its tools.
     for tool in ("bash", "sh", "dirname", "ps", "cat", "uname", "nice", "env", "rm"):
         for folder in ("/bin", "/usr/bin"):
             if Path(folder, tool).exists() and not (tmp_path / tool).exists():

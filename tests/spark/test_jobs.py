@@ -1,4 +1,4 @@
-"""The table of jobs. Readers are also used as Spark uses them, but without it."""
+"""The table jobs. Readers are also called as Spark calls them, but without Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headrace.testing import open_with_clock
 
 @pytest.fixture
 def hr(valkey_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own with four shards, whose clock stands still."""
+    """Return a client on a new namespace with four shards and a clock that stands still."""
     client, _ = open_with_clock(valkey_url, shards=4)
     with client:
         yield client
@@ -35,7 +35,7 @@ def reader_of(url: str, client: Client, **options: str) -> JobsReader:
 
 
 def rows_of(reader: JobsReader) -> list[dict[str, Any]]:
-    """What tasks would find, each with a reader of its own."""
+    """Return the rows that tasks would read, each with its own copy of the reader."""
     sent = pickle.dumps(reader)
     parts = reader.partitions()
     batches = [batch for part in parts for batch in pickle.loads(sent).read(part)]  # noqa: S301

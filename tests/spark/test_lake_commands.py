@@ -1,4 +1,4 @@
-"""`lake sync` and `lake compact` as they are typed, in the session of the tests."""
+"""The commands `lake sync` and `lake compact`, in the Spark session of the tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_events_are_synced_and_files_compacted(
     assert typed("lake", "compact", "--lake", place).out == "Nothing to compact.\n"
 
     client.queue("mail").put_many(range(10))
-    # The lake is reached through the JVM as well.
+    # With a URL the lake is accessed through the JVM.
     told = typed("lake", "sync", "--to", f"file://{place}", "--json").json
     assert (told["batches"], told["events"], told["missing"], told["behind"]) == (1, 10, 0, 0)
     assert typed("lake", "compact", "--lake", place).out == "2 small files are now 1.\n"

@@ -1,4 +1,4 @@
-"""`lake sync --follow` while the server goes and comes."""
+"""The command `lake sync --follow` during outages of the server."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def a_batch(number: int) -> SyncedBatch:
     return SyncedBatch(number=number, events=1, missing=0, files=1, bytes=1, seconds=0.1, behind=0)
 
 
-AWAY = "PythonException: Traceback\nheadrace.errors.ServerUnavailable: nobody answers"
+AWAY = "PythonException: Traceback\nheadrace.errors.ServerUnavailable: no reply"
 
 
 @pytest.mark.parametrize(
-    "away", [ServerUnavailable("nobody answers", maybe_done=False), PySparkException(AWAY)]
+    "away", [ServerUnavailable("no reply", maybe_done=False), PySparkException(AWAY)]
 )
 def test_follow_continues_after_server_outage(
     away: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -41,7 +41,7 @@ def test_follow_continues_after_server_outage(
     assert [batch.number for batch in sync.lasting(following, stopping)] == [1, 2]
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2
-    assert all("nobody answers; trying again in" in line for line in said)
+    assert all("no reply; trying again in" in line for line in said)
 
 
 def test_follow_ends_on_other_errors() -> None:

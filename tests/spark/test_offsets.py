@@ -16,7 +16,7 @@ from headrace.spark.offsets import Offsets
 
 GOLDEN = Path(__file__).parent / "golden" / "offsets-v1.json"
 
-# Twelve shards, so that an order of texts would be another than that of numbers.
+# Twelve shards, so that sorting as text and as numbers differ.
 OFFSETS = {shard: f"{1_700_000_000_000 + shard}-{10 * shard}" for shard in reversed(range(12))}
 
 
@@ -135,7 +135,7 @@ def test_all_events_of_fully_trimmed_log_are_missing() -> None:
 
 @st.composite
 def logs(draw: st.DrawFn) -> tuple[list[LogRange], list[LogEnds]]:
-    """Spans of shards, some of whose events may be gone."""
+    """Ranges of shards, of which some events may be trimmed."""
     spans, ends = [], []
     for shard in range(draw(st.integers(1, 5))):
         newest = draw(st.integers(1, 300))
@@ -162,7 +162,7 @@ def test_step_is_bounded_and_makes_progress(
     }
     shares = offsets.fair_shares(spans, ends, most)
     assert sum(shares.values()) == min(most, sum(there.values()))
-    # Nobody has two more than one that wants more.
+    # Shares differ by at most one among the shards that need more.
     wanting = [shares[shard] for shard in there if shares[shard] < there[shard]]
     assert all(share - 1 <= least for share in shares.values() for least in wanting)
     found = ends_of(log, most)

@@ -27,7 +27,7 @@ from tests.spark.support.lakes import Died, DyingFiles, expect_equal, expect_pro
 
 @pytest.fixture
 def hr(valkey_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own with two shards, by the server's own clock."""
+    """Return a client on a new namespace with two shards and the clock of the server."""
     with headrace.connect(valkey_url, namespace=uuid4().hex, shards=2) as made:
         yield made
 
@@ -44,12 +44,12 @@ def files(tmp_path: Path) -> LocalFiles:
 
 @pytest.fixture(params=["directory", "scheme"])
 def place(request: pytest.FixtureRequest, spark: SparkSession, files: LocalFiles) -> Files:
-    """Where tasks write themselves, and where Spark writes."""
+    """Return files that tasks write, or that Spark writes."""
     return files if request.param == "directory" else HadoopFiles(spark, files.root)
 
 
 def work(hr: Client, count: int) -> None:
-    """Makes events of several kinds in several queues."""
+    """Create events of several kinds in several queues."""
     for name in ("mail", "a/b é"):
         queue = hr.queue(name)
         queue.put_many([{"n": n} for n in range(count)], tags=["vip"])
@@ -59,7 +59,7 @@ def work(hr: Client, count: int) -> None:
 
 
 def write_entry(hr: Client, *words: str) -> None:
-    """Writes an entry to the log of shard 0, as a later version may."""
+    """Write an entry to the log of shard 0, as a later version might."""
     log, events = hr.core.key(0, "log"), hr.core.key(0, "events")
     [about] = hr.core.transport.send([(0, ("HMGET", log, "number", "stamp"))])
     number, stamp = int(about[0]) + 1, int(about[1])

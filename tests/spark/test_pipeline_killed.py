@@ -1,4 +1,4 @@
-"""A sync is killed again and again while events are made and the log is trimmed."""
+"""A sync that is killed repeatedly while events happen and the log is trimmed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LONGEST_LIFE = 2.0
 
 
 class Reader(threading.Thread):
-    """Reads the whole log, and has nothing trimmed that it has not read."""
+    """Reads the whole log, and prevents trimming of events that it has not read."""
 
     def __init__(self, hr: Client) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Reader(threading.Thread):
 
 
 class Producer(threading.Thread):
-    """Makes events a few at a time, as long as lives of syncs go on, and no fewer than wanted."""
+    """Creates a few events at a time while syncs run, and at least `wanted` in total."""
 
     def __init__(self, hr: Client) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ def test_lake_equals_log_after_sync_is_killed_repeatedly(
         hr.config.set("events_count", 100)
         hr.config.set("events_age", 1)
         server = ServerOptions(url=valkey_url, namespace=hr.core.namespace)
-        # What happened before there was a lake may be gone: it is there first.
+        # Create the lake first: events before it may be trimmed.
         assert list(sync(spark, server, LocalFiles(place))) == []
         reader, producer = Reader(hr), Producer(hr)
         reader.start()

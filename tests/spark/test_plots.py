@@ -1,4 +1,4 @@
-"""What is drawn of a history."""
+"""Plots of a history."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ FAILED = "queue = 'mail' and failure_type = 'Timeout' and state = 'failed'"
 
 @dataclass(frozen=True)
 class Past:
-    """A namespace in which jobs have failed, and its lake."""
+    """A namespace with failed jobs, and its lake."""
 
     hr: Client
     server: ServerOptions

@@ -1,4 +1,4 @@
-"""The rollup and the hot view: days are built when they change, and every event counts once."""
+"""The rollup and the history view: changed days are rebuilt, and every event counts once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.spark.support.histories import Chance, all_events, lake_of
 from tests.spark.support.lakes import Died, DyingFiles
 from tests.spark.support.tables import KEYS, expect_table
 
-# The first time Spark does anything takes long, on a busy machine very long.
+# The first query of Spark takes long on a busy machine.
 pytestmark = pytest.mark.timeout(900)
 
 
@@ -53,7 +53,7 @@ def server(hr: Client, valkey_url: str) -> ServerOptions:
 
 
 def numbers(story: list[Event], day: date) -> dict[int, int]:
-    """How far each shard had come at the end of a day."""
+    """Return the last event number of each shard at the end of a day."""
     return {
         shard: max(
             (one.number for one in story if one.shard == shard and one.at.date() <= day), default=0
@@ -63,7 +63,7 @@ def numbers(story: list[Event], day: date) -> dict[int, int]:
 
 
 def coverage(spark: SparkSession, lake: Lake, day: date) -> dict[int, tuple[int, int]]:
-    """The first and last event number of each shard on a day, as the lake stores them."""
+    """Return the stored first and last event number of each shard on a day."""
     built = [each for each in catalogue.newest(lake.files).days if each.day == day]
     rows = rolling.stored_table(spark, lake, "log_coverage", built).collect()
     return {row["shard"]: (row["first"], row["last"]) for row in rows}
@@ -78,7 +78,7 @@ def in_lake(story: list[Event], upto: dict[int, int]) -> list[Event]:
 
 
 class Rolled:
-    """A lake that was rolled up, then went on to the end of another day."""
+    """A lake that was rolled up and then synced up to the end of another day."""
 
     def __init__(
         self, spark: SparkSession, files: LocalFiles, story: list[Event], owner: Client
@@ -92,7 +92,7 @@ class Rolled:
 
 
 class DyingInBuild(DyingFiles):
-    """Files of a rollup that dies when it has written a table."""
+    """Files of a rollup that dies after it has written a table."""
 
     def flush(self, paths: Iterable[str]) -> None:
         self._left = 1
@@ -260,7 +260,7 @@ def test_days_are_built_together_if_clock_was_set_back_over_midnight(
         for upto in (*seen, len(story)):
             lake = lake_of(files, story, {0: upto}, client)
             runs += [run.days for run in rollup(spark, lake)]
-    # At first both, then as a late event came, then as the later one went on.
+    # The first rollup, one after a late event, and one after more events of the second day.
     assert runs == [(date(2026, 1, 5), date(2026, 1, 6))] * 3
     with open_history(spark, lake) as now:
         assert now.later == []

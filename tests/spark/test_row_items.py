@@ -1,4 +1,4 @@
-"""Rows become jobs to be made: which columns there may be, and what each must hold. No session."""
+"""Conversion of rows to job items, and checks of their columns, without a Spark session."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ KINDS: dict[str, types.DataType] = {
 
 
 def columns(said: str, *, origin: bool = False) -> RowColumns:
-    """What columns mean, each said as a name and a kind; Spark reads such only in a session."""
+    """Return the columns of a schema in text. Spark parses such text only in a session."""
     pairs = [column.split(" ") for column in said.split(", ")]
     fields = [types.StructField(name, KINDS[kind]) for name, kind in pairs]
     return columns_of(types.StructType(fields), origin=origin)
@@ -65,7 +65,7 @@ def items(core: Core, of: RowColumns, *, duplicates: bool = False, **given: Any)
     return RowEncoder(core, of, duplicates=duplicates).items(batch)
 
 
-# columns
+# Columns
 
 
 def test_columns_become_id_data_and_options() -> None:
@@ -118,7 +118,7 @@ def test_replay_rows_have_an_origin_column() -> None:
     assert columns("data string, origin string", origin=True).options == ("origin",)
 
 
-# rows
+# Rows
 
 
 def test_rows_without_id_get_new_ids(core: Core) -> None:

@@ -128,12 +128,12 @@ def test_wrong_row_publishes_nothing(spark: SparkSession, hr: Client, valkey_url
     assert hr.writes() == []
 
 
-# streams
+# Streams
 
 
 @pytest.fixture
 def drop(tmp_path: Path) -> Path:
-    """A folder into which files are dropped; each becomes a batch."""
+    """A folder for input files; each file becomes a batch."""
     folder = tmp_path / "in"
     folder.mkdir()
     return folder
@@ -166,7 +166,7 @@ def test_repeated_last_batch_of_stream_is_written_once(
     query = run_stream(spark, hr, valkey_url, drop)
     assert numbers(hr) == [*range(6)]
 
-    # What a driver leaves that dies between the commit of the sink and its own.
+    # The state after a driver died between the commit of the sink and its own.
     commits = drop.parent / "checkpoint" / "commits"
     for path in (commits / "2", commits / ".2.crc"):
         path.unlink(missing_ok=True)

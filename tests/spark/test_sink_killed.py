@@ -1,4 +1,4 @@
-"""A driver that is killed with all its processes, again and again, while it writes a stream."""
+"""A driver that is killed repeatedly, with all its processes, while it writes a stream."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def killed_again_and_again(home: Path, *, batches: int, kills: int, shards: int)
         connect(url, namespace=f"s-{uuid4().hex[:8]}", shards=shards) as hr,
     ):
         for number in range(kills):
-            # So that each life writes its part of the batches.
+            # Each run of the driver writes its part of the batches.
             until = batches * (number + 1) // (kills + 2)
             one_life(hr, url, home, until=until, then=chance.uniform(0, 1.5))
         one_life(hr, url, home, until=None, then=0)
@@ -72,7 +72,7 @@ def jobs_of(hr: Client) -> list[Job]:
 
 
 def one_life(hr: Client, url: str, home: Path, *, until: int | None, then: float) -> None:
-    """Runs a driver until there are jobs of so many batches, and a moment longer."""
+    """Run a driver until the jobs of `batches` batches exist, and a little longer."""
     command = [sys.executable, "-m", DRIVER, url, hr.core.namespace, str(home)]
     log = (home / "log").open("ab")
     with log, subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True) as driver:

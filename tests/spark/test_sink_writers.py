@@ -1,4 +1,4 @@
-"""The writers of the sink as Spark calls them, each time pickled, but without Spark."""
+"""The writers of the sink, pickled and called as Spark does it, but without Spark."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def options(hr: Client, valkey_url: str) -> dict[str, str]:
 
 
 def moved(value: T) -> T:
-    """As it comes to another process."""
+    """Return a copy, as another process gets it."""
     found: T = pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
     return found
 
@@ -59,7 +59,7 @@ def moved(value: T) -> T:
 def staged(
     writer: BatchWriter | StreamWriter, *partitions: list[int], query: str = "q"
 ) -> list[WriterCommitMessage | None]:
-    """What tasks tell the driver."""
+    """Return the commit messages of tasks."""
     found: list[WriterCommitMessage | None] = []
     for order, rows in enumerate(partitions):
         target = moved(writer).target
@@ -220,7 +220,7 @@ def test_broken_connection_loses_and_duplicates_nothing(
     with way_to(valkey_url) as way:
         writer = batch_writer({**options, "url": way.url}, SCHEMA, False)
         for rows in ([0], [1, 2, 3]):
-            # The first time scripts are loaded, which is an exchange of its own.
+            # The first call also loads the scripts, which is a separate round trip.
             writer = batch_writer({**options, "url": way.url}, SCHEMA, False)
             if rows != [0]:
                 way.lose(sha, moment)
@@ -293,7 +293,7 @@ def test_stream_continues_after_batch_with_lost_rows(hr: Client, options: dict[s
     assert held(hr) == [3, 4]
 
 
-# what is asked for
+# Options
 
 
 def test_default_policy_is_that_of_the_queue(hr: Client, options: dict[str, str]) -> None:

@@ -17,14 +17,14 @@ from headrace import Client
 
 @pytest.fixture
 def client(valkey_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own with four shards."""
+    """Return a client on a new namespace with four shards."""
     with headrace.connect(valkey_url, namespace=uuid4().hex, shards=4) as made:
         yield made
 
 
 @pytest.fixture
 def single(valkey_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own with one shard."""
+    """Return a client on a new namespace with one shard."""
     with headrace.connect(valkey_url, namespace=uuid4().hex) as made:
         yield made
 
@@ -51,7 +51,7 @@ def test_batch_has_every_event_of_every_shard_once(
     fill(client, {0: 3, 1: 250, 3: 40})
     client.complete_many(client.queue("mail").pop("worker-1", count=20))
     found = events_of(spark, valkey_url, client, eventsPerPartition=60)
-    # By shard: 23 or so, 250 or so in five parts, none, 40 or so.
+    # Events by shard: about 23, about 250 in five parts, none, about 40.
     assert found.rdd.getNumPartitions() >= 6
     rows = [row.asDict() for row in found.collect()]
     told = {(event.shard, event.number): event for event in client.events()}
@@ -78,7 +78,7 @@ def test_offsets_limit_a_batch(spark: SparkSession, valkey_url: str, client: Cli
         endingOffsets=json.dumps({"0": end, "1": "0-0"}),
         eventsPerPartition=2,
     )
-    # After the third up to the seventh; of what the end does not know, and at its beginning, none.
+    # Events 4 to 7 of shard 0, and none of the shards without an end or with the end 0-0.
     assert in_order(found) == [(0, number) for number in range(4, 8)]
     assert in_order(found) == [(0, number) for number in range(4, 8)]
 
@@ -99,7 +99,7 @@ def plan_of(frame: DataFrame) -> str:
 
 
 def trimmed(client: Client, gone: int) -> None:
-    """Drops the oldest events of the only shard, as a limit would."""
+    """Trim the oldest events of the only shard."""
     oldest = list(client.events())[gone].entry_id
     command = ("XTRIM", client.core.key(0, "events"), "MINID", "=", oldest)
     [dropped] = client.core.transport.send([(0, command)])
@@ -112,7 +112,7 @@ def stream_of(spark: SparkSession, url: str, client: Client, **options: object) 
 
 
 def drained(stream: DataFrame, place: Path) -> StreamingQuery:
-    """Lets a stream read what is there now into files, then stop."""
+    """Write the present events of a stream to files, then stop."""
     query = (
         stream.select("shard", "number", "kind")
         .writeStream.format("parquet")
@@ -134,7 +134,7 @@ def test_restarted_stream_continues_in_bounded_steps(
 ) -> None:
     fill(client, {0: 5, 1: 30, 3: 9})
     stream = stream_of(spark, valkey_url, client, maxEventsPerTrigger=20)
-    # Fair shares: 5 and 7 and 8, then what is left, bounded again.
+    # Fair shares: 5, 7 and 8, then the rest, bounded again.
     assert sizes(drained(stream, tmp_path)) == [20, 20, 4]
     assert sizes(drained(stream, tmp_path)) == []
     fill(client, {2: 3}, queue="reports")

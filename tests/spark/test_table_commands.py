@@ -1,4 +1,4 @@
-"""`lake rollup`, `lake sql` and `audit --lake` as they are typed, in the session of the tests."""
+"""The commands `lake rollup`, `lake sql` and `audit --lake`, in the Spark session of the tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
 @pytest.fixture
 def place(client: Client, tmp_path: Path) -> Path:  # noqa: F811
-    """A lake that has all but the last two events."""
+    """Return the folder of a lake that has all but the last two events."""
     mail = client.queue("mail")
     mail.put("x", id="a", tags=["vip"])
     mail.pop("ada")[0].fail("Boom", "it broke")
@@ -51,7 +51,7 @@ def test_history_is_rolled_up_queried_and_compared(
         ["queue", "put", "failures"],
         ["mail", "1", "1"],
     ]
-    # With --live also what the lake does not have yet.
+    # With --live, the result includes events that the lake does not have yet.
     assert typed("lake", "sql", question, "--live", "--json", *here).json == {
         "queue": "mail",
         "put": 2,

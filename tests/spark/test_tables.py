@@ -1,4 +1,4 @@
-"""Tables over events equal those of the reference, whatever happened."""
+"""Tables over random histories equal those of the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executors as workers: what functions return becomes of jobs."""
+"""headrace.spark.work: the return value of the function sets the outcome of jobs."""
 
 from __future__ import annotations
 

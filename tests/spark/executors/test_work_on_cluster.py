@@ -1,4 +1,4 @@
-"""Executors as workers of a driver of its own: on a cluster, killed, interrupted."""
+"""headrace.spark.work in a separate driver: on a cluster, killed and interrupted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ print(work(spark, "q", function, batch=500, url=url, namespace=namespace), flush
 
 @contextmanager
 def driver(master: str, url: str, notes: Path) -> Iterator[subprocess.Popen[str]]:
-    """A driver at work, and with it whatever it has started."""
+    """A running driver with all processes that it has started."""
     process = subprocess.Popen(
         [sys.executable, "-c", DRIVER, master, url, "cluster", str(notes)],
         stdout=subprocess.PIPE,
@@ -66,7 +66,7 @@ def complete(client: Client) -> int:
 
 
 def executors(notes: Path) -> list[int]:
-    """The processes of Java that have called the function."""
+    """Return the ids of the Java processes that have called the function."""
     return [int(path.name) for path in notes.iterdir() if path.name.isdigit()]
 
 

@@ -1,4 +1,4 @@
-"""Executors as workers: whoever dies, nothing is lost and nothing is accepted twice."""
+"""headrace.spark.work while tasks and servers die: no job is lost or done twice."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def place(spark: SparkSession, valkey_url: str) -> Iterator[Workplace]:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Path:
-    """A file: functions wait until it is there."""
+    """Return the path of a file that functions wait for."""
     return tmp_path / "open"
 
 
 def waits_at(gate: Path) -> Any:
-    """A function that says which process runs it, and waits for the gate."""
+    """Return a function that records its process id and waits for the gate."""
 
     def function(table: Any) -> Any:
         import os  # noqa: PLC0415 - it runs elsewhere

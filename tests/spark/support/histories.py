@@ -1,4 +1,4 @@
-"""Random histories: what workers and operators do to a namespace in some days, by chance."""
+"""Random histories: the actions of workers and operators on a namespace over some days."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TICKS = (0, 0.001, 0.5, 7, 61, 300, 900, 5000)
 
 
 class Chance:
-    """Does things by chance. The clock moves on by milliseconds or by hours."""
+    """Performs random actions. The clock moves by milliseconds or by hours."""
 
     def __init__(self, hr: Client, clock: Clock, seed: int) -> None:
         self.hr = hr
@@ -45,7 +45,7 @@ class Chance:
             )
 
     def steps(self, count: int) -> None:
-        """So many things happen; what is refused does not."""
+        """Perform `count` random actions. Refused ones are skipped."""
         deeds: list[tuple[Callable[[], object], int]] = [
             (self.put, 8),
             (self.pop, 8),
@@ -65,7 +65,7 @@ class Chance:
                 continue
 
     def rare_deeds(self) -> None:
-        """What chance may leave out: a job is held, and somebody takes it away."""
+        """Perform rare actions: take a held job away in several ways."""
         hr, mail = self.hr, self.hr.queue("mail")
         session = hr.session("ada", ttl=100_000)
         for take_away in (hr.timeout, hr.requeue, hr.cancel, lambda _id: session.end()):
@@ -84,7 +84,7 @@ class Chance:
         return self.random.choice(QUEUES)
 
     def job_id(self) -> str:
-        # Few, so that ids are put again and used again.
+        # Few ids, so that they are put again and reused.
         return f"job-{self.random.randrange(12)}"
 
     def put(self) -> None:
@@ -155,23 +155,23 @@ class Chance:
 
 
 def all_events(hr: Client) -> list[Event]:
-    """All that is in the log."""
+    """Return all events of the log."""
     return list(hr.events())
 
 
 def arrow_of(events: list[Event]) -> pa.Table:
-    """Events as the columns of the lake."""
+    """Return events as a table with the columns of the lake."""
     rows = [{name: getattr(event, name, None) for name in EVENTS.names} for event in events]
     return pa.Table.from_pylist(rows, schema=EVENTS)
 
 
 def frame_of(spark: SparkSession, events: list[Event]) -> DataFrame:
-    """Events as tables want them."""
+    """Return events as a DataFrame with their day."""
     return spark.createDataFrame(arrow_of(events)).withColumn("day", expressions.day_of())
 
 
 def lake_of(files: Files, told: Sequence[Event], upto: Mapping[int, int], owner: Client) -> Lake:
-    """A lake that has the events of each shard up to a number; one that is there goes on to it."""
+    """Create or extend a lake with the events of each shard up to a number."""
     lake = open_lake(files, owner)
     base = lake.snapshot()
     begin = {shard: entry_number(entry) for shard, entry in base.offsets.items()}

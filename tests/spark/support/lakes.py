@@ -1,4 +1,4 @@
-"""Lakes in tests: files that fail, and whether a lake equals the log."""
+"""Helpers for lakes: files of a dying process, and comparisons of lake and log."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Key = tuple[int, int]
 
 
 class Died(Exception):
-    """What happens to the process in place of the next thing it does."""
+    """The simulated death of a process."""
 
 
 class DyingFiles(LocalFiles):
-    """Files of a process that dies before or after its nth operation, and does nothing more."""
+    """Files of a process that dies before or after its nth operation."""
 
     def __init__(self, root: str, nth: int = 10**9, *, after: bool = False) -> None:
         super().__init__(root)
@@ -58,7 +58,7 @@ class DyingFiles(LocalFiles):
 
 
 def rows_of(spark: SparkSession, lake: Lake) -> dict[Key, dict[str, Any]]:
-    """What is in a lake, by shard and number; raises if anything is there twice."""
+    """Return the rows of a lake by shard and number. Fail on duplicates."""
     rows = [row.asDict() for row in lake_events(spark, lake, lake.snapshot()).collect()]
     found = {(row["shard"], row["number"]): row for row in rows}
     assert len(found) == len(rows)
@@ -66,7 +66,7 @@ def rows_of(spark: SparkSession, lake: Lake) -> dict[Key, dict[str, Any]]:
 
 
 def expect_equal(spark: SparkSession, lake: Lake, told: Iterable[Event]) -> None:
-    """Raises if the lake does not have these events and no others, each as it was told."""
+    """Fail unless the lake has exactly these events, unchanged."""
     rows = rows_of(spark, lake)
     events = {(event.shard, event.number): event for event in told}
     assert rows.keys() == events.keys()
@@ -80,7 +80,7 @@ def expect_equal(spark: SparkSession, lake: Lake, told: Iterable[Event]) -> None
 
 
 def expect_proof(hr: Client, lake: Lake) -> None:
-    """Raises if the server holds events for trimmed that no manifest has."""
+    """Fail if the server may have trimmed events that no manifest has."""
     offsets = lake.snapshot().offsets
     for log in drive(hr.core.transport, logs(hr.core)):
         mark = log.marks.get(lake.identity.id, "0-0")

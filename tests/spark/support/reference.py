@@ -1,4 +1,4 @@
-"""The tables in plain Python, from a list of events: what those of Spark are compared with."""
+"""The reference: the tables in plain Python, for comparison with those of Spark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JOB_KINDS = {
 
 
 def naive(moment: datetime | None) -> datetime | None:
-    """As Spark hands it out."""
+    """Return a timestamp as Spark returns it."""
     return moment and moment.replace(tzinfo=None)
 
 
@@ -208,7 +208,7 @@ COUNTS = (
 
 @dataclass
 class Day:
-    """What a queue did on a day."""
+    """The figures of a queue and day."""
 
     counts: Counter[str] = field(default_factory=Counter)
     wait: list[int] = field(default_factory=list)

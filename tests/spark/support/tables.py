@@ -1,4 +1,4 @@
-"""Whether the tables of Spark are those of the reference."""
+"""Compare tables of Spark with the reference."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEYS = {
 
 
 def expect_table(name: str, table: DataFrame, events: Sequence[Event]) -> None:
-    """Raises if a table over these events has other rows than the reference."""
+    """Fail if a table over these events differs from the reference."""
     keys = KEYS[name]
     found = _keyed(keys, [row.asDict(recursive=True) for row in table.collect()])
     made = getattr(reference, name)(events)
@@ -35,7 +35,7 @@ def expect_table(name: str, table: DataFrame, events: Sequence[Event]) -> None:
 
 
 def expect_row(name: str, key: tuple[Any, ...], found: JobRow, expected: JobRow) -> None:
-    """Raises if a row has other values, a little apart for what is not whole."""
+    """Fail if a row has other values, apart from rounding."""
     for column, value in expected.items():
         got = found[column]
         same = (

@@ -1,4 +1,4 @@
-"""Where tests of headrace.spark.work put their jobs, and how they see what became of them."""
+"""A namespace for tests of headrace.spark.work, with helpers to put and inspect jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.spark import WorkCounts, WorkRun, work
 
 
 class Workplace:
-    """A namespace of its own, and work on its queues."""
+    """A new namespace, and runs on its queues."""
 
     def __init__(self, spark: Any, client: Client, url: str) -> None:
         self.client = client
@@ -23,13 +23,13 @@ class Workplace:
         self._begun: list[WorkRun] = []
 
     def work(self, queue: str, function: Any, **options: Any) -> WorkCounts:
-        """Until the queue is empty."""
+        """Run `work` until the queue is empty."""
         found = work(self._spark, queue, function, **self._place(), **options)
         assert isinstance(found, WorkCounts)
         return found
 
     def begin(self, queue: str, function: Any, **options: Any) -> WorkRun:
-        """Until it is stopped."""
+        """Start `work` until it is stopped."""
         running = work(self._spark, queue, function, until="stopped", **self._place(), **options)
         self._begun.append(running)
         return running
@@ -38,7 +38,7 @@ class Workplace:
         return {"url": self.url, "namespace": self.client.core.namespace}
 
     def put(self, queue: str, count: int, **options: Any) -> list[str]:
-        """Jobs whose ids are their numbers, and their data too."""
+        """Put jobs that have their number in their id and data."""
         ids = [f"{queue}-{n}" for n in range(count)]
         puts = [headrace.Put({"n": n}, id=ids[n], **options) for n in range(count)]
         self.client.queue(queue).put_many(puts)
@@ -50,7 +50,7 @@ class Workplace:
         return found
 
     def failure_of(self, job_id: str) -> tuple[str, str, str]:
-        """The state of a job that failed, with the type and the message of its failure."""
+        """Return the state, failure type and message of a failed job."""
         job = self.job(job_id)
         assert job.failure is not None
         return job.state, job.failure.type, job.failure.message
@@ -59,25 +59,25 @@ class Workplace:
         return [self.client.result(job_id).value for job_id in ids]
 
     def completions(self) -> Counter[str]:
-        """How often each job was completed."""
+        """Return how often each job was completed."""
         return Counter(event.job_id for event in self.client.events() if event.kind == "completed")
 
     def end(self) -> None:
-        """Nothing runs on."""
+        """Stop all runs."""
         for running in self._begun:
             running.stop()
         for running in self._begun:
             running.wait()
 
     def check(self) -> None:
-        """Nobody works any more, and the books balance."""
+        """Fail if there are workers left or the books do not balance."""
         assert self.client.workers() == []
         assert self.client.audit().problems == []
 
 
 @contextmanager
 def workplace(spark: Any, url: str, shards: int | None = None) -> Iterator[Workplace]:
-    """A namespace on a server."""
+    """Open a new namespace on a server."""
     with headrace.connect(url, namespace=f"test-{uuid4().hex[:12]}", shards=shards) as client:
         place = Workplace(spark, client, url)
         try:
