@@ -187,7 +187,7 @@ def test_a_lake_of_another_namespace_is_refused_before_spark_is_asked(
         monkeypatch.setenv("HEADRACE_NAMESPACE", "other")
         said = typed("lake", "sync", "--to", str(lake.files))
     assert said.code == 1
-    assert "give each a lake of its own" in said.err
+    assert "use a separate lake for each namespace" in said.err
     assert "starting Spark" not in said.err
 
 

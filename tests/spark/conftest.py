@@ -29,6 +29,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "local[2]",
         spark_driver_memory="1g",
         spark_sql_shuffle_partitions="2",
+        # Compiling takes longer than the queries of tests, which have few rows.
+        spark_sql_codegen_wholeStage="false",
+        spark_sql_codegen_factoryMode="NO_CODEGEN",
         spark_sql_warehouse_dir=str(scratch / "warehouse"),
         spark_local_dir=str(scratch),
     )

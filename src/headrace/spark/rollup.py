@@ -11,8 +11,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import StructType
 
@@ -84,11 +85,13 @@ def _first_overlap(
     earlier = [each for each in current.days if each.day < built[0].day][-1:]
     later = [each for each in current.days if each.day > built[-1].day][:1]
     coverage = stored_table(spark, lake, "log_coverage", [*earlier, *built, *later])
-    following = Window.partitionBy("shard").orderBy("day").rowsBetween(1, Window.unboundedFollowing)
-    overlaps = coverage.where(F.col("last") > F.min("first").over(following))
-    [row] = overlaps.agg(F.min("day").alias("first")).collect()
-    found: dt.date | None = row["first"]
-    return found
+    rows = sorted(coverage.collect(), key=lambda row: (row["shard"], row["day"]))
+    overlapping: list[dt.date] = [
+        row["day"]
+        for row, later_row in pairwise(rows)
+        if row["shard"] == later_row["shard"] and row["last"] > later_row["first"]
+    ]
+    return min(overlapping, default=None)
 
 
 def events_by_day(snapshot: LakeSnapshot) -> Counter[dt.date]:
