@@ -67,7 +67,7 @@ def test_lake_and_server_are_equal(
 
     yesterday = START.date() - timedelta(days=1)
     assert found.differences == []
-    assert found.left_out == [f"queue 'mail', {yesterday}: some of its figures were imported"]
+    assert found.left_out == [f"queue 'mail', {yesterday}: some figures were imported"]
     assert found.equal
     assert found.queues == 3
     assert found.days > 2
@@ -135,14 +135,14 @@ def test_first_day_is_a_gap_if_history_starts_later() -> None:
     found = coverage_of([span(MON, 7, 10), span(TUE, 11, 20)])
 
     assert not found.is_whole
-    assert found.gaps == {MON: "the history of shard 0 begins with event 7"}
+    assert found.gaps == {MON: "the history of shard 0 starts with event 7"}
 
 
 def test_gap_reaches_back_to_day_of_previous_event() -> None:
     found = coverage_of([span(MON, 1, 10), span(WED, 11, 20, missing=5), span(THU, 21, 30)])
 
     assert set(found.gaps) == {MON, TUE, WED}
-    assert found.gaps[TUE] == "5 events of shard 0 were dropped unread"
+    assert found.gaps[TUE] == "5 events of shard 0 were trimmed before a sync"
     assert found.holes == []
 
 
@@ -156,7 +156,7 @@ def test_lost_events_are_a_difference_not_a_gap() -> None:
 def test_duplicate_events_are_a_difference() -> None:
     found = coverage_of([span(MON, 1, 10, lost=-1)])
 
-    assert found.holes == ["shard 0: 1 events are there more than once"]
+    assert found.holes == ["shard 0: 1 events exist more than once"]
 
 
 NO_TIMES = Series(0, 0.0, 0.0, {})
@@ -173,8 +173,8 @@ def told_by_server(*, stats: bool) -> _ServerFigures:
 def test_disabled_statistics_are_listed_as_left_out() -> None:
     found = _compared(_LakeFigures({}, {}, Coverage()), told_by_server(stats=False))
     assert found.left_out == [
-        "queue 'mail': its statistics are switched off",
-        "the days: of none lake and server both have statistics",
+        "queue 'mail': its statistics are disabled",
+        "the days: there is none for which both lake and server have statistics",
     ]
     # The books are compared nevertheless.
     assert (found.days, found.values, found.equal) == (0, 4, True)
@@ -187,6 +187,6 @@ def test_audit_does_not_report_equality_if_nothing_was_compared(
     assert (found.days, found.values) == (0, 0)
     _tell(found)
     said = capsys.readouterr().out
-    assert "not compared: the days: of none lake and server both have statistics" in said
+    assert "not compared: the days: there is none for which both lake and server" in said
     assert "there was nothing to compare with the lake" in said
     assert "says what the server says" not in said
