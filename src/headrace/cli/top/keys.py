@@ -1,4 +1,4 @@
-"""What a key does to what is shown. No terminal: a state and a key make the next state."""
+"""What each key does, without a terminal: a state and a key give the next state."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from headrace.cli.top.model import ORDERS
-from headrace.cli.top.snapshot import QUEUES
+from headrace.operations.snapshot import QUEUES
 
 HELP = (
     ("q", "quit"),
-    ("p", "pause the view, and go on"),
+    ("p", "pause and continue the view"),
     ("s", "next sort order"),
     ("up, down", "select a queue"),
-    ("enter", "more about the selected queue, and back"),
-    ("left, right", f"earlier and later queues, where there are more than {QUEUES}"),
-    ("?", "this help, and back"),
+    ("enter", "show or hide details of the selected queue"),
+    ("left, right", f"previous and next page, with more than {QUEUES} queues"),
+    ("?", "show or hide this help"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """What the user has chosen."""
+class ViewState:
+    """What the user has selected."""
 
     order: str = "first use"
     selected: str | None = None
@@ -29,11 +29,11 @@ class State:
     paused: bool = False
     detail: bool = False
     help: bool = False
-    over: bool = False
+    quit: bool = False
 
 
-def pressed(state: State, key: str, names: Sequence[str], *, more: bool) -> State:
-    """The state after a key; `names` are the queues in the order that is shown."""
+def press(state: ViewState, key: str, names: Sequence[str], *, more: bool) -> ViewState:
+    """Return the state after a key; `names` are the queues in the order shown."""
     if key == "s":
         orders = list(ORDERS)
         return replace(state, order=orders[(orders.index(state.order) + 1) % len(orders)])
@@ -43,12 +43,12 @@ def pressed(state: State, key: str, names: Sequence[str], *, more: bool) -> Stat
         return replace(state, offset=state.offset + QUEUES, selected=None)
     if key == "left":
         return replace(state, offset=max(0, state.offset - QUEUES), selected=None)
-    return _switched(state, key)
+    return _toggled(state, key)
 
 
-def _switched(state: State, key: str) -> State:
+def _toggled(state: ViewState, key: str) -> ViewState:
     if key == "q":
-        return replace(state, over=True)
+        return replace(state, quit=True)
     if key == "p":
         return replace(state, paused=not state.paused)
     if key == "enter":
@@ -70,8 +70,8 @@ _SEQUENCES = {
 }  # fmt: skip
 
 
-def keys_in(typed: str) -> list[str]:
-    """The keys that a terminal has sent; a sequence that is none of ours is passed over."""
+def parse_keys(typed: str) -> list[str]:
+    """Return the keys that a terminal has sent; skip unknown escape sequences."""
     found = []
     while typed:
         name = next((name for name in _SEQUENCES if typed.startswith(name)), typed[0])

@@ -1,4 +1,4 @@
-"""What is drawn on a terminal. Only imported where there is one: rich takes long to load."""
+"""Tables and progress bars for a terminal, drawn by rich."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from rich.text import Text
 
 from headrace.engine.states import STATES
 
-COLOURS = dict(zip(STATES, ("cyan", "blue", "yellow", "green", "red", "dim"), strict=True))
+STATE_STYLES = dict(zip(STATES, ("cyan", "blue", "yellow", "green", "red", "dim"), strict=True))
 LONGEST = 200
-# Columns that are never cut, besides the first.
-IDS = ("job",)
-# What is no longer than this is cut only if ids leave no room for it.
+# The first column and these are never cut.
+ID_COLUMNS = ("job",)
+# A column of at most this width is cut only if the ids leave no room for it.
 SHORT = 12
 LEAST = 4
 GAP = 2
 
 
 def table(columns: Sequence[str], cells: Sequence[Sequence[str]], *, cut: bool) -> None:
-    """A table that fits the terminal; the first column and ids are never cut."""
+    """Print a table that fits the terminal; the first column and ids are never cut."""
     console = Console(highlight=False)
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-    whole = _whole(columns, widths, console.width, cut=cut)
+    whole = _whole_columns(columns, widths, console.width, cut=cut)
     drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, padding=(0, 1, 0, 0))
     for at, name in enumerate(columns):
         numbers = bool(cells) and all(row[at].replace(",", "").isdigit() for row in cells)
@@ -43,9 +43,11 @@ def table(columns: Sequence[str], cells: Sequence[Sequence[str]], *, cut: bool) 
     console.print(drawn)
 
 
-def _whole(columns: Sequence[str], widths: Sequence[int], room: int, *, cut: bool) -> list[bool]:
-    """Which columns are as wide as they want to be."""
-    ids = [at == 0 or name in IDS for at, name in enumerate(columns)]
+def _whole_columns(
+    columns: Sequence[str], widths: Sequence[int], room: int, *, cut: bool
+) -> list[bool]:
+    """Return which columns get their full width."""
+    ids = [at == 0 or name in ID_COLUMNS for at, name in enumerate(columns)]
     short = [is_id or width <= SHORT for is_id, width in zip(ids, widths, strict=True)]
     needed = sum(
         (width if is_short else LEAST) + GAP for width, is_short in zip(widths, short, strict=True)
@@ -55,14 +57,14 @@ def _whole(columns: Sequence[str], widths: Sequence[int], room: int, *, cut: boo
 
 def _text(words: str, *, cut: bool) -> Text:
     shown = words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
-    found = Text(shown, style=COLOURS.get(words, ""))
+    found = Text(shown, style=STATE_STYLES.get(words, ""))
     if cut:
         found.no_wrap, found.overflow = True, "ellipsis"
     return found
 
 
-def progress() -> Progress:
-    """A bar on stderr that is gone when it is done."""
+def progress_bar() -> Progress:
+    """Return a progress bar on stderr that disappears when it is done."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
