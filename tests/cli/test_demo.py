@@ -19,9 +19,9 @@ import pytest
 
 import headrace
 from headrace import Event
-from headrace.cli.demo import findings
-from headrace.cli.demo.place import NAMESPACE, Place, opened
-from headrace.cli.demo.workers import Workers
+from headrace.cli.demo import report
+from headrace.cli.demo.environment import DemoEnvironment, DemoWorkers, open_environment
+from headrace.demo import NAMESPACE
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.local_server import embedded
@@ -116,18 +116,18 @@ def test_the_demo_shows_jobs_a_death_and_the_recovery(told: Told) -> None:
         *("spark", "lake", "rollup", "sql", "plot", "equal"),
     ]  # fmt: skip
     handed_on = re.search(r"(\d+) of (\d+) jobs were handed to another worker", told.story)
-    over = re.search(r"(\d+) of the (\d+) jobs of the dead worker are over", told.story)
+    over = re.search(r"(\d+) of the (\d+) jobs of the dead worker are finished", told.story)
     assert handed_on
     assert over
     assert len({*handed_on.groups(), *over.groups()}) == 1
-    assert "0 jobs ended twice" in told.story
+    assert "0 jobs finished twice" in told.story
     assert "the books balance" in told.story
     assert max(map(len, told.story.splitlines())) <= 80
 
 
 def test_the_demo_ends_with_its_history_in_a_lake_and_a_picture(told: Told) -> None:
-    in_the_log = re.search(r"in the log, ([\d,]+) events", told.story)
-    in_the_lake = re.search(r"^lake +([\d,]+) events are now", told.story, re.MULTILINE)
+    in_the_log = re.search(r"the event log has ([\d,]+) events", told.story)
+    in_the_lake = re.search(r"^lake +([\d,]+) events copied into", told.story, re.MULTILINE)
     [picture] = re.findall(r"^ +(\S+\.png)$", told.story, re.MULTILINE)
 
     assert in_the_log
@@ -159,7 +159,7 @@ def test_who_ends_the_demo_while_spark_is_at_work_keeps_the_server(here: Path) -
         story = running.stdout.read()
 
     assert running.returncode == 130
-    assert "lake       ended early" in story
+    assert "lake       stopped early" in story
     assert "What to try next" in story
     assert embedded.status(here / ".headrace") is not None
 
@@ -226,7 +226,7 @@ def test_an_interrupted_demo_leaves_no_worker_no_server_and_nothing_that_disturb
     assert all(gone(int(pid)) for pid in pids[0])
     assert embedded.status(here / ".headrace") is None
     with (
-        opened(here / ".headrace") as place,
+        open_environment(here / ".headrace") as place,
         headrace.connect(place.url, namespace=place.namespace) as hr,
     ):
         assert place.namespace == NAMESPACE
@@ -234,21 +234,21 @@ def test_an_interrupted_demo_leaves_no_worker_no_server_and_nothing_that_disturb
 
 
 def test_a_worker_that_outlives_its_demo_keeps_its_namespace(here: Path) -> None:
-    with opened(here / ".headrace") as first:
-        workers = Workers(first, here / "log")
+    with open_environment(here / ".headrace") as first:
+        workers = DemoWorkers(first, here / "log")
         workers.start()
     try:
-        with opened(here / ".headrace") as second:
+        with open_environment(here / ".headrace") as second:
             assert (first.namespace, second.namespace) == (NAMESPACE, f"{NAMESPACE}-2")
     finally:
         workers.end()
-    with opened(here / ".headrace") as third:
+    with open_environment(here / ".headrace") as third:
         assert third.namespace == NAMESPACE
 
 
 def test_a_demo_that_fails_stops_the_server_it_started_unless_others_use_it(here: Path) -> None:
-    def fail(directory: Path) -> Place:
-        with opened(directory):
+    def fail(directory: Path) -> DemoEnvironment:
+        with open_environment(directory):
             raise LookupError
 
     with pytest.raises(LookupError):
@@ -290,7 +290,7 @@ def test_a_recovery_is_measured_from_the_death_to_the_next_delivery() -> None:
         event(9, "popped", "a", worker="bob"),
     ]
 
-    [again] = findings.recoveries(events, ["a", "b"], BEGUN)
+    [again] = report.recoveries(events, ["a", "b"], BEGUN)
 
     assert (again.job_id, again.lost_after, again.again_after, again.by) == ("a", 3, 3.5, "ann")
 
@@ -305,7 +305,7 @@ def test_how_many_ran_at_once_is_read_from_the_log() -> None:
         event(4, "popped", "x"),
     ]
 
-    assert findings.most_at_once(events, dict.fromkeys("abc", "acme")) == {"acme": 2}
+    assert report.most_at_once(events, dict.fromkeys("abc", "acme")) == {"acme": 2}
 
 
 def test_failures_are_counted_by_attempts_that_were_tried_again_and_jobs_set_aside() -> None:
@@ -315,7 +315,7 @@ def test_failures_are_counted_by_attempts_that_were_tried_again_and_jobs_set_asi
         event(2, "failed", "b", failure="Wrong"),
     ]
 
-    assert findings.failures(events) == {
-        "Busy": findings.Kind(retried=1, failed=1),
-        "Wrong": findings.Kind(failed=1),
+    assert report.failures(events) == {
+        "Busy": report.FailureTally(retried=1, failed=1),
+        "Wrong": report.FailureTally(failed=1),
     }

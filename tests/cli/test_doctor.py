@@ -19,9 +19,10 @@ import redis
 
 import headrace
 from headrace import Client
+from headrace.cli.connecting import ServerOptions
 from headrace.cli.doctor import machine, server
 from headrace.cli.doctor.examine import examine, names, without_secrets
-from headrace.cli.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, WARNING, Checked, Finding
+from headrace.cli.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, WARNING, CheckResult, Finding
 from headrace.cli.doctor.namespace import log_length
 from headrace.engine.script import LIBRARY
 from headrace.errors import InvalidArgument
@@ -60,9 +61,9 @@ def client(valkey_url: str, name: str) -> Iterator[Client]:
         yield found
 
 
-def looked(url: str | None, name: str = "default") -> dict[str, Checked]:
+def looked(url: str | None, name: str = "default") -> dict[str, CheckResult]:
     """The checks of the server and the namespace; those of this machine come last."""
-    made = examine(url, name, from_environment=False)
+    made = examine(ServerOptions(url, name), from_environment=False)
     return {one.check: one for one in takewhile(lambda one: one.check != "versions", made)}
 
 
@@ -114,7 +115,7 @@ def test_a_problem_is_exit_code_1_and_programs_are_told_the_same(tmp_path: Path)
         "node": "",
         "verdict": "problem",
         "found": "no server runs here",
-        "advice": "headrace up, or give the --url of a server",
+        "advice": "run headrace up, or pass --url",
     }
     assert not (tmp_path / ".headrace").exists(), "the doctor starts no server"
 
@@ -180,9 +181,9 @@ def test_a_namespace_that_is_not_there_is_not_made(valkey_url: str, name: str) -
         ("redis://ann:sec/ret@host", "redis://..."),
         ("redis://ann:sec?ret@host", "redis://..."),
         ("redis://ann:sec#ret@host", "redis://..."),
-        ("ann:secret@host", "a URL that cannot be read"),
-        ("secret", "a URL that cannot be read"),
-        ("redis://[secret", "a URL that cannot be read"),
+        ("ann:secret@host", "an invalid URL"),
+        ("secret", "an invalid URL"),
+        ("redis://[secret", "an invalid URL"),
     ],
 )
 def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
@@ -250,7 +251,7 @@ def test_a_server_that_has_evicted_keys_is_a_problem_whatever_it_does_now(own: s
 
 
 def test_what_the_policies_of_the_aof_mean() -> None:
-    found = [server.what_fsync_means(policy) for policy in ("always", "everysec", "no")]
+    found = [server.fsync_policy(policy) for policy in ("always", "everysec", "no")]
 
     assert [one.verdict for one in found] == [OK, OK, WARNING]
     assert "loses nothing" in found[0].found
@@ -271,12 +272,12 @@ def test_an_old_server_is_too_old() -> None:
         (server.fullness(74, 100, ""), OK),
         (server.fullness(75, 100, ""), WARNING),
         (server.fullness(90, 100, ""), PROBLEM),
-        (server.crowd(79, 100), OK),
-        (server.crowd(80, 100), WARNING),
-        (server.crowd(95, 100), PROBLEM),
-        (server.crowd(5, 0), OK),
-        (server.distance(0.009, 1), OK),
-        (server.distance(0.010, 1), WARNING),
+        (server.connection_count(79, 100), OK),
+        (server.connection_count(80, 100), WARNING),
+        (server.connection_count(95, 100), PROBLEM),
+        (server.connection_count(5, 0), OK),
+        (server.round_trip(0.009, 1), OK),
+        (server.round_trip(0.010, 1), WARNING),
         (log_length(1_101_000, 1_000_000), OK),
         (log_length(1_101_001, 1_000_000), WARNING),
         (machine.file_limit(1023), WARNING),
@@ -343,7 +344,7 @@ def test_slow_scripts_are_named_by_their_operation_and_arguments_are_not_shown()
     found = server.slowness(entries)
 
     assert found.verdict == WARNING
-    assert found.found.startswith("Headrace's pop 2x, up to 150 ms; KEYS 1x, up to 20 ms; a script")
+    assert found.found.startswith("Headrace's pop 2x, up to 150 ms; KEYS 1x, up to 20 ms; another")
     assert "payload" not in found.found
     assert server.slowness(entries[1:]).verdict == OK
     assert server.slowness([]).verdict == OK
@@ -381,7 +382,10 @@ def test_what_a_user_may_not_look_at_is_said_with_how_to_allow_it(own: str) -> N
         ("clients", "CLIENT LIST", "+client|list"),
     ):
         row = refused[check]
-        assert (row.verdict, row.found) == (NOT_APPLICABLE, f"not looked at: may not run {command}")
+        assert (row.verdict, row.found) == (
+            NOT_APPLICABLE,
+            f"not checked: the user may not run {command}",
+        )
         assert row.advice == f"allow it with ACL SETUSER <user> {right}"
     assert refused["latency"].verdict == OK
     assert refused["namespace"].found == "'shop': layout 2, shards: 1"
@@ -405,13 +409,13 @@ def test_every_node_of_a_cluster_is_looked_at_once() -> None:
         with headrace.connect(url, namespace="wide", shards=4) as hr:
             hr.queue("mail").put_many(range(10))
         by_another_name = url.replace("127.0.0.1", "localhost")
-        found = list(examine(by_another_name, "wide", from_environment=False))
+        found = list(examine(ServerOptions(by_another_name, "wide"), from_environment=False))
 
     for check in ("server", "memory", "clients"):
         assert len({row.node for row in found if row.check == check}) == 3, check
     assert sum(row.check == "server" for row in found) == 3
     [books] = [row for row in found if row.check == "books"]
-    assert books.found == "10 jobs in 1 queues: the books balance"
+    assert books.found == "10 jobs in 1 queue: the books balance"
 
 
 # the namespace
@@ -435,7 +439,7 @@ def test_a_write_that_nobody_publishes_is_a_warning(
 ) -> None:
     Desk(client).decided("b", "job")
     found = looked(valkey_url, name)["writes"]
-    assert (found.verdict, found.found) == (OK, "1 lately, all published")
+    assert (found.verdict, found.found) == (OK, "1 recent, all published")
 
     client.core.transport.send(
         [(0, ("HSET", client.core.key(0, "write:batch:w"), "decided_at", 1))]
@@ -443,7 +447,7 @@ def test_a_write_that_nobody_publishes_is_a_warning(
     found = looked(valkey_url, name)["writes"]
     assert (found.verdict, found.advice) == (
         WARNING,
-        "run headrace sweep, which publishes what is left of them",
+        "run headrace sweep, which publishes the rest of them",
     )
 
 
@@ -462,7 +466,7 @@ def test_a_lake_that_lags_is_a_warning(valkey_url: str, client: Client, name: st
     client.config.set("events_cap", 100)
     client.queue("mail").put_many(range(1200))
     found = looked(valkey_url, name)["lakes"]
-    assert "above 100 they are dropped" in found.found
+    assert "the server drops events above 100" in found.found
     assert "were dropped before every lake had them" in found.found
 
 
@@ -492,7 +496,7 @@ def test_what_is_overdue_and_nobody_pops_is_a_warning(valkey_url: str, name: str
         found = looked(valkey_url, name)
 
     assert found["overdue"].verdict == WARNING
-    assert "mail has 2 lost leases, post has 1 due jobs" in found["overdue"].found
+    assert "mail has 2 expired leases, post has 1 due job" in found["overdue"].found
     assert found["schedules"].verdict == WARNING
     assert "nightly" in found["schedules"].found
 
@@ -527,7 +531,7 @@ def test_failures_of_the_last_hour_are_a_warning_older_ones_are_not(
         stale = looked(valkey_url, f"{name}-old")["failures"]
 
     assert (fresh.verdict, stale.verdict) == (WARNING, OK)
-    assert fresh.found == "1 jobs are failed, 1 of them since an hour, in mail"
+    assert fresh.found == "1 failed job, 1 in the last hour, in mail"
 
 
 def test_a_namespace_of_another_layout_is_a_problem(

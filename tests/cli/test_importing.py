@@ -14,7 +14,7 @@ import pytest
 
 from headrace import Client
 from tests.cli.conftest import Type
-from tests.cli.terminal import MAIN, on_a_terminal
+from tests.cli.support.terminal import MAIN, on_a_terminal
 from tests.importing.old import Old, line_of
 from tests.servers import until
 
@@ -34,8 +34,8 @@ def test_nothing_is_brought_unless_somebody_agrees(typed: Type, client: Client, 
     said = typed("import", "worqr", old.url)
     assert said.code == 1
     assert said.rows[1][:3] == ["q", "running", "1"]
-    assert said.out.endswith("3 things of worqr.\n")
-    assert said.err == "headrace: nothing was brought; --yes brings it\n"
+    assert said.out.endswith("Found 3 items of worqr.\n")
+    assert said.err == "headrace: nothing was imported; pass --yes to import it\n"
 
     only_counted = typed("import", "worqr", old.url, "--dry-run", "--json")
     assert only_counted.code == 0
@@ -49,7 +49,7 @@ def test_it_is_brought_verified_and_told(typed: Type, client: Client, old: Old) 
     before = old.dump()
 
     said = typed("import", "worqr", old.url, "--yes")
-    assert (said.code, said.out.splitlines()[-1]) == (0, "3 things brought; 3 verified.")
+    assert (said.code, said.out.splitlines()[-1]) == (0, "3 items imported; 3 verified.")
     assert line_of(client.queue("q")) == [b"r", b"a", b"b"]
 
     again = typed("import", "worqr", old.url, "--yes", "--json")
@@ -66,7 +66,7 @@ def test_the_source_is_deleted_only_if_that_is_said(typed: Type, client: Client,
 
     said = typed("import", "worqr", old.url, "--yes", "--delete-source")
 
-    assert said.out.endswith("3 things brought; 3 verified; deleted at the source.\n")
+    assert said.out.endswith("3 items imported; 3 verified; source deleted.\n")
     assert set(old.dump()) == {b"mine", b"worqr:workers"}
     assert client.queue("q").counts().waiting == 3
 
@@ -77,7 +77,7 @@ def test_what_was_left_out_stays_and_that_is_said(typed: Type, old: Old) -> None
     said = typed("import", "qless", old.url, "--yes", "--delete-source")
 
     assert said.err == "left out: ql:other: this key is not known; it stays there\n"
-    assert said.out.endswith("1 verified; deleted at the source but for what was left out.\n")
+    assert said.out.endswith("1 verified; source deleted except what was left out.\n")
     assert set(old.dump()) == {b"ql:other"}
 
 
@@ -85,7 +85,7 @@ def test_what_makes_no_sense_is_refused(typed: Type, old: Old) -> None:
     some = typed("import", "worqr", old.url, "--delete-source", "--queue", "q")
     assert (some.code, some.err) == (
         2,
-        "headrace: --delete-source deletes all of it: leave out --queue\n",
+        "headrace: --delete-source deletes everything; do not pass --queue\n",
     )
     assert typed("import", "resque", old.url).code == 2
     assert typed("import", "worqr", "http://localhost").code == 2
@@ -102,7 +102,7 @@ def test_on_a_terminal_it_asks(client: Client, valkey_url: str, old: Old, tmp_pa
     words = ("import", "worqr", old.url, "--into-url", valkey_url, "-n", client.core.namespace)
 
     with on_a_terminal(*words, cwd=tmp_path) as asked:
-        asked.until("Bring 3 things")
+        asked.until("Import 3 items")
         asked.press("n\r")
         assert asked.end() == 1
     assert client.queue("q").counts().waiting == 0

@@ -97,7 +97,7 @@ def test_forget_lets_the_server_trim(
     monkeypatch.setattr("sys.stdin", io.StringIO())
     said = typed("lake", "forget", *place)
     assert said.code == 1
-    assert "has yet to take 7 events" in said.err
+    assert "The lake lacks 7 events" in said.err
     assert len(client.lakes()) == 1
 
     said = typed("lake", "forget", *place, "--yes")
@@ -106,17 +106,22 @@ def test_forget_lets_the_server_trim(
     said = typed("lake", "forget", lake.identity.id, "--json")
     assert said.json == {"lake": lake.identity.id, "forgotten": False, "behind": 0}
     said = typed("lake", "status", *place)
-    assert "The server keeps nothing for this lake" in said.out
+    assert "The server keeps no events for this lake" in said.out
 
 
-def test_without_spark_the_extra_is_named(
-    typed: Type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("headrace.cli.lake.starting.find_spec", lambda _name: None)
-    for command in (["sync", "--to"], ["compact", "--lake"]):
-        said = typed("lake", *command, str(tmp_path))
-        assert said.code == 1
-        assert said.err.endswith("pip install 'headrace[spark]'\n")
+@pytest.mark.parametrize("package", ["pyspark", "pyarrow", "pandas"])
+@pytest.mark.parametrize("command", ["sync", "compact"])
+def test_error_names_the_extra_if_a_package_is_missing(command: str, package: str) -> None:
+    code = f"""
+import sys
+sys.modules[{package!r}] = None
+from headrace.cli.main import main
+sys.argv = ["headrace", "lake", {command!r}]
+main()
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr.endswith(f"needs the package {package}: pip install 'headrace[spark]'\n")
 
 
 @contextmanager
@@ -174,7 +179,7 @@ def test_a_sync_that_is_killed_goes_on_where_it_was(
     assert said.splitlines()[-1].endswith(f"into {tmp_path}")
     assert chatter.splitlines() == [
         "starting Spark…",
-        "ending after the batch at hand; Ctrl-C again ends now",
+        "stopping after the current batch; press Ctrl-C again to stop now",
     ]
     assert numbers_in(lake) == [(0, number) for number in range(1, 3101)]
     assert client.lakes()[0].behind == 0
@@ -195,7 +200,7 @@ def test_a_lake_of_another_namespace_is_refused_before_spark_is_asked(
 def test_a_place_that_is_empty_is_refused(typed: Type, words: str) -> None:
     said = typed("lake", *words.split(), "")
     assert said.code == 2
-    assert "it is empty" in said.err
+    assert "the path is empty" in said.err
 
 
 def test_a_place_that_is_a_file_is_one_line(typed: Type, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_peek_shows_the_next_jobs_in_order(typed: Type, mail: Queue) -> None:
 def test_an_empty_queue_is_no_error_and_an_unknown_one_is(typed: Type, mail: Queue) -> None:
     mail.pause()
 
-    assert typed("peek", "mail").out == "nothing waits in mail\n"
+    assert typed("peek", "mail").out == "no waiting jobs in mail\n"
     assert typed("peek", "mail", "--json").json == {"queue": "mail", "jobs": []}
 
 
@@ -151,7 +151,11 @@ def test_it_is_said_that_there_are_more_than_are_shown(typed: Type, client: Clie
 
     for command in ("queues", "tags", "failures", "schedules", "workers"):
         some, rest = typed(command, "--count", "2"), typed(command, "--count", "2", "--offset", "1")
-        assert (command, some.code, some.err) == (command, 0, "there are more: --offset 2\n")
+        assert (command, some.code, some.err) == (
+            command,
+            0,
+            "there are more; continue with --offset 2\n",
+        )
         assert (command, rest.code, rest.err) == (command, 0, "")
         told = typed(command, "--count", "2", "--json")
         assert len(told.json[command]) == 2
@@ -208,7 +212,7 @@ def test_the_audit_says_that_the_books_balance(typed: Type, mail: Queue) -> None
 
     said = typed("audit")
 
-    assert (said.code, said.out) == (0, "2 jobs in 1 queue looked at: the books balance\n")
+    assert (said.code, said.out) == (0, "checked 2 jobs in 1 queue: the books balance\n")
     assert typed("audit", "--json").json == {
         "balanced": True, "queues": 1, "jobs": 2, "problems": [],
     }  # fmt: skip

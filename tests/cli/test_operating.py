@@ -11,7 +11,8 @@ import pytest
 
 import headrace
 from headrace import Client, Queue
-from headrace.cli import bulk, cancel, choosing
+from headrace.cli import cancel as cancel_module
+from headrace.cli import changing, selection
 from tests.cli.conftest import Type, fail
 from tests.writes import was_long_ago, write_and_die
 
@@ -21,7 +22,7 @@ def states(client: Client, *ids: str) -> list[str]:
 
 
 def test_failures_are_listed_by_type_with_the_newest_message(typed: Type, mail: Queue) -> None:
-    assert typed("failures").out == "nothing is failed\n"
+    assert typed("failures").out == "no failed jobs\n"
     mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(3)])
     fail(mail, "smtp", "server busy")
     fail(mail, "smtp", "server gone")
@@ -249,7 +250,7 @@ def test_what_left_the_state_while_the_question_was_open_is_not_cancelled(
     by: tuple[str, str],
 ) -> None:
     mail.put_many([headrace.Put(n, id=f"job-{n}", tags=["vip"]) for n in range(2)])
-    monkeypatch.setattr(cancel, "agree", lambda *_, **__: mail.pop("ann"))
+    monkeypatch.setattr(cancel_module, "confirm", lambda *_, **__: mail.pop("ann"))
 
     said = typed("cancel", *by, "--state", "waiting")
 
@@ -393,7 +394,7 @@ def test_an_interrupted_retry_ends_after_its_step_and_tells_how_far_it_came(
     mail.put_many(range(700))
     while leases := mail.pop("ann", count=500):
         client.fail_many([headrace.Fail(lease, "smtp") for lease in leases])
-    monkeypatch.setattr(choosing, "progress", bar_at_which_somebody_hits_ctrl_c)
+    monkeypatch.setattr(selection, "progress", bar_at_which_somebody_hits_ctrl_c)
 
     said = typed("retry", "--failure", "smtp", "--all")
 
@@ -406,7 +407,7 @@ def test_an_interrupted_cancel_ends_after_its_step_and_tells_how_far_it_came(
     typed: Type, mail: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mail.put_many(range(300))
-    monkeypatch.setattr(bulk, "progress", bar_at_which_somebody_hits_ctrl_c)
+    monkeypatch.setattr(changing, "progress", bar_at_which_somebody_hits_ctrl_c)
 
     said = typed("cancel", "--queue", "mail", "--state", "waiting")
 
@@ -417,7 +418,7 @@ def test_an_interrupted_cancel_ends_after_its_step_and_tells_how_far_it_came(
 
 def test_a_sweep_says_which_writes_it_has_ended(typed: Type, client: Client) -> None:
     assert typed("sweep", "--json").json == {"finished": []}
-    assert typed("sweep").out == "swept; 0 writes from Spark brought to an end\n"
+    assert typed("sweep").out == "swept; finished 0 writes from Spark\n"
     write_and_die(client, [("a", b"1"), ("b", b"2")])
     was_long_ago(client)
 
@@ -425,7 +426,7 @@ def test_a_sweep_says_which_writes_it_has_ended(typed: Type, client: Client) -> 
 
     assert (said.code, said.out) == (
         0,
-        "swept; 1 write from Spark brought to an end\nw: 2 rows into mail\n",
+        "swept; finished 1 write from Spark\nw: 2 rows into mail\n",
     )
     assert states(client, "a", "b") == ["waiting", "waiting"]
 

@@ -101,11 +101,11 @@ def test_what_is_unique_is_refused_the_second_time(typed: Type, mail: Queue) -> 
         (["1", "--id-field", "n"], "--from"),
         (["--from", "-", "--id", "n"], "--id-field"),
         (["1", "--retries", "many"], "neither a number nor none"),
-        (["1", "--delay", "soon"], "not a span"),
+        (["1", "--delay", "soon"], "not a duration"),
         (["1", "--priority", "high"], "--priority"),
         (["1", "--on-exists", "explode"], "on_exists must be"),
         (["NaN"], "cannot be written as JSON"),
-        (["--from", "no such file"], "cannot be read"),
+        (["--from", "no such file"], "cannot read"),
     ],
 )
 def test_what_makes_no_sense_is_exit_code_2_and_puts_nothing(
@@ -181,8 +181,8 @@ def test_what_is_before_a_line_that_cannot_be_put_is_put_and_counted(
     said = typed("put", "mail", "--from", str(path), "--id-field", "n")
 
     assert (said.code, said.out) == (1, "")
-    assert "line 3 cannot be put" in said.err
-    assert "; 2 jobs put; correct it, then the same command puts the rest" in said.err
+    assert "cannot put line 3" in said.err
+    assert "; 2 jobs put; correct it, then run the same command to put the rest" in said.err
     assert [job.id for job in mail.peek(5)] == ["1", "2"]
 
 
@@ -195,7 +195,7 @@ def test_a_line_that_is_too_large_is_told_by_its_number_and_those_before_it_are_
     said = typed("put", "mail", "--from", str(path))
 
     assert said.code == 1
-    assert "line 256 cannot be put: a payload may have" in said.err
+    assert "cannot put line 256: a payload may have" in said.err
     assert said.err.endswith("; 253 jobs put\n")
     assert mail.length() == 253
 
@@ -208,7 +208,7 @@ def test_a_line_whose_job_cannot_be_is_told_by_its_number(
     said = typed("put", "mail", "--from", path, "--id-field", "n", "--depends-on", "b")
 
     assert said.code == 1
-    assert "line 2 cannot be put: " in said.err
+    assert "cannot put line 2: " in said.err
     assert "; 1 job put; correct it, then" in said.err
     assert mail.length() == 1
 
@@ -231,5 +231,5 @@ def test_an_interrupted_put_tells_how_many_were_put(
         _, err = process.communicate()
 
     assert process.returncode == 130
-    assert err == b"headrace: interrupted, 250 jobs put; the same command puts the rest\n"
+    assert err == b"headrace: interrupted, 250 jobs put; run the same command to put the rest\n"
     assert mail.length() == 250

@@ -8,8 +8,7 @@ from itertools import pairwise
 import pytest
 
 from headrace import Client, Queue
-from headrace.cli.stats import edges, quantile
-from headrace.engine.statistics import BINS
+from headrace.engine.statistics import BINS, bin_bounds, quantile
 from tests.cli.conftest import Type, fail
 
 
@@ -74,13 +73,13 @@ def test_a_day_without_jobs_and_one_whose_histogram_is_gone(
     typed: Type, client: Client, mail: Queue
 ) -> None:
     mail.pause()
-    assert "nothing on this day" in typed("stats", "mail", "2020-01-01").out
+    assert "no jobs on this day" in typed("stats", "mail", "2020-01-01").out
     assert typed("stats", "mail", "2020-01-01", "--json").json["wait"]["quantiles"]["0.5"] is None
     day = mail.stats().day
     number = (day - type(day)(1970, 1, 1)).days
     write(client, str(number), stats={"run:count": 2, "run:mean": 1500})
 
-    assert "its histogram is no longer kept" in typed("stats", "mail").out
+    assert "the histogram has expired" in typed("stats", "mail").out
 
 
 @pytest.mark.parametrize("day", ["yesterday", "2026-13-01", ""])
@@ -91,9 +90,9 @@ def test_a_day_that_is_none_is_exit_code_2(typed: Type, mail: Queue, day: str) -
 
 
 def test_bins_follow_each_other_without_a_hole() -> None:
-    assert edges(BINS[0]) == (0, 1)
+    assert bin_bounds(BINS[0]) == (0, 1)
     for before, after in pairwise(BINS):
-        assert edges(before)[1] == edges(after)[0], (before, after)
+        assert bin_bounds(before)[1] == bin_bounds(after)[0], (before, after)
 
 
 @pytest.mark.parametrize(

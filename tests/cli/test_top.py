@@ -17,44 +17,66 @@ from rich.console import Console
 
 import headrace
 from headrace import Client, Counts, Worker
-from headrace.cli.top.drawing import fitting, frame, seen, sparkline
-from headrace.cli.top.keys import State, keys_in, pressed
+from headrace.cli.top.drawing import fitting, frame, sparkline, visible_rows
+from headrace.cli.top.keys import ViewState, parse_keys, press
 from headrace.cli.top.model import (
     ORDERS,
     WINDOW,
-    History,
-    Times,
+    Percentiles,
+    SnapshotHistory,
     View,
-    grown,
-    quantile,
+    growth,
+    percentiles,
     rate,
-    times,
 )
-from headrace.cli.top.snapshot import QUEUES, Day, Failures, Queue, Server, Snapshot, take
-from tests.cli.terminal import KEPT, MAIN, on_a_terminal
+from headrace.engine.statistics import Series, quantile
+from headrace.operations.snapshot import (
+    QUEUES,
+    DayTotals,
+    FailureCount,
+    NamespaceSnapshot,
+    QueueSnapshot,
+    ServerInfo,
+    snapshot,
+)
+from headrace.transport.drive import drive
+from tests.cli.support.terminal import KEPT, MAIN, on_a_terminal
 from tests.docs.test_operations import rights
 from tests.restartable import restartable
 from tests.servers import until
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "top.md"
-SERVER = Server("Valkey 9.1.2", 1, 2_000_000, 8_000_000, 12, 3, 7200)
+SERVER = ServerInfo("Valkey 9.1.2", 1, 2_000_000, 8_000_000, 12, 3, 7200)
 
 
 # what is made of snapshots
 
 
-def queue(put: int = 0, done: int = 0, waiting: int = 0, day: Day | None = None) -> Queue:
-    return Queue(Counts(waiting, 0, 0, 0, 0, 0, 0, 0, paused=False), put, done, day)
+def queue(
+    put: int = 0, done: int = 0, waiting: int = 0, day: DayTotals | None = None
+) -> QueueSnapshot:
+    counts = Counts(waiting, 0, 0, 0, 0, 0, 0, 0, paused=False)
+    return QueueSnapshot(counts, {"put": put, "complete": done}, day)
 
 
-def at(seconds: float, **queues: Queue) -> Snapshot:
-    return Snapshot(seconds * 1000, SERVER, queues)
+def totals(number: int, failures: int, wait: dict[str, int], run: dict[str, int]) -> DayTotals:
+    series = [Series(sum(bins.values()), 0.0, 0.0, bins) for bins in (wait, run)]
+    return DayTotals(number, failures, 0, *series)
 
 
-def view_of(*snapshots: Snapshot, order: str = "first use") -> View:
-    history = History()
-    for snapshot in snapshots:
-        history.add(snapshot)
+def at(seconds: float, **queues: QueueSnapshot) -> NamespaceSnapshot:
+    return NamespaceSnapshot(seconds * 1000, SERVER, queues)
+
+
+def take(client: Client, *, seen: list[str], offset: int = 0) -> NamespaceSnapshot:
+    core = client.core
+    return drive(core.transport, snapshot(core, offset=offset, detailed=seen))
+
+
+def view_of(*snapshots: NamespaceSnapshot, order: str = "first use") -> View:
+    history = SnapshotHistory()
+    for one in snapshots:
+        history.add(one)
     return history.view(order)
 
 
@@ -85,8 +107,8 @@ def test_a_clock_that_was_set_back_begins_anew() -> None:
 
 
 def test_times_are_those_of_the_last_minute() -> None:
-    def day(fast: int, slow: int) -> Day:
-        return Day(7, 0, {"s0": fast, "m2": slow}, {"s3": slow})
+    def day(fast: int, slow: int) -> DayTotals:
+        return totals(7, 0, {"s0": fast, "m2": slow}, {"s3": slow})
 
     minute = WINDOW / 1000
     history = [
@@ -96,17 +118,17 @@ def test_times_are_those_of_the_last_minute() -> None:
     ]
     [row] = view_of(*history).rows
 
-    assert row.wait == Times(1, 180), "of what came before the last minute nothing is counted"
-    assert row.run == Times(4, 4)
+    assert row.wait == Percentiles(1, 180), "of what came before the last minute nothing is counted"
+    assert row.run == Percentiles(4, 4)
 
 
 def test_a_new_day_begins_from_nothing() -> None:
-    before = queue(day=Day(7, 50, {"s0": 1000}, {}))
-    after = queue(day=Day(8, 2, {"s1": 4}, {}))
+    before = queue(day=totals(7, 50, {"s0": 1000}, {}))
+    after = queue(day=totals(8, 2, {"s1": 4}, {}))
 
     [row] = view_of(at(1, mail=before), at(2, mail=after)).rows
 
-    assert (row.failed, row.wait, row.run) == (2.0, Times(2, 2), None)
+    assert (row.failed, row.wait, row.run) == (2.0, Percentiles(2, 2), None)
 
 
 @pytest.mark.parametrize(
@@ -121,13 +143,13 @@ def test_a_new_day_begins_from_nothing() -> None:
     ],
 )
 def test_a_part_is_reached_at_the_end_of_a_bin(bins: dict[str, int], half: int, most: int) -> None:
-    assert times(bins) == Times(half, most)
+    assert percentiles(bins) == Percentiles(half, most)
 
 
 def test_an_empty_histogram_tells_nothing() -> None:
-    assert times({}) is None
-    assert grown({"s0": 3}, {"s0": 3, "s1": 0}) == {}
-    assert quantile({"s0": 1}, 1, 1.0) == 1
+    assert percentiles({}) is None
+    assert growth({"s0": 3}, {"s0": 3, "s1": 0}) == {}
+    assert quantile({"s0": 1}, 1.0) == (0, 1)
 
 
 def test_throughput_is_that_of_all_queues_together() -> None:
@@ -162,22 +184,22 @@ def test_orders() -> None:
 # keys
 
 
-def after(keys: str, names: str = "abc", *, more: bool = False) -> State:
-    state = State()
-    for key in keys_in(keys):
-        state = pressed(state, key, list(names), more=more)
+def after(keys: str, names: str = "abc", *, more: bool = False) -> ViewState:
+    state = ViewState()
+    for key in parse_keys(keys):
+        state = press(state, key, list(names), more=more)
     return state
 
 
 def test_keys_change_what_is_chosen() -> None:
-    assert after("q").over
+    assert after("q").quit
     assert after("p").paused
     assert not after("pp").paused
     assert after("?").help
     assert after("\r").detail
     assert after("s").order == "name"
     assert after("s" * len(ORDERS)).order == "first use"
-    assert after("xyz\x1b[5~\x1b") == State()
+    assert after("xyz\x1b[5~\x1b") == ViewState()
 
 
 def test_the_selection_stays_within_the_queues() -> None:
@@ -203,34 +225,33 @@ def test_pages_are_turned_where_there_are_more() -> None:
 # drawing
 
 WORKER = Worker("ann", 2.5, None, "host-1 pid 7", ["mail", "post"], 4)
-BUSY = Snapshot(
+BUSY = NamespaceSnapshot(
     61_000,
     SERVER,
     {
-        "mail": Queue(
+        "mail": QueueSnapshot(
             Counts(1234, 5, 6, 7, 8, 9, 0, 0, paused=False),
-            500,
-            400,
-            Day(0, 3, {"s0": 9}, {"s2": 9}),
+            {"put": 500, "complete": 400},
+            totals(0, 3, {"s0": 9}, {"s2": 9}),
             front=1000,
         ),
-        "post": Queue(Counts(1, 0, 0, 0, 0, 0, 0, 0, paused=True), 1, 0),
+        "post": QueueSnapshot(Counts(1, 0, 0, 0, 0, 0, 0, 0, paused=True), {"put": 1}),
     },
     workers=[WORKER],
     sessions=1,
-    failures=[Failures("smtp", 8, 31_000)],
+    failures=[FailureCount("smtp", 8, 31_000)],
 )
-EARLIER = Snapshot(
-    60_000, SERVER, {"mail": queue(480, 390, day=Day(0, 1, {}, {})), "post": queue()}
+EARLIER = NamespaceSnapshot(
+    60_000, SERVER, {"mail": queue(480, 390, day=totals(0, 1, {}, {})), "post": queue()}
 )
 
 
 def drawn(
-    state: State | None = None, width: int = 150, height: int = 30, trouble: str = ""
+    state: ViewState | None = None, width: int = 150, height: int = 30, trouble: str = ""
 ) -> list[str]:
     console = Console(width=width, height=height, record=True, quiet=True, color_system=None)
     view = view_of(EARLIER, BUSY)
-    picture = frame(view, state or State(), width, height, where="shop", trouble=trouble)
+    picture = frame(view, state or ViewState(), width, height, where="shop", trouble=trouble)
     with console.capture() as captured:
         console.quiet = False
         console.print(picture)
@@ -257,7 +278,7 @@ def test_everything_is_drawn_where_there_is_room() -> None:
 @pytest.mark.parametrize("width", [1, 5, 20, 40, 80, 100, 200])
 @pytest.mark.parametrize("height", [1, 3, 8, 14, 50])
 def test_any_size_can_be_drawn(width: int, height: int) -> None:
-    lines = drawn(State(selected="post", detail=True), width, height)
+    lines = drawn(ViewState(selected="post", detail=True), width, height)
 
     assert max(map(len, lines)) <= width
     if width >= 20:
@@ -285,7 +306,7 @@ def test_the_selected_queue_is_among_those_that_are_seen() -> None:
     view = view_of(at(1, **{name: queue() for name in names}))
 
     def shown(selected: str | None) -> list[str]:
-        return [row.name for row in seen(view, State(selected=selected), 21)]
+        return [row.name for row in visible_rows(view, ViewState(selected=selected), 21)]
 
     assert shown(None) == names[:10]
     assert shown("queue-0") == names[:10]
@@ -297,7 +318,7 @@ def test_names_give_the_terminal_no_orders() -> None:
     view = view_of(at(1, **{"\x9b31m[red]x": queue()}))
     console = Console(width=80, color_system=None)
     with console.capture() as captured:
-        console.print(frame(view, State(), 80, 24, where="shop"))
+        console.print(frame(view, ViewState(), 80, 24, where="shop"))
 
     assert r"\x9b31m[red]x" in captured.get()
 
@@ -344,19 +365,25 @@ def test_a_snapshot_says_what_is_there(client: Client) -> None:
 
     mail = found.queues["mail"]
     assert mail.counts == client.queue("mail").counts()
-    assert (mail.put, mail.done) == (10, 2)
-    assert mail.day
-    assert (mail.day.failures, sum(mail.day.wait.values()), sum(mail.day.run.values())) == (1, 5, 2)
+    assert (mail.books["put"], mail.books["complete"]) == (10, 2)
+    assert mail.today
+    assert (mail.today.failures, mail.today.retries) == (1, 0)
+    assert (mail.today.wait.count, mail.today.run.count) == (5, 2)
+    assert sum(mail.today.wait.bins.values()) == 5
+    assert sum(mail.today.run.bins.values()) == 2
     assert mail.front
     assert abs(found.at - mail.front) < 60_000
-    assert found.queues["empty"] == Queue(client.queue("empty").counts(), 0, 0)
+    empty = found.queues["empty"]
+    assert (empty.counts, empty.today, empty.front) == (client.queue("empty").counts(), None, None)
+    assert not any(empty.books.values())
     assert found.queues["empty"].counts.paused
     [ann] = found.workers
     assert (ann.name, ann.queues, ann.jobs, found.sessions) == ("ann", ["mail"], 2, 1)
     [smtp] = found.failures
     assert (smtp.type, smtp.count) == ("smtp", 1)
     assert smtp.newest
-    assert not found.more
+    assert found.queue_count == 2
+    assert sum(log.length for log in found.logs) == len(list(client.events()))
     assert found.server.nodes == 1
     assert found.server.clients > 0
 
@@ -395,11 +422,11 @@ def test_queues_are_paged_and_a_refresh_takes_no_more_commands_than_the_page_say
     with headrace.connect(valkey_url, namespace=name) as hr:
         for number in range(QUEUES + 5):
             hr.queue(f"queue-{number:03}").configure(retries=1)
-        first, second = take(hr), take(hr, offset=QUEUES)
+        first, second = take(hr, seen=[]), take(hr, seen=[], offset=QUEUES)
         taken = commands_of(hr, valkey_url, ["queue-000"])
 
-    assert (len(first.queues), first.more) == (QUEUES, True)
-    assert (len(second.queues), second.more) == (5, False)
+    assert (len(first.queues), first.queue_count) == (QUEUES, QUEUES + 5)
+    assert (len(second.queues), second.queue_count) == (5, QUEUES + 5)
     said = [int(number) for number in re.findall(r"\*\*(\d+)\*\*", PAGE.read_text())]
     fixed, a_queue, seen_more = said
     assert fixed + QUEUES * a_queue - 10 < taken <= fixed + QUEUES * a_queue + seen_more
@@ -422,7 +449,7 @@ def test_the_rights_of_the_namespace_are_enough(valkey_url: str) -> None:
     assert found.queues.keys() == {"mail"}
     assert found.server.version
     assert blind.queues.keys() == {"mail"}
-    assert blind.server == Server()
+    assert blind.server == ServerInfo()
 
 
 # the command
@@ -496,7 +523,7 @@ def test_keys_on_a_real_terminal(busy: Client, valkey_url: str, name: str, tmp_p
         terminal.press("s")
         terminal.until("by name")
         terminal.press("\x1b[B\r")
-        terminal.until("put 1 in all, done 0")
+        terminal.until("put 1 in total, done 0")
         terminal.press("\r")
         terminal.until("smtp")
         terminal.press("p")

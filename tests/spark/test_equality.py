@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import Client
-from headrace.cli.audit import _tell
+from headrace.cli.audit import show_comparison
 from headrace.engine.statistics import Series
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
@@ -179,8 +179,8 @@ def test_where_nothing_is_compared_nobody_says_that_it_is_equal(
 ) -> None:
     found = _compared(_Lake({}, {}, Coverage(is_whole=False)), told_by_server(stats=True))
     assert (found.days, found.values) == (0, 0)
-    _tell(found)
+    show_comparison(found)
     said = capsys.readouterr().out
     assert "not compared: the days: of none lake and server both have statistics" in said
-    assert "there was nothing to compare with the lake" in said
-    assert "says what the server says" not in said
+    assert "the lake has nothing to compare" in said
+    assert "the lake and the server agree" not in said

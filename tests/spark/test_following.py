@@ -38,10 +38,10 @@ def test_following_goes_on_when_the_server_is_back(
         if not turns:
             stopping.set()
 
-    assert [batch.number for batch in sync.lasting(following, stopping)] == [1, 2]
+    assert [batch.number for batch in sync.with_retries(following, stopping)] == [1, 2]
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2
-    assert all("nobody answers; trying again in" in line for line in said)
+    assert all("nobody answers; retrying in" in line for line in said)
 
 
 def test_what_is_wrong_otherwise_ends_following() -> None:
@@ -50,4 +50,4 @@ def test_what_is_wrong_otherwise_ends_following() -> None:
         yield
 
     with pytest.raises(LakeRefused):
-        list(sync.lasting(following, threading.Event()))
+        list(sync.with_retries(following, threading.Event()))

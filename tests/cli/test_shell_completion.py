@@ -11,7 +11,7 @@ import pytest
 
 import headrace
 from headrace import Client, Queue
-from headrace.cli import completing
+from headrace.cli import shell_completion
 from headrace.local_server import embedded
 from headrace.local_server.scratch import scratch_directory
 from tests.cli.conftest import Type, fail
@@ -23,17 +23,17 @@ Offered = Callable[..., list[str]]
 @pytest.fixture
 def offered(typed: Type, monkeypatch: pytest.MonkeyPatch) -> Offered:
     """What bash is offered at the end of a line; the machine may be slow."""
-    monkeypatch.setattr(completing, "PATIENCE", 20)
+    monkeypatch.setattr(shell_completion, "TIMEOUT", 20)
 
     def run(line: str, **env: str) -> list[str]:
         for name, value in env.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setenv("_HEADRACE_COMPLETE", "complete_bash")
+        monkeypatch.setenv("_HEADRACE_COMPLETE", "bash_complete")
         monkeypatch.setenv("COMP_WORDS", line)
         monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
         said = typed()
         assert (said.code, said.err) == (0, "")
-        return said.out.split()
+        return [line.partition(",")[2] for line in said.out.splitlines() if line]
 
     return run
 
@@ -73,7 +73,7 @@ def test_a_server_that_cannot_be_asked_offers_nothing_and_no_error(
 def test_a_name_with_spaces_is_offered_as_it_is_typed(offered: Offered, client: Client) -> None:
     client.queue("ma il's").put(1)
 
-    assert " ".join(offered("headrace peek ma")) == "ma\\ il\\'s"
+    assert offered("headrace peek ma") == ["ma\\\\ il\\\\'s"]
 
 
 def test_no_sentinel_is_told_a_password(offered: Offered) -> None:
@@ -91,7 +91,7 @@ def test_no_sentinel_is_told_a_password(offered: Offered) -> None:
 def test_a_server_that_never_answers_does_not_hold_up_the_shell(
     offered: Offered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(completing, "PATIENCE", 0.01)
+    monkeypatch.setattr(shell_completion, "TIMEOUT", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
 
@@ -149,4 +149,4 @@ def test_the_shell_is_taught(typed: Type) -> None:
     said = typed("--show-completion", "bash")
 
     assert said.code == 0
-    assert "_HEADRACE_COMPLETE=complete_bash" in said.out
+    assert "_HEADRACE_COMPLETE=bash_complete" in said.out

@@ -8,7 +8,7 @@ import pytest
 
 import headrace
 from headrace import Client
-from headrace.cli import opening
+from headrace.cli import connecting
 from headrace.local_server import embedded
 from headrace.local_server.scratch import scratch_directory
 from tests.cli.conftest import Type
@@ -16,7 +16,7 @@ from tests.cli.conftest import Type
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "RETRY_FOR", 0.1)
+    monkeypatch.setattr(connecting, "RETRY_FOR", 0.1)
 
 
 @pytest.mark.parametrize(

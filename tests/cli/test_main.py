@@ -7,23 +7,26 @@ import shlex
 import subprocess
 import sys
 from importlib import metadata
-from typing import Any
 
+import click
 import pytest
-import typer
-from typer.main import get_command
 
-from headrace.cli.lake.command import COMMANDS
-from headrace.cli.main import PANELS, app
+from headrace.cli.main import LAKE, SECTIONS, CommandEntry, LazyGroup, app
+from headrace.cli.main import lake as lake_group
 from tests.cli.conftest import Type
 from tests.docs.pages import ROOT
 
-NAMES = [command.__name__.rstrip("_") for commands in PANELS.values() for command in commands]
-OF_LAKE = [f"lake {command.__name__}" for command in COMMANDS]
-EXAMPLES = [
-    *(example for commands in PANELS.values() for example in commands.values()),
-    *COMMANDS.values(),
-]
+TOP_LEVEL = [entry for part in SECTIONS.values() for entry in part if entry.name != "lake"]
+OF_LAKE = [entry for part in LAKE.values() for entry in part]
+NAMES = [entry.name for entry in TOP_LEVEL]
+LAKE_NAMES = [f"lake {entry.name}" for entry in OF_LAKE]
+COMMANDS = [(app, entry) for entry in TOP_LEVEL] + [(lake_group, entry) for entry in OF_LAKE]
+
+
+def command_of(group: LazyGroup, entry: CommandEntry) -> click.Command:
+    command = group.get_command(click.Context(group), entry.name)
+    assert command is not None
+    return command
 
 
 def loaded(code: str, **env: str) -> set[str]:
@@ -38,18 +41,16 @@ def loaded(code: str, **env: str) -> set[str]:
     return {name.partition(".")[0] for name in told.stdout.rpartition("loaded")[2].split()}
 
 
-def test_the_commands_are_listed_in_panels(typed: Type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-
+def test_help_lists_the_commands_by_section(typed: Type) -> None:
     said = typed("--help")
 
-    panels = re.findall(r"^╭─ (\w+) ─+╮$", said.out, re.MULTILINE)
-    assert panels == ["Options", "Look", "Operate", "Run", "Server", "History"]
+    sections = re.findall(r"^([A-Z]\w+):$", said.out, re.MULTILINE)
+    assert sections == ["Options", "Inspect", "Operate", "Run", "Server", "History"]
     for name in (*NAMES, "lake"):
-        assert re.search(rf"^│ {name} +[A-Z]", said.out, re.MULTILINE), name
+        assert re.search(rf"^  {name} +[A-Z]", said.out, re.MULTILINE), name
 
 
-@pytest.mark.parametrize("name", NAMES + OF_LAKE)
+@pytest.mark.parametrize("name", NAMES + LAKE_NAMES)
 def test_every_command_has_help_with_an_example_and_json(
     typed: Type, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,20 +59,32 @@ def test_every_command_has_help_with_an_example_and_json(
     said = typed(*name.split(), "--help")
 
     assert said.code == 0
-    assert f"Example: headrace {name}" in said.out
+    assert f"Example: headrace {name}" in said.out.replace("\n  ", " ")
     assert "--json" in said.out
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_every_example_can_be_typed(example: str) -> None:
-    _, name, *words = shlex.split(example)
-    command: Any = get_command(app).commands[name]  # type: ignore[attr-defined]
-    if hasattr(command, "commands"):
-        name, *words = words
-        command = command.commands[name]
+@pytest.mark.parametrize(("group", "entry"), COMMANDS, ids=NAMES + LAKE_NAMES)
+def test_summary_in_the_table_is_the_first_line_of_the_help(
+    group: LazyGroup, entry: CommandEntry
+) -> None:
+    help_text = command_of(group, entry).help or ""
 
-    with typer.Context(command, resilient_parsing=False) as parent:
-        command.make_context(name, words, parent)
+    assert " ".join(help_text.partition("\n\n")[0].split()) == entry.summary
+
+
+@pytest.mark.parametrize(("group", "entry"), COMMANDS, ids=NAMES + LAKE_NAMES)
+def test_every_example_can_be_typed(group: LazyGroup, entry: CommandEntry) -> None:
+    words = shlex.split(entry.example)
+    words = words[words.index(entry.name) + 1 :]
+
+    with click.Context(group) as parent:
+        command_of(group, entry).make_context(entry.name, words, parent)
+
+
+def test_every_argument_and_option_has_help() -> None:
+    for group, entry in COMMANDS:
+        for param in command_of(group, entry).params:
+            assert getattr(param, "help", None), f"{entry.name}: {param.name}"
 
 
 def test_the_page_of_the_command_line_names_every_command() -> None:
@@ -80,7 +93,7 @@ def test_the_page_of_the_command_line_names_every_command() -> None:
     shown = re.findall(r"`([^`]+)`", listed)
 
     assert set(NAMES) <= {words.split()[0] for words in shown}
-    assert set(OF_LAKE) <= set(shown)
+    assert set(LAKE_NAMES) <= set(shown)
 
 
 def test_the_package_can_be_run_as_a_module() -> None:
