@@ -14,7 +14,7 @@ VARIABLE = "_HEADRACE_COMPLETE"
 
 @dataclass(frozen=True, slots=True)
 class ShellFiles:
-    """Where the script of a shell goes, and the line of its startup file that loads it."""
+    """The path of a shell's completion script, and the line of its startup file that loads it."""
 
     script: str
     startup: str = ""

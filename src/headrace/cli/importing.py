@@ -32,7 +32,7 @@ class ImportRequest:
 
     @property
     def will_bring(self) -> bool:
-        """Whether anything is imported: not without --yes where nobody can confirm."""
+        """Whether the import starts; it needs --yes or a terminal to confirm it."""
         return self.bring and (not self.ask or sys.stdin.isatty())
 
 

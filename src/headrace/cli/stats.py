@@ -13,7 +13,7 @@ from headrace.cli.connecting import ServerOptions, existing_queue, open_client
 from headrace.cli.output import counted, heading, histogram, pairs, span, to_json
 from headrace.engine.statistics import Series, bin_bounds, quantile
 
-# Where the bars of the histogram start, in seconds.
+# The starts of the histogram's bars, in seconds.
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _EDGES = (
     *(0, 1, 2, 5, 10, 20, 30),

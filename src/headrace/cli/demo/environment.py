@@ -1,4 +1,4 @@
-"""Where a demo runs: the embedded server, a namespace that no other demo uses, and workers."""
+"""The environment of a demo: the embedded server, a namespace of its own, and workers."""
 
 from __future__ import annotations
 

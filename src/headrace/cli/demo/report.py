@@ -147,9 +147,9 @@ def _show_queues(
     }
     display.say(
         "numbers",
-        f"{jobs:,} jobs in {seconds:.1f} s, [bold]{jobs / seconds:,.0f} per second[/bold]; "
-        f"the event log has {len(events):,} events.\nMean times, and the 95th percentile of "
-        "waiting:",
+        f"{jobs:,} jobs in {seconds:.1f} s, [bold]{jobs / seconds:,.0f} per second[/bold];"
+        f"\nthe event log has {len(events):,} events. "
+        "Mean times and p95 of waiting:",
     )
     rows = []
     for queue, one in stats.items():
@@ -198,14 +198,14 @@ def _show_books(
     found["over_twice"] = sum(times - 1 for times in ends.values())
     display.say(
         "recovered",
-        f"{found['recovered']} of the {len(held)} jobs of the dead worker are finished; "
+        f"{found['recovered']} of the {len(held)} jobs of the dead worker are finished;\n"
         f"{found['over_twice']} jobs finished twice",
     )
     found["most_at_once"] = max(most_at_once(events, day.customers).values())
     display.say("limits", f"at most {found['most_at_once']} invoices of a customer ran at once")
     [cron] = hr.schedules()
     left = max(0.0, (cron.next - datetime.now(UTC)).total_seconds())
-    display.say("cron", f"count_stock was put {cron.made} times; next in {left:.0f} s")
+    display.say("cron", f"count_stock runs every minute; runs so far: {cron.made}, next in {left:.0f} s")
     audit = hr.audit()
     found["audit"] = {**asdict(audit), "balanced": audit.balanced}
     if not audit.balanced:

@@ -199,7 +199,7 @@ def finish(demo: DemoRun) -> None:
     codes = [worker.process.returncode for worker in demo.workers.started if worker != demo.dead]
     demo.display.say(
         "drain",
-        f"all {demo.total:,} jobs are finished; after SIGTERM the workers exited with "
+        f"all {demo.total:,} jobs are finished;\nafter SIGTERM the workers exited with "
         + " and ".join(map(str, codes)),
     )
 

@@ -24,7 +24,7 @@ UNREADABLE = "an invalid URL"
 
 
 def examine(target: ServerOptions, *, from_environment: bool) -> Iterator[CheckResult]:
-    """Yield the result of every check as soon as it is made."""
+    """Run every check and yield each result at once."""
     yield _result("url", lambda: where(target.url, from_environment=from_environment))
     core, why_not = _reach(target)
     if core is None:

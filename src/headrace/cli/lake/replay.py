@@ -25,7 +25,7 @@ from headrace.spark.replay import Count
 
 @dataclass(frozen=True, slots=True)
 class ReplayRequest:
-    """Which jobs to put again, into which queue, and how."""
+    """The jobs to put again, their queue, and how to confirm and report."""
 
     where: str
     into: str
@@ -36,7 +36,7 @@ class ReplayRequest:
 
     @property
     def will_make(self) -> bool:
-        """Whether jobs are put: not without --yes where nobody can confirm."""
+        """Whether jobs are put; this needs --yes or a terminal to confirm it."""
         return self.make and (not self.ask or sys.stdin.isatty())
 
 

@@ -1,4 +1,4 @@
-"""What each key does, without a terminal: a state and a key give the next state."""
+"""The keys of `top` and their effect on the state of the view; no terminal is needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HELP = (
 
 @dataclass(frozen=True, slots=True)
 class ViewState:
-    """What the user has selected."""
+    """The user's choices: order, selected queue, page, and switches."""
 
     order: str = "first use"
     selected: str | None = None
