@@ -32,7 +32,7 @@ def test_events_are_synced_and_files_compacted(
     # The lake is reached through the JVM as well.
     told = typed("lake", "sync", "--to", f"file://{place}", "--json").json
     assert (told["batches"], told["events"], told["missing"], told["behind"]) == (1, 10, 0, 0)
-    assert typed("lake", "compact", "--lake", place).out == "2 small files are now 1.\n"
+    assert typed("lake", "compact", "--lake", place).out == "Merged 2 small files into 1.\n"
     told = typed("lake", "compact", "--lake", place, "--grace", "0", "--json").json
     assert told == {"groups": 0, "files_before": 0, "files_after": 0, "deleted": 2}
     assert Lake.open(LocalFiles(place)).snapshot().rows == 20
@@ -49,7 +49,7 @@ def test_what_was_dropped_is_told(
     client.core.transport.send([(0, ("XTRIM", client.core.key(0, "events"), "MAXLEN", 100))])
     said = typed("lake", "sync", "--to", str(tmp_path))
     assert said.code == 0
-    assert "headrace: 400 events had been dropped before the lake could take them" in said.err
+    assert "headrace: 400 events had been dropped before this sync" in said.err
     assert ["missing", "400"] in typed("lake", "status", "--lake", str(tmp_path)).rows
 
 
@@ -58,4 +58,4 @@ def test_a_span_that_is_none_is_refused(typed: Type, tmp_path: Path, span: str) 
     for words in (["sync", "--interval", span], ["compact", "--grace", span]):
         said = typed("lake", *words, "--lake", str(tmp_path))
         assert said.code == 2
-        assert "is not a span" in said.err
+        assert "is not a duration" in said.err

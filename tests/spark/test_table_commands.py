@@ -43,7 +43,7 @@ def test_the_history_is_rolled_up_asked_and_compared(
     here = ("--lake", str(place))
     said = typed("lake", "rollup", *here)
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("The tables of 1 day are built, of 3 events, in ")
+    assert said.out.startswith("Built the tables of 1 day from 3 events in ")
     assert typed("lake", "rollup", *here).out == "Nothing has changed.\n"
 
     question = "select queue, put, failures from daily where by = 'all'"
@@ -67,13 +67,13 @@ def test_the_history_is_rolled_up_asked_and_compared(
 
     said = typed("audit", *here)
     assert (said.code, said.err) == (0, "")
-    assert "the lake says what the server says" in said.out
+    assert "the lake and the server agree" in said.out
     today = (datetime.now(UTC).date() - datetime(1970, 1, 1, tzinfo=UTC).date()).days
     summary = client.core.key(0, f"stats:{today}:mail")
     client.core.transport.send([(0, ("HINCRBY", summary, "failures", 1))])
     said = typed("audit", *here)
     assert said.code == 1
-    assert "the lake does not say what the server says: queue 'mail'" in said.err
+    assert "the lake and the server differ: queue 'mail'" in said.err
     assert "the number of failures is 1 in the lake, 2 on the server" in said.err
     assert typed("audit", "--json", *here).json["lake"]["differences"] == [
         said.err.split(": ", 2)[2].strip()
