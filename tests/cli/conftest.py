@@ -1,4 +1,4 @@
-"""The command line as it is typed, against a real server."""
+"""The command line as it is cli, against a real server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.cli.main import main
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CommandResult:
     """What a command printed, and its exit code."""
 
     code: int
@@ -32,10 +32,10 @@ class Said:
         return [line.split() for line in self.out.splitlines()]
 
 
-class Type(Protocol):
+class RunCommand(Protocol):
     """Types a command."""
 
-    def __call__(self, *words: str) -> Said: ...
+    def __call__(self, *words: str) -> CommandResult: ...
 
 
 @pytest.fixture
@@ -51,17 +51,17 @@ def mail(client: headrace.Client) -> headrace.Queue:
 
 
 @pytest.fixture
-def typed(
+def cli(
     client: headrace.Client,
     valkey_url: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> Type:
+) -> RunCommand:
     """Runs the command line in this process, on the namespace of the client."""
     monkeypatch.setenv("HEADRACE_URL", valkey_url)
     monkeypatch.setenv("HEADRACE_NAMESPACE", client.core.namespace)
 
-    def run(*words: str) -> Said:
+    def run(*words: str) -> CommandResult:
         monkeypatch.setattr("sys.argv", ["headrace", *words])
         capsys.readouterr()
         code: Any = 0
@@ -69,8 +69,8 @@ def typed(
             main()
         except SystemExit as ended:
             code = ended.code
-        said = capsys.readouterr()
-        return Said(int(code or 0), said.out, said.err)
+        result = capsys.readouterr()
+        return CommandResult(int(code or 0), result.out, result.err)
 
     return run
 

@@ -13,7 +13,7 @@ import pytest
 
 from headrace.cli.main import LAKE, SECTIONS, CommandEntry, LazyGroup, app
 from headrace.cli.main import lake as lake_group
-from tests.cli.conftest import Type
+from tests.cli.conftest import RunCommand
 from tests.docs.pages import ROOT
 
 TOP_LEVEL = [entry for part in SECTIONS.values() for entry in part if entry.name != "lake"]
@@ -31,36 +31,36 @@ def command_of(group: LazyGroup, entry: CommandEntry) -> click.Command:
 
 def loaded(code: str, **env: str) -> set[str]:
     """The packages that are loaded when this has run."""
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", f"import sys\n{code}\nprint('loaded', *sys.modules)"],
         capture_output=True,
         text=True,
         check=True,
         env=env,
     )
-    return {name.partition(".")[0] for name in told.stdout.rpartition("loaded")[2].split()}
+    return {name.partition(".")[0] for name in output.stdout.rpartition("loaded")[2].split()}
 
 
-def test_help_lists_the_commands_by_section(typed: Type) -> None:
-    said = typed("--help")
+def test_help_lists_the_commands_by_section(cli: RunCommand) -> None:
+    result = cli("--help")
 
-    sections = re.findall(r"^([A-Z]\w+):$", said.out, re.MULTILINE)
+    sections = re.findall(r"^([A-Z]\w+):$", result.out, re.MULTILINE)
     assert sections == ["Options", "Inspect", "Operate", "Run", "Server", "History"]
     for name in (*NAMES, "lake"):
-        assert re.search(rf"^  {name} +[A-Z]", said.out, re.MULTILINE), name
+        assert re.search(rf"^  {name} +[A-Z]", result.out, re.MULTILINE), name
 
 
 @pytest.mark.parametrize("name", NAMES + LAKE_NAMES)
 def test_every_command_has_help_with_an_example_and_json(
-    typed: Type, name: str, monkeypatch: pytest.MonkeyPatch
+    cli: RunCommand, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
-    said = typed(*name.split(), "--help")
+    result = cli(*name.split(), "--help")
 
-    assert said.code == 0
-    assert f"Example: headrace {name}" in said.out.replace("\n  ", " ")
-    assert "--json" in said.out
+    assert result.code == 0
+    assert f"Example: headrace {name}" in result.out.replace("\n  ", " ")
+    assert "--json" in result.out
 
 
 @pytest.mark.parametrize(("group", "entry"), COMMANDS, ids=NAMES + LAKE_NAMES)
@@ -87,7 +87,7 @@ def test_every_argument_and_option_has_help() -> None:
             assert getattr(param, "help", None), f"{entry.name}: {param.name}"
 
 
-def test_the_page_of_the_command_line_names_every_command() -> None:
+def test_docs_name_every_command() -> None:
     page = (ROOT / "docs" / "cli.md").read_text()
     listed = page.partition("## The commands")[2].partition("\n## ")[0]
     shown = re.findall(r"`([^`]+)`", listed)
@@ -96,18 +96,18 @@ def test_the_page_of_the_command_line_names_every_command() -> None:
     assert set(LAKE_NAMES) <= set(shown)
 
 
-def test_the_package_can_be_run_as_a_module() -> None:
+def test_package_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "headrace", "--version"]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
 
     assert run.stdout.strip() == metadata.version("headrace")
 
 
-def test_neither_the_server_nor_the_terminal_is_loaded_to_know_the_commands() -> None:
+def test_main_loads_neither_redis_rich_nor_msgspec() -> None:
     assert {"redis", "rich", "msgspec"}.isdisjoint(loaded("import headrace.cli.main"))
 
 
-def test_what_is_piped_does_without_rich(valkey_url: str) -> None:
+def test_piped_output_does_not_load_rich(valkey_url: str) -> None:
     code = """
 from headrace.cli.main import main
 sys.argv = ["headrace", "config"]

@@ -14,14 +14,14 @@ from headrace import Client, Queue
 from headrace.cli import shell_completion
 from headrace.local_server import embedded
 from headrace.local_server.scratch import scratch_directory
-from tests.cli.conftest import Type, fail
+from tests.cli.conftest import RunCommand, fail
 from tests.servers import listen
 
 Offered = Callable[..., list[str]]
 
 
 @pytest.fixture
-def offered(typed: Type, monkeypatch: pytest.MonkeyPatch) -> Offered:
+def offered(cli: RunCommand, monkeypatch: pytest.MonkeyPatch) -> Offered:
     """What bash is offered at the end of a line; the machine may be slow."""
     monkeypatch.setattr(shell_completion, "TIMEOUT", 20)
 
@@ -31,14 +31,14 @@ def offered(typed: Type, monkeypatch: pytest.MonkeyPatch) -> Offered:
         monkeypatch.setenv("_HEADRACE_COMPLETE", "bash_complete")
         monkeypatch.setenv("COMP_WORDS", line)
         monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
-        said = typed()
-        assert (said.code, said.err) == (0, "")
-        return [line.partition(",")[2] for line in said.out.splitlines() if line]
+        result = cli()
+        assert (result.code, result.err) == (0, "")
+        return [line.partition(",")[2] for line in result.out.splitlines() if line]
 
     return run
 
 
-def test_commands_options_and_states_are_offered(offered: Offered) -> None:
+def test_commands_options_and_states_are_completed(offered: Offered) -> None:
     assert offered("headrace re") == ["result", "retry", "resume", "release"]
     assert offered("headrace jobs mail --st") == ["--state"]
     assert offered("headrace jobs mail --state f") == ["failed"]
@@ -64,19 +64,17 @@ def test_names_of_queues_and_failures_come_from_the_server(
 
 
 @pytest.mark.parametrize("url", ["redis://localhost:1", "nonsense", "redis+sentinel://a:1/b"])
-def test_a_server_that_cannot_be_asked_offers_nothing_and_no_error(
-    offered: Offered, url: str
-) -> None:
+def test_unusable_server_completes_nothing_without_an_error(offered: Offered, url: str) -> None:
     assert offered("headrace peek m", HEADRACE_URL=url) == []
 
 
-def test_a_name_with_spaces_is_offered_as_it_is_typed(offered: Offered, client: Client) -> None:
+def test_name_with_spaces_is_escaped_for_bash(offered: Offered, client: Client) -> None:
     client.queue("ma il's").put(1)
 
     assert offered("headrace peek ma") == ["ma\\\\ il\\\\'s"]
 
 
-def test_no_sentinel_is_told_a_password(offered: Offered) -> None:
+def test_sentinels_do_not_receive_the_password(offered: Offered) -> None:
     with socket.create_server(("127.0.0.1", 0)) as sentinel:
         sentinel.setblocking(False)
         port = sentinel.getsockname()[1]
@@ -88,7 +86,7 @@ def test_no_sentinel_is_told_a_password(offered: Offered) -> None:
             sentinel.accept()
 
 
-def test_a_server_that_never_answers_does_not_hold_up_the_shell(
+def test_silent_server_does_not_block_the_shell(
     offered: Offered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shell_completion, "TIMEOUT", 0.01)
@@ -98,7 +96,7 @@ def test_a_server_that_never_answers_does_not_hold_up_the_shell(
         assert offered("headrace peek m", HEADRACE_URL=f"redis://127.0.0.1:{port}") == []
 
 
-def test_no_server_is_started_for_it(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_starts_no_server(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:
     with scratch_directory() as path:
         monkeypatch.chdir(path)
 
@@ -106,7 +104,7 @@ def test_no_server_is_started_for_it(offered: Offered, monkeypatch: pytest.Monke
         assert not Path(".headrace").exists()
 
 
-def test_the_embedded_server_of_the_directory_is_asked(
+def test_names_come_from_the_embedded_server_of_the_directory(
     offered: Offered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with scratch_directory() as path:
@@ -120,7 +118,7 @@ def test_the_embedded_server_of_the_directory_is_asked(
             embedded.stop()
 
 
-def test_a_login_and_a_database_are_used(
+def test_completion_uses_login_and_database_of_the_url(
     offered: Offered, client: Client, mail: Queue, valkey_url: str
 ) -> None:
     mail.put(1)
@@ -135,7 +133,7 @@ def test_a_login_and_a_database_are_used(
     assert offered("headrace peek m", HEADRACE_URL=f"{valkey_url}?db=1") == []
 
 
-def test_a_server_on_the_network_is_asked(offered: Offered) -> None:
+def test_names_come_from_a_server_on_the_network(offered: Offered) -> None:
     with ExitStack() as servers:
         port = listen(servers, None)
         with headrace.connect(f"redis://127.0.0.1:{port}", namespace="shell") as found:
@@ -145,8 +143,8 @@ def test_a_server_on_the_network_is_asked(offered: Offered) -> None:
         assert offered("headrace peek m", **where) == ["mail"]
 
 
-def test_the_shell_is_taught(typed: Type) -> None:
-    said = typed("--show-completion", "bash")
+def test_show_completion_prints_the_script(cli: RunCommand) -> None:
+    result = cli("--show-completion", "bash")
 
-    assert said.code == 0
-    assert "_HEADRACE_COMPLETE=bash_complete" in said.out
+    assert result.code == 0
+    assert "_HEADRACE_COMPLETE=bash_complete" in result.out

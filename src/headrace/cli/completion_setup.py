@@ -63,7 +63,8 @@ def _install(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
         startup = Path(files.startup).expanduser()
         present = startup.read_text() if startup.exists() else ""
         if files.line not in present.splitlines():
-            startup.write_text(f"{present.rstrip()}\n{files.line}\n".lstrip())
+            with startup.open("a") as file:
+                file.write(f"\n{files.line}\n")
     click.echo(f"{shell} completion installed in {script}; restart the shell to use it")
     ctx.exit()
 

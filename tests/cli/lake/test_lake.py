@@ -25,7 +25,7 @@ from headrace.lake.manifest import DataFile, Span
 from headrace.operations.event_log import logs
 from headrace.operations.lakes import mark_lake
 from headrace.transport.drive import drive
-from tests.cli.conftest import Type
+from tests.cli.conftest import RunCommand
 
 
 @pytest.fixture
@@ -41,36 +41,38 @@ def lake(client: Client, tmp_path: Path) -> Lake:
     return made
 
 
-def test_status_tells_what_the_lake_has_and_lacks(typed: Type, lake: Lake) -> None:
-    said = typed("lake", "status", "--lake", str(lake.files))
-    assert (said.code, said.err) == (0, "")
-    assert ["events", "5"] in said.rows
-    assert ["files", "1,", "2", "kB"] in said.rows
-    assert ["days", "2026-11-01", "to", "2026-11-01"] in said.rows
-    [row] = [row for row in said.rows if row[:1] == ["0"]]
+def test_status_shows_contents_and_lag(cli: RunCommand, lake: Lake) -> None:
+    result = cli("lake", "status", "--lake", str(lake.files))
+    assert (result.code, result.err) == (0, "")
+    assert ["events", "5"] in result.rows
+    assert ["files", "1,", "2", "kB"] in result.rows
+    assert ["days", "2026-11-01", "to", "2026-11-01"] in result.rows
+    [row] = [row for row in result.rows if row[:1] == ["0"]]
     assert row[:4] == ["0", "7", "0", "0"]
 
-    facts = typed("lake", "status", "--lake", str(lake.files), "--json").json
+    facts = cli("lake", "status", "--lake", str(lake.files), "--json").json
     assert (facts["rows"], facts["missing"], facts["commits"]) == (5, 0, 1)
     assert facts["shards"][0]["behind"] == 7
     assert facts["warnings"] == []
 
 
-def test_a_lake_that_lags_is_told(typed: Type, client: Client, lake: Lake) -> None:
+def test_status_warns_about_a_large_lag(cli: RunCommand, client: Client, lake: Lake) -> None:
     client.config.set("events_count", 3)
-    said = typed("lake", "status", "--lake", str(lake.files))
-    assert f"headrace: lake {lake.identity.id} is 7 events behind on shard 0, more than" in said.err
-    facts = typed("lake", "status", "--lake", str(lake.files), "--json").json
+    result = cli("lake", "status", "--lake", str(lake.files))
+    assert (
+        f"headrace: lake {lake.identity.id} is 7 events behind on shard 0, more than" in result.err
+    )
+    facts = cli("lake", "status", "--lake", str(lake.files), "--json").json
     assert len(facts["warnings"]) == 1
 
 
-def test_status_without_a_lake_says_how_to_make_one(typed: Type, tmp_path: Path) -> None:
-    said = typed("lake", "status", "--lake", str(tmp_path))
-    assert said.code == 1
-    assert said.err == f"headrace: there is no lake in {tmp_path}: headrace lake sync makes one\n"
+def test_status_without_a_lake_names_lake_sync(cli: RunCommand, tmp_path: Path) -> None:
+    result = cli("lake", "status", "--lake", str(tmp_path))
+    assert result.code == 1
+    assert result.err == f"headrace: there is no lake in {tmp_path}: headrace lake sync makes one\n"
 
 
-def test_status_does_without_spark_and_arrow(valkey_url: str, client: Client, lake: Lake) -> None:
+def test_status_does_not_load_spark_or_arrow(valkey_url: str, client: Client, lake: Lake) -> None:
     code = f"""
 import sys
 from headrace.cli.main import main
@@ -82,31 +84,31 @@ except SystemExit:
 print("loaded", *sys.modules)
 """
     env = {"HEADRACE_URL": valkey_url, "HEADRACE_NAMESPACE": client.core.namespace}
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
     )
-    out, _, loaded = told.stdout.rpartition("loaded")
+    out, _, loaded = output.stdout.rpartition("loaded")
     assert "namespace" in out
     assert {"pyspark", "pyarrow", "pandas"}.isdisjoint(loaded.split())
 
 
-def test_forget_lets_the_server_trim(
-    typed: Type, client: Client, lake: Lake, monkeypatch: pytest.MonkeyPatch
+def test_forget_removes_the_lake_from_the_server(
+    cli: RunCommand, client: Client, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = ("--lake", str(lake.files))
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    said = typed("lake", "forget", *place)
-    assert said.code == 1
-    assert "The lake lacks 7 events" in said.err
+    result = cli("lake", "forget", *place)
+    assert result.code == 1
+    assert "The lake lacks 7 events" in result.err
     assert len(client.lakes()) == 1
 
-    said = typed("lake", "forget", *place, "--yes")
-    assert said.out == f"The server no longer keeps events for lake {lake.identity.id}.\n"
+    result = cli("lake", "forget", *place, "--yes")
+    assert result.out == f"The server no longer keeps events for lake {lake.identity.id}.\n"
     assert client.lakes() == []
-    said = typed("lake", "forget", lake.identity.id, "--json")
-    assert said.json == {"lake": lake.identity.id, "forgotten": False, "behind": 0}
-    said = typed("lake", "status", *place)
-    assert "The server keeps no events for this lake" in said.out
+    result = cli("lake", "forget", lake.identity.id, "--json")
+    assert result.json == {"lake": lake.identity.id, "forgotten": False, "behind": 0}
+    result = cli("lake", "status", *place)
+    assert "The server keeps no events for this lake" in result.out
 
 
 @pytest.mark.parametrize("package", ["pyspark", "pyarrow", "pandas"])
@@ -152,7 +154,7 @@ def numbers_in(lake: Lake) -> list[tuple[int, int]]:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_a_sync_that_is_killed_goes_on_where_it_was(
+def test_killed_sync_continues_where_it_stopped(
     valkey_url: str, client: Client, tmp_path: Path
 ) -> None:
     mail = client.queue("mail")
@@ -174,9 +176,9 @@ def test_a_sync_that_is_killed_goes_on_where_it_was(
         while lake.snapshot().rows < 3100:
             assert second.stdout.readline(), second.stderr.read()
         os.kill(second.pid, signal.SIGINT)
-        said, chatter = second.communicate()
+        result, chatter = second.communicate()
         assert second.returncode == 0
-    assert said.splitlines()[-1].endswith(f"into {tmp_path}")
+    assert result.splitlines()[-1].endswith(f"into {tmp_path}")
     assert chatter.splitlines() == [
         "starting Spark…",
         "stopping after the current batch; press Ctrl-C again to stop now",
@@ -185,36 +187,36 @@ def test_a_sync_that_is_killed_goes_on_where_it_was(
     assert client.lakes()[0].behind == 0
 
 
-def test_a_lake_of_another_namespace_is_refused_before_spark_is_asked(
-    typed: Type, valkey_url: str, lake: Lake, monkeypatch: pytest.MonkeyPatch
+def test_lake_of_another_namespace_is_refused_before_spark_starts(
+    cli: RunCommand, valkey_url: str, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with headrace.connect(valkey_url, namespace="other"):
         monkeypatch.setenv("HEADRACE_NAMESPACE", "other")
-        said = typed("lake", "sync", "--to", str(lake.files))
-    assert said.code == 1
-    assert "give each a lake of its own" in said.err
-    assert "starting Spark" not in said.err
+        result = cli("lake", "sync", "--to", str(lake.files))
+    assert result.code == 1
+    assert "give each a lake of its own" in result.err
+    assert "starting Spark" not in result.err
 
 
 @pytest.mark.parametrize("words", ["sync --to", "status --lake", "sql select --lake"])
-def test_a_place_that_is_empty_is_refused(typed: Type, words: str) -> None:
-    said = typed("lake", *words.split(), "")
-    assert said.code == 2
-    assert "the path is empty" in said.err
+def test_empty_path_is_refused(cli: RunCommand, words: str) -> None:
+    result = cli("lake", *words.split(), "")
+    assert result.code == 2
+    assert "the path is empty" in result.err
 
 
-def test_a_place_that_is_a_file_is_one_line(typed: Type, tmp_path: Path) -> None:
+def test_path_of_a_file_is_a_one_line_error(cli: RunCommand, tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.touch()
-    said = typed("lake", "status", "--lake", str(place))
-    assert said.code == 1
-    assert said.err.startswith("headrace: ")
-    assert str(place) in said.err
-    assert "Traceback" not in said.err
+    result = cli("lake", "status", "--lake", str(place))
+    assert result.code == 1
+    assert result.err.startswith("headrace: ")
+    assert str(place) in result.err
+    assert "Traceback" not in result.err
 
 
 @pytest.mark.parametrize("into", ["", "x\ty", "x" * 251])
-def test_jobs_are_not_made_anew_in_what_is_no_queue(typed: Type, into: str) -> None:
-    said = typed("lake", "replay", "--where", "true", "--into", into, "--yes")
-    assert said.code == 2
-    assert "--into" in said.err
+def test_replay_refuses_an_invalid_queue_name(cli: RunCommand, into: str) -> None:
+    result = cli("lake", "replay", "--where", "true", "--into", into, "--yes")
+    assert result.code == 2
+    assert "--into" in result.err

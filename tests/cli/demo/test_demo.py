@@ -50,14 +50,14 @@ from headrace.cli.main import main
 main()
 """
 JOBS = 400
-# What is typed after a demo and ends by itself; top does so where there is no terminal.
+# What is cli after a demo and ends by itself; top does so where there is no terminal.
 ASKED = ("failures", "job", "retry", "top")
 BEGUN = datetime(2026, 11, 15, tzinfo=UTC)
 
 
 @dataclass
-class Told:
-    """Two demos that ran in one place at once: what they told people, and programs.
+class DemoOutput:
+    """Two demos that ran in one place at once: what they output people, and programs.
 
     The latter could not use Spark.
     """
@@ -93,7 +93,7 @@ def here() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def told() -> Iterator[Told]:
+def output() -> Iterator[DemoOutput]:
     with scratch_directory() as here:
         with headrace.connect(embedded.start(here / ".headrace"), namespace="mine") as hr:
             mine = hr.queue("mail").put("mine")
@@ -103,48 +103,48 @@ def told() -> Iterator[Told]:
         found, other_complaint = programs.communicate()
         assert (people.returncode, complaint) == (0, "")
         assert (programs.returncode, other_complaint) == (0, "")
-        yield Told(here, story, json.loads(found), mine)
+        yield DemoOutput(here, story, json.loads(found), mine)
         embedded.stop(here / ".headrace")
 
 
-def test_the_demo_shows_jobs_a_death_and_the_recovery(told: Told) -> None:
-    words = re.findall(r"^([a-z]\S*(?: -9)?) ", told.story, re.MULTILINE)
+def test_demo_shows_the_kill_and_the_recovery(output: DemoOutput) -> None:
+    words = re.findall(r"^([a-z]\S*(?: -9)?) ", output.story, re.MULTILINE)
 
     assert words == [
         *("put", "work", "kill -9", "recover", "replace", "drain", "numbers"),
         *("wait", "run", "failures", "recovered", "limits", "cron", "audit"),
         *("spark", "lake", "rollup", "sql", "plot", "equal"),
     ]  # fmt: skip
-    handed_on = re.search(r"(\d+) of (\d+) jobs were handed to another worker", told.story)
-    over = re.search(r"(\d+) of the (\d+) jobs of the dead worker are finished", told.story)
+    handed_on = re.search(r"(\d+) of (\d+) jobs were handed to another worker", output.story)
+    over = re.search(r"(\d+) of the (\d+) jobs of the dead worker are finished", output.story)
     assert handed_on
     assert over
     assert len({*handed_on.groups(), *over.groups()}) == 1
-    assert "0 jobs finished twice" in told.story
-    assert "the books balance" in told.story
-    assert max(map(len, told.story.splitlines())) <= 80
+    assert "0 jobs finished twice" in output.story
+    assert "the books balance" in output.story
+    assert max(map(len, output.story.splitlines())) <= 80
 
 
-def test_the_demo_ends_with_its_history_in_a_lake_and_a_picture(told: Told) -> None:
-    in_the_log = re.search(r"the event log has ([\d,]+) events", told.story)
-    in_the_lake = re.search(r"^lake +([\d,]+) events copied into", told.story, re.MULTILINE)
-    [picture] = re.findall(r"^ +(\S+\.png)$", told.story, re.MULTILINE)
+def test_demo_writes_its_history_to_a_lake_and_a_plot(output: DemoOutput) -> None:
+    in_the_log = re.search(r"the event log has ([\d,]+) events", output.story)
+    in_the_lake = re.search(r"^lake +([\d,]+) events copied into", output.story, re.MULTILINE)
+    [picture] = re.findall(r"^ +(\S+\.png)$", output.story, re.MULTILINE)
 
     assert in_the_log
     assert in_the_lake
     assert in_the_log[1] == in_the_lake[1]
-    assert (told.here / picture).read_bytes().startswith(b"\x89PNG")
-    assert told.story.count("█") > 100
-    [namespace] = {*re.findall(rf"-n ({NAMESPACE}\S*)", told.story)}
-    lake = Lake.open(LocalFiles(told.here / ".headrace" / f"{namespace}-lake"))
+    assert (output.here / picture).read_bytes().startswith(b"\x89PNG")
+    assert output.story.count("█") > 100
+    [namespace] = {*re.findall(rf"-n ({NAMESPACE}\S*)", output.story)}
+    lake = Lake.open(LocalFiles(output.here / ".headrace" / f"{namespace}-lake"))
     assert lake.snapshot().rows == int(in_the_lake[1].replace(",", ""))
 
 
-def test_where_spark_is_not_installed_the_demo_says_how_to_get_it_and_ends_well(told: Told) -> None:
-    assert told.found["history"] == {"needs": "pip install 'headrace[spark]'"}
+def test_demo_without_spark_names_the_extra_and_exits_with_0(output: DemoOutput) -> None:
+    assert output.found["history"] == {"needs": "pip install 'headrace[spark]'"}
 
 
-def test_who_ends_the_demo_while_spark_is_at_work_keeps_the_server(here: Path) -> None:
+def test_server_keeps_running_if_the_demo_is_interrupted_in_spark(here: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", INTERRUPTIBLE, "demo", "--jobs", "200"],
         cwd=here,
@@ -164,8 +164,8 @@ def test_who_ends_the_demo_while_spark_is_at_work_keeps_the_server(here: Path) -
     assert embedded.status(here / ".headrace") is not None
 
 
-def test_programs_are_told_in_one_object(told: Told) -> None:
-    found = told.found
+def test_json_output_is_one_object(output: DemoOutput) -> None:
+    found = output.found
 
     assert found["recovered"] == len(found["kill"]["held"]) > 0
     assert found["over_twice"] == 0
@@ -176,25 +176,25 @@ def test_programs_are_told_in_one_object(told: Told) -> None:
     assert {"PaymentTimeout", "MailServerBusy"} <= set(failures)
 
 
-def test_two_demos_at_once_and_the_work_of_others_do_not_meet(told: Told) -> None:
-    with headrace.connect(embedded.start(told.here / ".headrace"), namespace="mine") as hr:
-        mine = hr.job(told.mine)
+def test_concurrent_demos_use_separate_namespaces(output: DemoOutput) -> None:
+    with headrace.connect(embedded.start(output.here / ".headrace"), namespace="mine") as hr:
+        mine = hr.job(output.mine)
 
-    names = {str(told.found["namespace"]), *re.findall(rf"-n ({NAMESPACE}\S*)", told.story)}
+    names = {str(output.found["namespace"]), *re.findall(rf"-n ({NAMESPACE}\S*)", output.story)}
     assert names == {NAMESPACE, f"{NAMESPACE}-2"}
     assert mine is not None
     assert mine.state == "waiting"
 
 
-def test_what_it_says_to_try_next_can_be_done(told: Told) -> None:
+def test_suggested_commands_work(output: DemoOutput) -> None:
     shown = [
         shlex.split(line)[1:]
-        for line in told.story.partition("What to try next")[2].splitlines()
+        for line in output.story.partition("What to try next")[2].splitlines()
         if line.startswith("  headrace")
     ]
     asked = [arguments for arguments in shown if arguments[0] in ASKED]
 
-    answers = {arguments[0]: command(told.here, *arguments) for arguments in asked}
+    answers = {arguments[0]: command(output.here, *arguments) for arguments in asked}
 
     assert {
         name: (done.returncode, done.stderr) for name, done in answers.items()
@@ -203,7 +203,7 @@ def test_what_it_says_to_try_next_can_be_done(told: Told) -> None:
     assert "lost" in answers["job"].stdout
 
 
-def test_an_interrupted_demo_leaves_no_worker_no_server_and_nothing_that_disturbs_the_next(
+def test_interrupted_demo_leaves_no_worker_server_or_data(
     here: Path,
 ) -> None:
     with subprocess.Popen(
@@ -233,7 +233,7 @@ def test_an_interrupted_demo_leaves_no_worker_no_server_and_nothing_that_disturb
         assert hr.queues() == {}
 
 
-def test_a_worker_that_outlives_its_demo_keeps_its_namespace(here: Path) -> None:
+def test_worker_left_over_from_a_demo_keeps_its_namespace_locked(here: Path) -> None:
     with open_environment(here / ".headrace") as first:
         workers = DemoWorkers(first, here / "log")
         workers.start()
@@ -246,7 +246,7 @@ def test_a_worker_that_outlives_its_demo_keeps_its_namespace(here: Path) -> None
         assert third.namespace == NAMESPACE
 
 
-def test_a_demo_that_fails_stops_the_server_it_started_unless_others_use_it(here: Path) -> None:
+def test_failed_demo_stops_the_server_unless_other_clients_use_it(here: Path) -> None:
     def fail(directory: Path) -> DemoEnvironment:
         with open_environment(directory):
             raise LookupError
@@ -262,17 +262,17 @@ def test_a_demo_that_fails_stops_the_server_it_started_unless_others_use_it(here
         assert embedded.status(here / ".headrace") is not None
 
 
-def test_what_cannot_be_done_is_one_line_and_exit_code_1(here: Path) -> None:
+def test_failure_is_one_line_and_exit_code_1(here: Path) -> None:
     (here / ".headrace").touch()
 
-    told = command(here, "demo")
+    output = command(here, "demo")
 
-    assert (told.returncode, told.stdout) == (1, "")
-    assert told.stderr == f"headrace: {here / '.headrace'} is a file, not a directory\n"
+    assert (output.returncode, output.stdout) == (1, "")
+    assert output.stderr == f"headrace: {here / '.headrace'} is a file, not a directory\n"
 
 
 @pytest.mark.parametrize("wrong", [["--sideways"], ["--jobs", "3"], ["--jobs", "many"]])
-def test_wrong_usage_is_exit_code_2(here: Path, wrong: list[str]) -> None:
+def test_wrong_usage_exits_with_2(here: Path, wrong: list[str]) -> None:
     assert command(here, "demo", *wrong).returncode == 2
 
 
@@ -281,7 +281,7 @@ def event(second: float, kind: str, job_id: str, **more: str) -> Event:
     return Event(0, 1, at, 1, kind, job_id, "mail", 1, more.pop("worker", ""), 0.0, **more)  # type: ignore[arg-type]
 
 
-def test_a_recovery_is_measured_from_the_death_to_the_next_delivery() -> None:
+def test_recovery_is_measured_from_the_kill_to_the_next_delivery() -> None:
     events = [
         event(-1, "popped", "a", worker="dead"),
         event(3, "lost", "a", worker="dead"),
@@ -295,7 +295,7 @@ def test_a_recovery_is_measured_from_the_death_to_the_next_delivery() -> None:
     assert (again.job_id, again.lost_after, again.again_after, again.by) == ("a", 3, 3.5, "ann")
 
 
-def test_how_many_ran_at_once_is_read_from_the_log() -> None:
+def test_most_at_once_is_computed_from_events() -> None:
     events = [
         event(0, "popped", "a"),
         event(1, "completed", "a"),
@@ -308,7 +308,7 @@ def test_how_many_ran_at_once_is_read_from_the_log() -> None:
     assert report.most_at_once(events, dict.fromkeys("abc", "acme")) == {"acme": 2}
 
 
-def test_failures_are_counted_by_attempts_that_were_tried_again_and_jobs_set_aside() -> None:
+def test_failures_count_retried_attempts_and_failed_jobs() -> None:
     events = [
         event(0, "retried", "a", failure="Busy"),
         event(1, "failed", "a", failure="Busy"),

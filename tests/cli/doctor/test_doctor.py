@@ -31,6 +31,7 @@ from headrace.operations.lakes import mark_lake
 from headrace.testing import open_with_clock
 from headrace.transport.drive import drive
 from tests import servers
+from tests.docs.pages import ROOT
 from tests.engine.desk import Desk
 
 MAIN = "from headrace.cli.main import main; main()"
@@ -39,7 +40,7 @@ PLAIN = {name: value for name, value in os.environ.items() if not name.startswit
     "NO_COLOR": "1",
     "FORCE_COLOR": "",
 }
-PAGE = Path(__file__).parent.parent.parent / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "operations.md"
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def doctor(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complet
 # the command
 
 
-def test_a_healthy_server_is_exit_code_0_and_a_line_for_each_check(tmp_path: Path) -> None:
+def test_healthy_server_exits_with_0_and_prints_a_line_per_check(tmp_path: Path) -> None:
     with servers.valkey() as url:
         with redis.Redis.from_url(url) as direct:
             direct.config_set("appendonly", "yes")
@@ -92,22 +93,22 @@ def test_a_healthy_server_is_exit_code_0_and_a_line_for_each_check(tmp_path: Pat
             hr.queue("mail").put("x")
             hr.session("ann").serve("mail")
 
-        told = doctor(cwd=tmp_path, HEADRACE_URL=url)
+        output = doctor(cwd=tmp_path, HEADRACE_URL=url)
 
-    assert (told.returncode, told.stderr) == (0, "")
-    lines = told.stdout.splitlines()
+    assert (output.returncode, output.stderr) == (0, "")
+    lines = output.stdout.splitlines()
     assert lines[-1] == f"{len(list(names()))} checks, problems: 0, warnings: 0"
-    assert "\x1b" not in told.stdout
+    assert "\x1b" not in output.stdout
     assert f"{url}, from HEADRACE_URL" in lines[0]
     for check in names():
         assert any(f" {check} " in line for line in lines), check
 
 
-def test_a_problem_is_exit_code_1_and_programs_are_told_the_same(tmp_path: Path) -> None:
-    told = doctor("--json", cwd=tmp_path)
+def test_problem_exits_with_1_and_is_in_the_json_output(tmp_path: Path) -> None:
+    output = doctor("--json", cwd=tmp_path)
 
-    found = json.loads(told.stdout)
-    assert told.returncode == 1
+    found = json.loads(output.stdout)
+    assert output.returncode == 1
     assert found["problems"] == 1
     [row] = [row for row in found["checks"] if row["verdict"] == PROBLEM]
     assert row == {
@@ -120,7 +121,7 @@ def test_a_problem_is_exit_code_1_and_programs_are_told_the_same(tmp_path: Path)
     assert not (tmp_path / ".headrace").exists(), "the doctor starts no server"
 
 
-def test_warnings_alone_are_exit_code_0_unless_it_is_strict(own: str, tmp_path: Path) -> None:
+def test_warnings_exit_with_1_only_with_strict(own: str, tmp_path: Path) -> None:
     with redis.Redis.from_url(own) as direct:
         direct.config_set("save", "3600 1")
 
@@ -129,10 +130,10 @@ def test_warnings_alone_are_exit_code_0_unless_it_is_strict(own: str, tmp_path: 
     assert codes == [0, 1]
 
 
-def test_on_a_terminal_it_is_a_table_with_colours(tmp_path: Path) -> None:
+def test_terminal_output_is_a_coloured_table(tmp_path: Path) -> None:
     # script(1) would do, but is not everywhere.
     code = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", code, sys.executable, "-c", MAIN, "doctor"],
         cwd=tmp_path,
         env={
@@ -144,22 +145,22 @@ def test_on_a_terminal_it_is_a_table_with_colours(tmp_path: Path) -> None:
         check=False,
     )
 
-    assert told.returncode == 1
-    assert b"\x1b[1;31mproblem" in told.stdout
-    assert b"\x1b[32mok" in told.stdout
+    assert output.returncode == 1
+    assert b"\x1b[1;31mproblem" in output.stdout
+    assert b"\x1b[32mok" in output.stdout
 
 
-def test_a_wrong_name_of_a_namespace_is_one_line(tmp_path: Path, valkey_url: str) -> None:
-    told = doctor("--url", valkey_url, "-n", "a b\n{", cwd=tmp_path)
+def test_invalid_namespace_is_a_one_line_error(tmp_path: Path, valkey_url: str) -> None:
+    output = doctor("--url", valkey_url, "-n", "a b\n{", cwd=tmp_path)
 
-    assert (told.returncode, told.stdout) == (2, "")
-    assert len(told.stderr.splitlines()) == 1
+    assert (output.returncode, output.stdout) == (2, "")
+    assert len(output.stderr.splitlines()) == 1
 
 
 # what it must not do
 
 
-def test_a_namespace_that_is_not_there_is_not_made(valkey_url: str, name: str) -> None:
+def test_missing_namespace_is_not_created(valkey_url: str, name: str) -> None:
     found = looked(valkey_url, name)
 
     assert found["namespace"].verdict == NOT_APPLICABLE
@@ -186,21 +187,21 @@ def test_a_namespace_that_is_not_there_is_not_made(valkey_url: str, name: str) -
         ("redis://[secret", "an invalid URL"),
     ],
 )
-def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
+def test_url_is_shown_without_secrets(url: str, shown: str) -> None:
     assert without_secrets(url) == shown
 
 
 @pytest.mark.parametrize(
     "url", ["secret", "redis://ann:sec/ret@host", "redis://ann:secret@127.0.0.1:1", "redis://[sec"]
 )
-def test_a_url_that_leads_nowhere_is_a_problem_told_without_the_password(url: str) -> None:
+def test_unusable_url_is_a_problem_without_the_password(url: str) -> None:
     found = looked(url)
 
     assert found["server"].verdict == PROBLEM
     assert not any("sec" in row.found.replace("seconds", "") for row in found.values())
 
 
-def test_a_wrong_password_is_a_problem_and_not_shown(own: str) -> None:
+def test_wrong_password_is_a_problem_and_not_shown(own: str) -> None:
     with redis.Redis.from_url(own) as direct:
         direct.execute_command("ACL", "SETUSER", "ann", "on", ">right", "~*", "&*", "+@all")
 
@@ -210,7 +211,7 @@ def test_a_wrong_password_is_a_problem_and_not_shown(own: str) -> None:
     assert not any("secret" in row.found + row.advice for row in found.values())
 
 
-def test_a_bad_namespace_is_refused(valkey_url: str) -> None:
+def test_empty_namespace_raises(valkey_url: str) -> None:
     with pytest.raises(InvalidArgument):
         looked(valkey_url, "")
 
@@ -218,7 +219,7 @@ def test_a_bad_namespace_is_refused(valkey_url: str) -> None:
 # the server
 
 
-def test_a_server_that_evicts_or_forgets_is_a_problem(own: str) -> None:
+def test_eviction_and_missing_durability_are_problems(own: str) -> None:
     with redis.Redis.from_url(own) as direct:
         direct.config_set("maxmemory-policy", "allkeys-lru")
         first = looked(own)
@@ -234,7 +235,7 @@ def test_a_server_that_evicts_or_forgets_is_a_problem(own: str) -> None:
     assert "loses every job" in first["durability"].found
 
 
-def test_a_server_that_has_evicted_keys_is_a_problem_whatever_it_does_now(own: str) -> None:
+def test_past_evictions_are_a_problem_even_with_noeviction(own: str) -> None:
     with redis.Redis.from_url(own) as direct:
         direct.config_set("maxmemory-policy", "allkeys-lru")
         direct.set("old", "x")
@@ -250,7 +251,7 @@ def test_a_server_that_has_evicted_keys_is_a_problem_whatever_it_does_now(own: s
     assert "headrace audit" in found.advice
 
 
-def test_what_the_policies_of_the_aof_mean() -> None:
+def test_fsync_policies() -> None:
     found = [server.fsync_policy(policy) for policy in ("always", "everysec", "no")]
 
     assert [one.verdict for one in found] == [OK, OK, WARNING]
@@ -258,7 +259,7 @@ def test_what_the_policies_of_the_aof_mean() -> None:
     assert "everysec" in found[2].advice
 
 
-def test_an_old_server_is_too_old() -> None:
+def test_versions_before_7_are_too_old() -> None:
     assert [server.too_old(shown) for shown in ("6.2.14", "7.0.15", "8.2.1")] == [
         True,
         False,
@@ -296,21 +297,21 @@ def test_an_old_server_is_too_old() -> None:
         (machine.workers_python("nowhere", None), WARNING),
     ],
 )
-def test_where_the_bounds_are(finding: Finding, verdict: str) -> None:
+def test_thresholds(finding: Finding, verdict: str) -> None:
     assert finding.verdict == verdict
     assert bool(finding.advice) == (verdict != OK)
 
 
-def test_a_replica_that_is_behind_is_told_from_one_that_is_not() -> None:
+def test_lagging_replica_is_detected_in_info() -> None:
     line = "ip=::1,port=6380,state={},offset=1,lag={}"
 
     assert [
-        server.lags(line.format(*said))
-        for said in (("online", 1), ("online", 11), ("wait_bgsave", 0))
+        server.lags(line.format(*result))
+        for result in (("online", 1), ("online", 11), ("wait_bgsave", 0))
     ] == [False, True, True]
 
 
-def test_a_replica_is_seen_from_both_sides() -> None:
+def test_replica_is_reported_on_primary_and_replica() -> None:
     with ExitStack() as running:
         primary = servers.listen(running, None, "--repl-diskless-sync-delay", "0")
         address = f"{servers.HOST} {primary}"
@@ -332,7 +333,7 @@ def test_a_replica_is_seen_from_both_sides() -> None:
     assert "replica" in itself["server"].found
 
 
-def test_slow_scripts_are_named_by_their_operation_and_arguments_are_not_shown() -> None:
+def test_slow_scripts_are_named_without_arguments() -> None:
     sha = LIBRARY["pop"].sha.encode()
     entries = [
         (3, 0, 150_000, [b"EVALSHA", sha, b"1", b"payload"]),
@@ -350,7 +351,7 @@ def test_slow_scripts_are_named_by_their_operation_and_arguments_are_not_shown()
     assert server.slowness([]).verdict == OK
 
 
-def test_a_slow_script_is_found_on_a_real_server(own: str) -> None:
+def test_slow_script_is_found_on_a_real_server(own: str) -> None:
     with redis.Redis.from_url(own) as direct:
         direct.config_set("slowlog-log-slower-than", 0)
         with headrace.connect(own, namespace="slow") as hr:
@@ -365,7 +366,7 @@ def test_a_slow_script_is_found_on_a_real_server(own: str) -> None:
 RIGHTS = "~hr:{shop:* &hr:{shop:* -@all +evalsha +script|load +ping +time +exists +hmget +hgetall"
 
 
-def test_what_a_user_may_not_look_at_is_said_with_how_to_allow_it(own: str) -> None:
+def test_missing_right_is_reported_with_the_acl_command(own: str) -> None:
     with redis.Redis.from_url(own) as direct, headrace.connect(own, namespace="shop"):
         direct.execute_command("ACL", "SETUSER", "shop", "on", ">secret", *RIGHTS.split())
         address = own.replace("unix://", "unix://shop:secret@")
@@ -395,7 +396,7 @@ def test_what_a_user_may_not_look_at_is_said_with_how_to_allow_it(own: str) -> N
     assert "+config|get" in with_aof["durability"].advice
 
 
-def test_a_command_that_the_server_does_not_have_is_said_so() -> None:
+def test_missing_command_is_reported() -> None:
     with ExitStack() as running:
         port = servers.listen(running, None, "--rename-command", "SLOWLOG", "")
         found = looked(f"redis://{servers.HOST}:{port}")
@@ -404,7 +405,7 @@ def test_a_command_that_the_server_does_not_have_is_said_so() -> None:
     assert "provider" in found["slow scripts"].advice
 
 
-def test_every_node_of_a_cluster_is_looked_at_once() -> None:
+def test_every_node_of_a_cluster_is_checked_once() -> None:
     with servers.cluster() as url:
         with headrace.connect(url, namespace="wide", shards=4) as hr:
             hr.queue("mail").put_many(range(10))
@@ -421,7 +422,7 @@ def test_every_node_of_a_cluster_is_looked_at_once() -> None:
 # the namespace
 
 
-def test_a_quiet_namespace_is_well(valkey_url: str, client: Client, name: str) -> None:
+def test_quiet_namespace_is_ok(valkey_url: str, client: Client, name: str) -> None:
     client.queue("mail").put("x")
     client.queue("mail").pop("ann")
 
@@ -434,9 +435,7 @@ def test_a_quiet_namespace_is_well(valkey_url: str, client: Client, name: str) -
     assert found["writes"].verdict == NOT_APPLICABLE
 
 
-def test_a_write_that_nobody_publishes_is_a_warning(
-    valkey_url: str, client: Client, name: str
-) -> None:
+def test_unpublished_write_is_a_warning(valkey_url: str, client: Client, name: str) -> None:
     Desk(client).decided("b", "job")
     found = looked(valkey_url, name)["writes"]
     assert (found.verdict, found.found) == (OK, "1 recent, all published")
@@ -451,7 +450,7 @@ def test_a_write_that_nobody_publishes_is_a_warning(
     )
 
 
-def test_a_lake_that_lags_is_a_warning(valkey_url: str, client: Client, name: str) -> None:
+def test_lagging_lake_is_a_warning(valkey_url: str, client: Client, name: str) -> None:
     drive(client.core.transport, mark_lake(client, "history", {0: "0-0"}))
     client.queue("mail").put_many(range(1200))
     found = looked(valkey_url, name)["lakes"]
@@ -470,9 +469,7 @@ def test_a_lake_that_lags_is_a_warning(valkey_url: str, client: Client, name: st
     assert "were dropped before every lake had them" in found.found
 
 
-def test_books_that_do_not_balance_are_a_problem(
-    valkey_url: str, client: Client, name: str
-) -> None:
+def test_unbalanced_books_are_a_problem(valkey_url: str, client: Client, name: str) -> None:
     client.queue("mail").put("x")
     with redis.Redis.from_url(valkey_url) as direct:
         direct.hincrby(f"hr:{{{name}:0}}:books:mail", "waiting", 1)
@@ -483,7 +480,7 @@ def test_books_that_do_not_balance_are_a_problem(
     assert "the books say 2 waiting, there are 1" in found.found
 
 
-def test_what_is_overdue_and_nobody_pops_is_a_warning(valkey_url: str, name: str) -> None:
+def test_overdue_jobs_are_a_warning(valkey_url: str, name: str) -> None:
     """The clock of the test stands at a moment long past."""
     hr, _ = open_with_clock(valkey_url, namespace=name)
     with hr:
@@ -501,9 +498,7 @@ def test_what_is_overdue_and_nobody_pops_is_a_warning(valkey_url: str, name: str
     assert "nightly" in found["schedules"].found
 
 
-def test_a_queue_that_no_worker_serves_is_a_warning(
-    valkey_url: str, client: Client, name: str
-) -> None:
+def test_unserved_queue_is_a_warning(valkey_url: str, client: Client, name: str) -> None:
     for queue in ("served", "held", "paused", "alone"):
         client.queue(queue).put_many(["x", "y"])
     client.session("ann", ttl=None).serve("served")
@@ -516,7 +511,7 @@ def test_a_queue_that_no_worker_serves_is_a_warning(
     assert "serves alone (2 waiting)," in found.found
 
 
-def test_failures_of_the_last_hour_are_a_warning_older_ones_are_not(
+def test_only_failures_of_the_last_hour_are_a_warning(
     valkey_url: str, client: Client, name: str
 ) -> None:
     client.queue("mail").put("x")
@@ -534,9 +529,7 @@ def test_failures_of_the_last_hour_are_a_warning_older_ones_are_not(
     assert fresh.found == "1 failed job, 1 in the last hour, in mail"
 
 
-def test_a_namespace_of_another_layout_is_a_problem(
-    valkey_url: str, client: Client, name: str
-) -> None:
+def test_unknown_layout_is_a_problem(valkey_url: str, client: Client, name: str) -> None:
     assert client.queues() == {}
     with redis.Redis.from_url(valkey_url) as direct:
         direct.hset(f"hr:{{{name}:0}}:meta", "layout", 99)
@@ -548,33 +541,33 @@ def test_a_namespace_of_another_layout_is_a_problem(
     assert "books" not in found
 
 
-def test_names_of_others_give_the_terminal_no_orders(
+def test_control_characters_in_names_are_escaped(
     valkey_url: str, client: Client, name: str, tmp_path: Path
 ) -> None:
     client.queue("\x9b31mred").put("x")
 
-    told = doctor("--url", valkey_url, "-n", name, cwd=tmp_path)
+    output = doctor("--url", valkey_url, "-n", name, cwd=tmp_path)
 
-    assert "\x9b" not in told.stdout
-    assert "\\x9b31mred (1 waiting)" in told.stdout
+    assert "\x9b" not in output.stdout
+    assert "\\x9b31mred (1 waiting)" in output.stdout
 
 
 # this machine
 
 
-def test_the_version_of_java_is_read() -> None:
+def test_java_version_is_parsed() -> None:
     with scratch_directory() as home:
         (home / "bin").mkdir()
         program = home / "bin" / "java"
-        for said, version in (('openjdk version "17.0.9"', 17), ('java version "1.8.0_1"', 8)):
-            program.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+        for result, version in (('openjdk version "17.0.9"', 17), ('java version "1.8.0_1"', 8)):
+            program.write_text(f"#!/bin/sh\necho '{result}' >&2\n")
             program.chmod(0o755)
             assert machine._java_version({"JAVA_HOME": str(home)}) == version
         program.unlink()
         assert machine._java_version({"JAVA_HOME": str(home)}) is None
 
 
-def test_the_page_lists_every_check() -> None:
+def test_docs_list_every_check() -> None:
     section = PAGE.read_text().partition("## Doctor\n")[2].partition("\n## ")[0]
 
     listed = [line.split("|")[1].strip() for line in section.splitlines() if line.startswith("|")]
