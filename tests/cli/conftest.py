@@ -1,4 +1,4 @@
-"""The command line as it is cli, against a real server."""
+"""Fixtures that run the command line against a real server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.cli.main import main
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What a command printed, and its exit code."""
+    """The output and the exit code of a command."""
 
     code: int
     out: str
@@ -28,19 +28,19 @@ class CommandResult:
 
     @property
     def rows(self) -> list[list[str]]:
-        """The cells of a table; in tests none is empty that matters."""
+        """The words of each line; the tests rely on no empty cell."""
         return [line.split() for line in self.out.splitlines()]
 
 
 class RunCommand(Protocol):
-    """Types a command."""
+    """A function that runs a command."""
 
     def __call__(self, *words: str) -> CommandResult: ...
 
 
 @pytest.fixture
 def client(valkey_url: str) -> Iterator[headrace.Client]:
-    """A client on a namespace of its own; the command line reads the clock of the server."""
+    """Return a client for a new namespace that uses the server's clock."""
     with headrace.connect(valkey_url, namespace=f"cli-{uuid4().hex[:12]}") as found:
         yield found
 
@@ -57,7 +57,7 @@ def cli(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> RunCommand:
-    """Runs the command line in this process, on the namespace of the client."""
+    """Run commands in this process, on the namespace of the client."""
     monkeypatch.setenv("HEADRACE_URL", valkey_url)
     monkeypatch.setenv("HEADRACE_NAMESPACE", client.core.namespace)
 
@@ -76,6 +76,6 @@ def cli(
 
 
 def fail(queue: headrace.Queue, kind: str, message: str, *, times: int = 1) -> None:
-    """Lets the next jobs of a queue fail for good."""
+    """Pop jobs of a queue and fail them permanently."""
     for lease in queue.pop("ann", count=times):
         lease.fail(kind, message)

@@ -15,7 +15,7 @@ def states(client: Client, *ids: str) -> list[str]:
 
 
 def put_chain(queue: Queue, length: int) -> None:
-    """Each depends on the one before it."""
+    """Put jobs that each depend on the one before."""
     parents: list[str] = []
     for number in range(length):
         parents = [queue.put(0, id=f"{{c}}{number:03}", depends_on=parents, tags=["chain"])]

@@ -1,4 +1,4 @@
-"""What all commands that change jobs have in common: arguments, repeated ids, Ctrl-C."""
+"""Behaviour shared by all commands that change jobs: invalid arguments, repeated ids, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_invalid_arguments_exit_with_2_and_change_nothing(
 
 
 @contextmanager
-def bar_at_which_somebody_hits_ctrl_c(_what: str, _total: int) -> Iterator[Callable[[int], None]]:
+def progress_that_presses_ctrl_c(_what: str, _total: int) -> Iterator[Callable[[int], None]]:
     yield lambda _: os.kill(os.getpid(), signal.SIGINT)
 
 
@@ -87,7 +87,7 @@ def test_interrupted_retry_stops_after_its_step_and_reports_the_count(
     mail.put_many(range(700))
     while leases := mail.pop("ann", count=500):
         client.fail_many([headrace.Fail(lease, "smtp") for lease in leases])
-    monkeypatch.setattr(selection, "progress", bar_at_which_somebody_hits_ctrl_c)
+    monkeypatch.setattr(selection, "progress", progress_that_presses_ctrl_c)
 
     result = cli("retry", "--failure", "smtp", "--all")
 
@@ -100,7 +100,7 @@ def test_interrupted_cancel_stops_after_its_step_and_reports_the_count(
     cli: RunCommand, mail: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mail.put_many(range(300))
-    monkeypatch.setattr(changing, "progress", bar_at_which_somebody_hits_ctrl_c)
+    monkeypatch.setattr(changing, "progress", progress_that_presses_ctrl_c)
 
     result = cli("cancel", "--queue", "mail", "--state", "waiting")
 

@@ -1,4 +1,4 @@
-"""Servers that are not there, or let nobody in, and secrets that are nobody's business."""
+"""Unreachable servers, refused logins, and secrets that errors must not show."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unreachable_server_is_a_one_line_error(
     cli: RunCommand, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    result = cli(*words, "--url", f"unix://me:s3cret@{tmp_path}/nobody.sock")
+    result = cli(*words, "--url", f"unix://me:s3cret@{tmp_path}/missing.sock")
 
     assert (result.code, result.out) == (1, "")
     assert len(result.err.splitlines()) == 1

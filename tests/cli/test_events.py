@@ -1,4 +1,4 @@
-"""`headrace events`."""
+"""The command events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""import: what is shown and asked before anything comes, and what is result in the end."""
+"""The command import."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_killed_import_continues_when_repeated(client: Client, valkey_url: str, 
     queue = client.queue("q")
 
     first = subprocess.Popen(command, stdout=subprocess.PIPE)
-    until(lambda: queue.counts().waiting > 0, "something has come")
+    until(lambda: queue.counts().waiting > 0, "the first items are imported")
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
     came = queue.counts().waiting

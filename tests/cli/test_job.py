@@ -1,4 +1,4 @@
-"""Everything about one job: job, why, result."""
+"""The commands job, why and result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line says of itself, and how little it loads to say so."""
+"""Help, the table of commands, and the modules that start-up loads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def command_of(group: LazyGroup, entry: CommandEntry) -> click.Command:
 
 
 def loaded(code: str, **env: str) -> set[str]:
-    """The packages that are loaded when this has run."""
+    """Run code in a new interpreter and return the packages it has loaded."""
     output = subprocess.run(
         [sys.executable, "-c", f"import sys\n{code}\nprint('loaded', *sys.modules)"],
         capture_output=True,

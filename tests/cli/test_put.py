@@ -1,4 +1,4 @@
-"""`headrace put`."""
+"""The command put."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_line_with_an_invalid_job_is_reported_by_number(
 def test_interrupted_put_reports_the_number_of_jobs(
     client: Client, mail: Queue, valkey_url: str
 ) -> None:
-    """It is in the middle of a stream that does not end."""
+    """The interrupt arrives while stdin is still open."""
     command = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
     words = ["put", "mail", "--from", "-", "--id-field", "n"]
     env = {"HEADRACE_URL": valkey_url, "HEADRACE_NAMESPACE": client.core.namespace}

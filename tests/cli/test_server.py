@@ -1,4 +1,4 @@
-"""`headrace up` and `headrace down`, as a user types them."""
+"""The commands up and down."""
 
 from __future__ import annotations
 

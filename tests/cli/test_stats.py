@@ -1,4 +1,4 @@
-"""`headrace stats`."""
+"""The command stats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cli.conftest import RunCommand, fail
 
 
 def write(client: Client, day: str, **facts: dict[str, object]) -> None:
-    """What a server would have stored of a day on which more happened than a test can wait for."""
+    """Store statistics of a day directly, as the server would."""
     core = client.core
     for role, fields in facts.items():
         pairs = [str(word) for pair in fields.items() for word in pair]

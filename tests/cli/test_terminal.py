@@ -1,4 +1,4 @@
-"""On a terminal: tables that fit, questions before many jobs are changed, a bar."""
+"""Tables, confirmations and progress bars on a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Typed = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def at_terminal(client: Client, valkey_url: str) -> Typed:
-    """Types a command at a terminal, and an answer; its exit code and all that was shown."""
+    """Run a command on a terminal, type an answer, and return the exit code and the output."""
     env = {
         **os.environ,
         "HEADRACE_URL": valkey_url,
@@ -51,12 +51,12 @@ def at_terminal(client: Client, valkey_url: str) -> Typed:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65_536)
-    except OSError:  # what Linux says when nobody is at the other end any more
+    except OSError:  # Linux reports EIO after the other end is closed.
         return b""
 
 
 def test_table_fits_the_terminal_and_ids_are_not_cut(at_terminal: Typed, mail: Queue) -> None:
-    job_id = "a-rather-long-id-that-nobody-may-cut"
+    job_id = "a-rather-long-id-that-must-not-be-cut"
     mail.put({"text": "word " * 200}, id=job_id)
 
     code, shown = at_terminal("peek", "mail")
@@ -81,7 +81,7 @@ def test_each_row_is_one_line_and_ids_are_not_cut(
     rows = [line for line in shown.splitlines() if job_id in line]
     assert len(rows) == 1
     assert "…" in rows[0]
-    # A heading, a line under it, the row, the sentence, and none that is a part of another.
+    # The heading, its rule, the row and the total; no wrapped line.
     assert len([line for line in shown.splitlines() if line.strip()]) <= 4
 
 

@@ -32,7 +32,7 @@ def name() -> str:
 
 @pytest.fixture(params=[1, 3])
 def client(valkey_url: str, name: str, request: pytest.FixtureRequest) -> Iterator[Client]:
-    """The clock is the server's: so is that of top."""
+    """Return a client for a new namespace that uses the server's clock."""
     with headrace.connect(valkey_url, namespace=name, shards=request.param) as found:
         yield found
 
@@ -86,7 +86,7 @@ def commands_of(client: Client, url: str, seen: list[str]) -> int:
         before = direct.info("stats")["total_commands_processed"]
         take(client, seen=seen)
         after = direct.info("stats")["total_commands_processed"]
-    # The server counts the question, too, and what scripts call.
+    # The server also counts this INFO, and the commands that scripts call.
     return int(after - before - 1)
 
 

@@ -1,4 +1,4 @@
-"""`headrace demo`, as a user types it."""
+"""The command `demo`."""
 
 from __future__ import annotations
 
@@ -28,21 +28,20 @@ from headrace.local_server import embedded
 from headrace.local_server.scratch import scratch_directory
 from tests.processes import gone
 
-# Spark takes its time where others work too.
+# Spark is slow on a busy machine.
 pytestmark = pytest.mark.timeout(600)
 
 PLAIN = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "FORCE_COLOR": "", "PYTHONUTF8": "1"}
 PROGRAM = "from headrace.cli.main import main; main()"
 COMMAND = [sys.executable, "-c", PROGRAM]
-# Can be interrupted, even if the tests run in the background of a shell, which has its programs
-# ignore it.
+# Handles SIGINT even if a shell started the tests in the background, where SIGINT is ignored.
 INTERRUPTIBLE = """
 import signal
 from headrace.cli.main import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
 main()
 """
-# As where the extra is not installed.
+# Simulates a missing extra.
 WITHOUT_SPARK = """
 import sys
 sys.modules["pyspark"] = None
@@ -50,16 +49,16 @@ from headrace.cli.main import main
 main()
 """
 JOBS = 400
-# What is cli after a demo and ends by itself; top does so where there is no terminal.
+# Suggested commands that end on their own; top does without a terminal.
 ASKED = ("failures", "job", "retry", "top")
 BEGUN = datetime(2026, 11, 15, tzinfo=UTC)
 
 
 @dataclass
 class DemoOutput:
-    """Two demos that ran in one place at once: what they output people, and programs.
+    """The output of two concurrent demos in one directory.
 
-    The latter could not use Spark.
+    `story` is text; `found` is the JSON of a demo without Spark.
     """
 
     here: Path
@@ -154,7 +153,7 @@ def test_server_keeps_running_if_the_demo_is_interrupted_in_spark(here: Path) ->
     ) as running:
         assert running.stdout
         while not (line := running.stdout.readline()).startswith("spark "):
-            assert line, "the demo ended without Spark"
+            assert line, "the demo ended before Spark started"
         running.send_signal(signal.SIGINT)
         story = running.stdout.read()
 
@@ -217,7 +216,7 @@ def test_interrupted_demo_leaves_no_worker_server_or_data(
         pids: list[str] = []
         while not pids:
             line = running.stdout.readline()
-            assert line, "the demo ended without workers"
+            assert line, "the demo ended before the workers started"
             pids = re.findall(r"pids (\d+) and (\d+)", line)
         running.send_signal(signal.SIGINT)
         running.stdout.read()

@@ -1,4 +1,4 @@
-"""`headrace doctor`: every check, on real servers that are well and that are not."""
+"""The checks of `doctor`, on healthy and unhealthy servers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PAGE = ROOT / "docs" / "operations.md"
 
 @pytest.fixture
 def own() -> Iterator[str]:
-    """The URL of a server whose settings the test may change."""
+    """Return the URL of a server whose settings the test may change."""
     with servers.valkey() as url:
         yield url
 
@@ -57,13 +57,13 @@ def name() -> str:
 
 @pytest.fixture
 def client(valkey_url: str, name: str) -> Iterator[Client]:
-    """A client whose clock is the server's: so is that of the doctor."""
+    """Return a client that uses the server's clock, as the doctor does."""
     with headrace.connect(valkey_url, namespace=name) as found:
         yield found
 
 
 def looked(url: str | None, name: str = "default") -> dict[str, CheckResult]:
-    """The checks of the server and the namespace; those of this machine come last."""
+    """Run the checks of the server and the namespace, without those of this machine."""
     made = examine(ServerOptions(url, name), from_environment=False)
     return {one.check: one for one in takewhile(lambda one: one.check != "versions", made)}
 
@@ -131,7 +131,7 @@ def test_warnings_exit_with_1_only_with_strict(own: str, tmp_path: Path) -> None
 
 
 def test_terminal_output_is_a_coloured_table(tmp_path: Path) -> None:
-    # script(1) would do, but is not everywhere.
+    # Not every system has script(1).
     code = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
     output = subprocess.run(
         [sys.executable, "-c", code, sys.executable, "-c", MAIN, "doctor"],
@@ -157,7 +157,7 @@ def test_invalid_namespace_is_a_one_line_error(tmp_path: Path, valkey_url: str) 
     assert len(output.stderr.splitlines()) == 1
 
 
-# what it must not do
+# no side effects, no secrets
 
 
 def test_missing_namespace_is_not_created(valkey_url: str, name: str) -> None:
@@ -481,7 +481,7 @@ def test_unbalanced_books_are_a_problem(valkey_url: str, client: Client, name: s
 
 
 def test_overdue_jobs_are_a_warning(valkey_url: str, name: str) -> None:
-    """The clock of the test stands at a moment long past."""
+    """The test's clock is far in the past, so everything is overdue."""
     hr, _ = open_with_clock(valkey_url, namespace=name)
     with hr:
         mail = hr.queue("mail")

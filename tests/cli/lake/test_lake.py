@@ -1,4 +1,4 @@
-"""What the commands of a lake say, and what becomes of one whose sync is killed."""
+"""The lake commands, and recovery from a killed sync."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.cli.conftest import RunCommand
 
 @pytest.fixture
 def lake(client: Client, tmp_path: Path) -> Lake:
-    """A lake that has the first five of twelve events."""
+    """Return a lake that has the first five of twelve events."""
     client.queue("mail").put_many(range(12))
     [log] = drive(client.core.transport, logs(client.core))
     made = Lake.create(LocalFiles(tmp_path), client.core.namespace, [log.begun_ms])
@@ -128,7 +128,7 @@ main()
 
 @contextmanager
 def syncing(url: str, namespace: str, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """A sync as a process group of its own, in which Spark runs too."""
+    """Run a sync and its Spark in a process group of their own."""
     process = subprocess.Popen(
         [Path(sys.executable).with_name("headrace"), "lake", "sync", *words],
         stdout=subprocess.PIPE,

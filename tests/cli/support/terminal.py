@@ -1,4 +1,4 @@
-"""A terminal for tests: a real pseudo-terminal with the real command on it."""
+"""A pseudo-terminal that runs the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 MAIN = "from headrace.cli.main import main; main()"
-# Keys become signals on a terminal that is the process's own.
+# Ctrl-C becomes a signal only on the controlling terminal of the process.
 ON_ITS_OWN = f"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); {MAIN}"
 ORDERS = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|[()][A-Z0-9]|[=>78])")
 PATIENCE = 20.0
@@ -30,7 +30,7 @@ KEPT = {
 
 
 class Terminal:
-    """What a command writes on a terminal, and a keyboard for it."""
+    """The output of a command on a terminal, and its keyboard."""
 
     def __init__(self, leader: int, follower: int, process: subprocess.Popen[bytes]) -> None:
         self.process = process
@@ -40,17 +40,17 @@ class Terminal:
         self._modes = termios.tcgetattr(follower)
 
     def press(self, keys: str) -> None:
-        """Types keys; what was written until then is forgotten."""
+        """Type keys, and drop the output so far."""
         self.text = ""
         os.write(self._leader, keys.encode())
 
     def resize(self, columns: int, lines: int) -> None:
-        """Changes the size, as a window manager would."""
+        """Change the size, as a window manager would."""
         self.text = ""
         set_size(self._leader, columns, lines)
 
     def until(self, words: str) -> str:
-        """What is written up to the words, which are waited for."""
+        """Wait for words and return the output so far."""
         deadline = time.monotonic() + PATIENCE
         while words not in ORDERS.sub("", self.text):
             assert time.monotonic() < deadline, f"no {words!r} in {self.text[-2000:]!r}"
@@ -58,17 +58,17 @@ class Terminal:
         return ORDERS.sub("", self.text)
 
     def end(self) -> int:
-        """Waits for the end of the command; its exit code."""
+        """Wait for the end of the command and return its exit code."""
         deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None:
-            assert time.monotonic() < deadline, f"it goes on: {self.text[-2000:]!r}"
+            assert time.monotonic() < deadline, f"the command did not end: {self.text[-2000:]!r}"
             self._read(0.05)
         while self._read(0.05):
             pass
         return self.process.returncode
 
-    def as_it_was(self) -> bool:
-        """Whether the terminal is left as it was found: modes, cursor and screen."""
+    def is_restored(self) -> bool:
+        """Return whether modes, cursor and screen are restored."""
         back = "\x1b[?1049l" in self.text and "\x1b[?25h" in self.text
         return back and termios.tcgetattr(self._follower) == self._modes
 
@@ -87,7 +87,7 @@ def set_size(terminal: int, columns: int, lines: int) -> None:
 def on_a_terminal(
     *arguments: str, cwd: Path, columns: int = 150, lines: int = 30
 ) -> Iterator[Terminal]:
-    """The command with these arguments, on a terminal of this size."""
+    """Run a command on a terminal of this size."""
     leader, follower = pty.openpty()
     set_size(leader, columns, lines)
     process = subprocess.Popen(

@@ -110,7 +110,7 @@ def test_keys_on_a_real_terminal(busy: Client, valkey_url: str, name: str, tmp_p
         terminal.press("q")
 
         assert terminal.end() == 0
-        assert terminal.as_it_was()
+        assert terminal.is_restored()
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_terminal_is_restored_however_top_ends(
             terminal.process.send_signal(how)
 
         assert terminal.end() == code
-        assert terminal.as_it_was()
+        assert terminal.is_restored()
         assert "Traceback" not in terminal.text
 
 
@@ -178,13 +178,13 @@ def test_view_continues_when_the_server_returns(tmp_path: Path) -> None:
             terminal.press("q")
 
             assert terminal.end() == 0
-            assert terminal.as_it_was()
+            assert terminal.is_restored()
 
 
 def test_error_is_printed_after_the_terminal_is_restored(
     busy: Client, valkey_url: str, name: str, tmp_path: Path
 ) -> None:
-    """Something else has made a key of another type of one of ours."""
+    """Another program has overwritten a job record."""
     with on_a_terminal(*arguments(valkey_url, name), cwd=tmp_path) as terminal:
         terminal.until("mail")
         with redis.Redis.from_url(valkey_url) as direct:
@@ -192,5 +192,8 @@ def test_error_is_printed_after_the_terminal_is_restored(
             direct.set(f"hr:{{{name}:0}}:job:{waiting.id}", b"nonsense")
 
         assert terminal.end() == 1
-        assert terminal.as_it_was()
-        until(lambda: "Traceback" in terminal.text or "headrace:" in terminal.text, "it is output")
+        assert terminal.is_restored()
+        until(
+            lambda: "Traceback" in terminal.text or "headrace:" in terminal.text,
+            "the error is printed",
+        )

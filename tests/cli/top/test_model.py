@@ -57,7 +57,7 @@ def test_percentiles_cover_the_last_minute() -> None:
     ]
     [row] = view_of(*history).rows
 
-    assert row.wait == Percentiles(1, 180), "of what came before the last minute nothing is counted"
+    assert row.wait == Percentiles(1, 180), "older values are not counted"
     assert row.run == Percentiles(4, 4)
 
 

@@ -205,7 +205,8 @@ def _show_books(
     display.say("limits", f"at most {found['most_at_once']} invoices of a customer ran at once")
     [cron] = hr.schedules()
     left = max(0.0, (cron.next - datetime.now(UTC)).total_seconds())
-    display.say("cron", f"count_stock runs every minute; runs so far: {cron.made}, next in {left:.0f} s")
+    runs = f"runs so far: {cron.made}, next in {left:.0f} s"
+    display.say("cron", f"count_stock runs every minute; {runs}")
     audit = hr.audit()
     found["audit"] = {**asdict(audit), "balanced": audit.balanced}
     if not audit.balanced:
