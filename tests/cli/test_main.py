@@ -11,20 +11,18 @@ from importlib import metadata
 import click
 import pytest
 
-from headrace.cli.main import LAKE, SECTIONS, CommandEntry, LazyGroup, app
+from headrace.cli.main import LazyGroup, app
 from headrace.cli.main import lake as lake_group
 from tests.cli.conftest import RunCommand
 from tests.docs.pages import ROOT
 
-TOP_LEVEL = [entry for part in SECTIONS.values() for entry in part if entry.name != "lake"]
-OF_LAKE = [entry for part in LAKE.values() for entry in part]
-NAMES = [entry.name for entry in TOP_LEVEL]
-LAKE_NAMES = [f"lake {entry.name}" for entry in OF_LAKE]
-COMMANDS = [(app, entry) for entry in TOP_LEVEL] + [(lake_group, entry) for entry in OF_LAKE]
+NAMES = [name for name in app.entries if name != "lake"]
+LAKE_NAMES = [f"lake {name}" for name in lake_group.entries]
+COMMANDS = [(app, name) for name in NAMES] + [(lake_group, name) for name in lake_group.entries]
 
 
-def command_of(group: LazyGroup, entry: CommandEntry) -> click.Command:
-    command = group.get_command(click.Context(group), entry.name)
+def command_of(group: LazyGroup, name: str) -> click.Command:
+    command = group.get_command(click.Context(group), name)
     assert command is not None
     return command
 
@@ -63,28 +61,27 @@ def test_every_command_has_help_with_an_example_and_json(
     assert "--json" in result.out
 
 
-@pytest.mark.parametrize(("group", "entry"), COMMANDS, ids=NAMES + LAKE_NAMES)
-def test_summary_in_the_table_is_the_first_line_of_the_help(
-    group: LazyGroup, entry: CommandEntry
-) -> None:
-    help_text = command_of(group, entry).help or ""
+@pytest.mark.parametrize(("group", "name"), COMMANDS, ids=NAMES + LAKE_NAMES)
+def test_summary_in_the_table_is_the_first_line_of_the_help(group: LazyGroup, name: str) -> None:
+    help_text = command_of(group, name).help or ""
 
-    assert " ".join(help_text.partition("\n\n")[0].split()) == entry.summary
+    assert " ".join(help_text.partition("\n\n")[0].split()) == group.entries[name][1]
 
 
-@pytest.mark.parametrize(("group", "entry"), COMMANDS, ids=NAMES + LAKE_NAMES)
-def test_every_example_can_be_typed(group: LazyGroup, entry: CommandEntry) -> None:
-    words = shlex.split(entry.example)
-    words = words[words.index(entry.name) + 1 :]
+@pytest.mark.parametrize(("group", "name"), COMMANDS, ids=NAMES + LAKE_NAMES)
+def test_every_example_can_be_typed(group: LazyGroup, name: str) -> None:
+    command = command_of(group, name)
+    words = shlex.split((command.epilog or "").removeprefix("Example: "))
+    words = words[words.index(name) + 1 :]
 
     with click.Context(group) as parent:
-        command_of(group, entry).make_context(entry.name, words, parent)
+        command.make_context(name, words, parent)
 
 
 def test_every_argument_and_option_has_help() -> None:
-    for group, entry in COMMANDS:
-        for param in command_of(group, entry).params:
-            assert getattr(param, "help", None), f"{entry.name}: {param.name}"
+    for group, name in COMMANDS:
+        for param in command_of(group, name).params:
+            assert getattr(param, "help", None), f"{name}: {param.name}"
 
 
 def test_docs_name_every_command() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headrace.spark.equality import Comparison
 
 
-@click.command
+@click.command(epilog="Example: headrace audit")
 @click.option("--lake", metavar="DIR", help="Also compare the server with this lake.")
 @options.server
 @options.as_json

@@ -29,7 +29,7 @@ def parse_json(text: str) -> Any:
         ) from None
 
 
-@click.command
+@click.command(epilog="Example: headrace cancel --queue mail --state waiting --dry-run")
 @options.job_ids
 @options.of_failure
 @options.in_queue

@@ -19,7 +19,7 @@ PAGE = 1000
 WAIT_MS = 1000
 
 
-@click.command
+@click.command(epilog="Example: headrace events --follow --queue mail")
 @click.option("--follow", "-f", is_flag=True, help="Print new events until Ctrl-C.")
 @click.option(
     "--count",

@@ -15,7 +15,7 @@ from headrace.cli.selection import JobFilter, change_failed, check_selection
 from headrace.cli.shell_completion import failure_types
 
 
-@click.command
+@click.command(epilog="Example: headrace failures smtp")
 @click.argument(
     "failure",
     metavar="[TYPE]",
@@ -53,7 +53,7 @@ def failures(
         click.echo("no failed jobs")
 
 
-@click.command
+@click.command(epilog="Example: headrace retry --failure smtp --queue mail --all")
 @options.job_ids
 @options.of_failure
 @options.in_queue

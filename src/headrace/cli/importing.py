@@ -36,7 +36,7 @@ class ImportRequest:
         return self.bring and (not self.ask or sys.stdin.isatty())
 
 
-@click.command("import")
+@click.command("import", epilog="Example: headrace import worqr redis://localhost:6379/0 -n shop")
 @click.argument(
     "system",
     type=options.one_of("system", SYSTEMS),

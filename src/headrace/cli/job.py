@@ -28,7 +28,7 @@ from headrace.errors import Unreadable
 NOT_STARTED = ("waiting", "scheduled", "blocked")
 
 
-@click.command
+@click.command(epilog="Example: headrace job ada")
 @options.job_id
 @options.server
 @options.as_json
@@ -119,7 +119,7 @@ def _show_traceback(found: Job) -> None:
             click.echo(printable(line))
 
 
-@click.command
+@click.command(epilog="Example: headrace why ada")
 @options.job_id
 @options.server
 @options.as_json
@@ -130,7 +130,7 @@ def why(job_id: str, server: ServerOptions, as_json: bool) -> None:
     show({"id": job_id, "why": reason}, printable(reason), as_json=as_json)
 
 
-@click.command
+@click.command(epilog="Example: headrace result ada --wait 10")
 @options.job_id
 @options.duration("--wait", help="Wait up to this time for the result.")
 @click.option("--take", is_flag=True, help="Delete the result from the server.")

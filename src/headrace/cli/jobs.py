@@ -17,7 +17,7 @@ PAGE = 1000
 COLUMNS = ("id", "state", "queue", "attempt", "when", "about", "data")
 
 
-@click.command
+@click.command(epilog="Example: headrace peek mail --count 3")
 @options.queue
 @options.count(10)
 @options.server
@@ -35,7 +35,7 @@ def peek(queue: str, count: int, server: ServerOptions, as_json: bool) -> None:
         click.echo(f"no waiting jobs in {queue}")
 
 
-@click.command
+@click.command(epilog="Example: headrace jobs mail --state failed")
 @options.optional_queue
 @options.in_state
 @options.with_tag
@@ -157,7 +157,7 @@ def _about(job: Job) -> str:
     return " ".join(job.tags)
 
 
-@click.command
+@click.command(epilog="Example: headrace tags vip")
 @click.argument("tag", required=False, help="List the jobs with this tag.")
 @options.offset
 @options.count(25)

@@ -7,8 +7,7 @@ repeats the first line of every subcommand's help; a test compares the two.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -21,54 +20,40 @@ from headrace.errors import HeadraceError, InvalidArgument, MissingExtra
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEntry:
-    """A subcommand: its name, its module under headrace.cli, its summary and an example.
-
-    `extra` is the extra of this package that its module needs.
-    """
-
-    name: str
-    module: str
-    summary: str
-    example: str
-    extra: str = ""
+# By section and name: the module of a subcommand under headrace.cli, and its summary.
+Sections = Mapping[str, Mapping[str, tuple[str, str]]]
 
 
 class LazyGroup(click.Group):
     """A group that imports a subcommand's module when that subcommand is used."""
 
-    def __init__(
-        self, name: str, *, sections: Mapping[str, Sequence[CommandEntry]], **options: Any
-    ) -> None:
+    def __init__(self, name: str, *, sections: Sections, **options: Any) -> None:
         super().__init__(name, no_args_is_help=True, **options)
         self.sections = sections
-        self.entries = {entry.name: entry for part in sections.values() for entry in part}
+        self.entries = {name: entry for part in sections.values() for name, entry in part.items()}
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - Click's signature
         """Return the names of all subcommands."""
-        return [*self.entries, *super().list_commands(ctx)]
+        return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a subcommand and return it.
 
         Raises MissingExtra if its module needs a package that is not installed.
         """
-        entry = self.entries.get(cmd_name)
-        if entry is None:
-            return super().get_command(ctx, cmd_name)
+        if cmd_name not in self.entries:
+            return None
+        name, _ = self.entries[cmd_name]
         try:
-            module = import_module(f"headrace.cli.{entry.module}")
+            module = import_module(f"headrace.cli.{name}")
         except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            if not entry.extra or package in ("", "headrace"):
+            package = (error.name or "").partition(".")[0].replace("_", "-")
+            if name not in EXTRAS or package in ("", "headrace"):
                 raise
-            path = f"{ctx.command_path} {cmd_name}"
-            raise MissingExtra(path, package.replace("_", "-"), entry.extra) from error
-        command: click.Command = getattr(module, f"{cmd_name}_command", None) or getattr(
-            module, cmd_name
+            raise MissingExtra(f"{ctx.command_path} {cmd_name}", package, EXTRAS[name]) from error
+        command: click.Command = getattr(
+            module, "import_command" if cmd_name == "import" else cmd_name
         )
-        command.epilog = f"Example: {entry.example}"
         return command
 
     def format_commands(
@@ -78,16 +63,18 @@ class LazyGroup(click.Group):
     ) -> None:
         """List the subcommands by section, from the table alone."""
         width = max(map(len, self.entries))
-        for title, entries in self.sections.items():
+        for title, part in self.sections.items():
             with formatter.section(title):
-                formatter.write_dl([(entry.name.ljust(width), entry.summary) for entry in entries])
+                formatter.write_dl(
+                    [(name.ljust(width), about) for name, (_, about) in part.items()]
+                )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Offer the subcommands from the table alone, and the options of the group."""
         found = [
-            CompletionItem(entry.name, help=entry.summary)
-            for entry in self.entries.values()
-            if entry.name.startswith(incomplete)
+            CompletionItem(name, help=about)
+            for name, (_, about) in self.entries.items()
+            if name.startswith(incomplete)
         ]
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
@@ -99,248 +86,89 @@ class LazyGroup(click.Group):
             sys.exit(INTERRUPTED)
 
 
-LAKE = {
-    "Commands": (
-        CommandEntry(
-            "sync",
-            "lake.sync",
-            "Copy new events into the lake, each exactly once.",
-            "headrace lake sync --to /data/lake --follow",
-            extra="spark",
-        ),
-        CommandEntry(
-            "status",
+LAKE: Sections = {
+    "Commands": {
+        "sync": ("lake.sync", "Copy new events into the lake, each exactly once."),
+        "status": (
             "lake.status",
             "Show what the lake holds and how far it lags behind the server.",
-            "headrace lake status",
         ),
-        CommandEntry(
-            "compact",
+        "compact": (
             "lake.maintenance",
             "Rewrite the small files of each day and queue as a few large ones.",
-            "headrace lake compact",
-            extra="spark",
         ),
-        CommandEntry(
-            "rollup",
-            "lake.maintenance",
-            "Build the tables of every day whose events have changed.",
-            "headrace lake rollup",
-            extra="spark",
-        ),
-        CommandEntry(
-            "sql",
-            "lake.queries",
-            "Query the history in SQL; queries are read-only.",
-            "headrace lake sql \"select queue, day, wait_p99 from daily where by = 'all'\"",
-            extra="spark",
-        ),
-        CommandEntry(
-            "plot",
-            "lake.queries",
-            "Plot finished attempts over time, as of the last sync.",
-            "headrace lake plot --to history.png",
-            extra="spark",
-        ),
-        CommandEntry(
-            "replay",
-            "lake.replay",
-            "Put jobs of the past again, each exactly once.",
-            "headrace lake replay --where \"queue = 'resize' and failure_type = 'Timeout'\" "
-            "--into retry-queue",
-            extra="spark",
-        ),
-        CommandEntry(
-            "forget",
+        "rollup": ("lake.maintenance", "Build the tables of every day whose events have changed."),
+        "sql": ("lake.queries", "Query the history in SQL; queries are read-only."),
+        "plot": ("lake.queries", "Plot finished attempts over time, as of the last sync."),
+        "replay": ("lake.replay", "Put jobs of the past again, each exactly once."),
+        "forget": (
             "lake.status",
             "Stop keeping events on the server for a lake; the lake is not changed.",
-            "headrace lake forget --lake /data/lake",
         ),
-    )
+    },
 }
 
-SECTIONS = {
-    "Inspect": (
-        CommandEntry(
-            "top",
-            "top.command",
-            "Watch queues, workers and failures live.",
-            "headrace top",
-        ),
-        CommandEntry(
-            "queues",
-            "queues",
-            "List the queues with the number of jobs in each state.",
-            "headrace queues",
-        ),
-        CommandEntry(
-            "peek",
-            "jobs",
-            "Show the next jobs of a queue in the order workers get them.",
-            "headrace peek mail --count 3",
-        ),
-        CommandEntry(
-            "jobs",
-            "jobs",
-            "List the jobs of a queue in one state, or the jobs with a tag.",
-            "headrace jobs mail --state failed",
-        ),
-        CommandEntry(
-            "job",
-            "job",
-            "Show one job: data, attempts, errors, and why it waits.",
-            "headrace job ada",
-        ),
-        CommandEntry("why", "job", "Explain why a job is not running yet.", "headrace why ada"),
-        CommandEntry(
-            "result", "job", "Print the result of a job as JSON.", "headrace result ada --wait 10"
-        ),
-        CommandEntry(
-            "failures",
+SECTIONS: Sections = {
+    "Inspect": {
+        "top": ("top.command", "Watch queues, workers and failures live."),
+        "queues": ("queues", "List the queues with the number of jobs in each state."),
+        "peek": ("jobs", "Show the next jobs of a queue in the order workers get them."),
+        "jobs": ("jobs", "List the jobs of a queue in one state, or the jobs with a tag."),
+        "job": ("job", "Show one job: data, attempts, errors, and why it waits."),
+        "why": ("job", "Explain why a job is not running yet."),
+        "result": ("job", "Print the result of a job as JSON."),
+        "failures": (
             "failures",
             "List failure types with their newest message, or the jobs of one type.",
-            "headrace failures smtp",
         ),
-        CommandEntry(
-            "workers",
-            "workers",
-            "List the workers that have a session and the jobs they hold.",
-            "headrace workers",
-        ),
-        CommandEntry(
-            "schedules",
-            "queues",
-            "List schedules by the time of their next run.",
-            "headrace schedules",
-        ),
-        CommandEntry(
-            "tags",
-            "jobs",
-            "List tags, most used first, or the jobs with one tag.",
-            "headrace tags vip",
-        ),
-        CommandEntry(
-            "stats",
-            "stats",
-            "Show how long the jobs of a queue waited and ran on one day.",
-            "headrace stats mail 2026-11-15",
-        ),
-        CommandEntry(
-            "events",
-            "events",
-            "Show the latest events; --follow also prints new ones.",
-            "headrace events --follow --queue mail",
-        ),
-        CommandEntry(
-            "audit",
-            "audit",
-            "Check that the books of all queues balance.",
-            "headrace audit",
-        ),
-        CommandEntry(
-            "metrics",
-            "metrics",
-            "Serve the state of the queues as Prometheus metrics until Ctrl-C.",
-            "headrace metrics --port 9464 -n shop",
-            extra="telemetry",
-        ),
-    ),
-    "Operate": (
-        CommandEntry(
-            "put",
-            "put",
-            "Put a job into a queue and print its id; --from puts many.",
-            'headrace put mail \'{"to": "ada"}\' --priority -1 --tag vip',
-        ),
-        CommandEntry(
-            "retry",
-            "failures",
-            "Retry failed jobs, by id or by failure type, queue and tag.",
-            "headrace retry --failure smtp --queue mail --all",
-        ),
-        CommandEntry(
-            "cancel",
-            "cancel",
-            "Delete jobs, by id or by failure type, queue, state, tag and data.",
-            "headrace cancel --queue mail --state waiting --dry-run",
-        ),
-        CommandEntry(
-            "pause",
-            "queues",
-            "Stop handing out jobs of queues until they are resumed.",
-            "headrace pause mail",
-        ),
-        CommandEntry(
-            "resume", "queues", "Hand out jobs of paused queues again.", "headrace resume mail"
-        ),
-        CommandEntry(
-            "release",
-            "workers",
-            "Take a running job from its worker and make it available again.",
-            "headrace release ada --back",
-        ),
-        CommandEntry(
-            "timeout",
-            "workers",
-            "Expire the leases of running jobs now.",
-            "headrace timeout ada grace",
-        ),
-        CommandEntry(
-            "sweep",
-            "workers",
-            "Run housekeeping once; use it when no worker is running.",
-            "headrace sweep",
-        ),
-        CommandEntry(
-            "configure",
-            "settings",
-            "Show or change the settings of a queue.",
-            "headrace configure mail concurrency=10 lease=5m",
-        ),
-        CommandEntry(
-            "config",
-            "settings",
-            "Show or change the settings of a namespace.",
-            "headrace config retries=3",
-        ),
-        CommandEntry(
-            "import",
-            "importing",
-            "Import the jobs of thoonk, qless, worqr or redis-queue.",
-            "headrace import worqr redis://localhost:6379/0 -n shop",
-        ),
-    ),
-    "Run": (
-        CommandEntry(
-            "work",
-            "work",
-            "Run a worker for the tasks of an app.",
-            "headrace work shop.tasks:app -q mail,default --processes 2",
-        ),
-        CommandEntry(
-            "demo",
+        "workers": ("workers", "List the workers that have a session and the jobs they hold."),
+        "schedules": ("queues", "List schedules by the time of their next run."),
+        "tags": ("jobs", "List tags, most used first, or the jobs with one tag."),
+        "stats": ("stats", "Show how long the jobs of a queue waited and ran on one day."),
+        "events": ("events", "Show the latest events; --follow also prints new ones."),
+        "audit": ("audit", "Check that the books of all queues balance."),
+        "metrics": ("metrics", "Serve the state of the queues as Prometheus metrics until Ctrl-C."),
+    },
+    "Operate": {
+        "put": ("put", "Put a job into a queue and print its id; --from puts many."),
+        "retry": ("failures", "Retry failed jobs, by id or by failure type, queue and tag."),
+        "cancel": ("cancel", "Delete jobs, by id or by failure type, queue, state, tag and data."),
+        "pause": ("queues", "Stop handing out jobs of queues until they are resumed."),
+        "resume": ("queues", "Hand out jobs of paused queues again."),
+        "release": ("workers", "Take a running job from its worker and make it available again."),
+        "timeout": ("workers", "Expire the leases of running jobs now."),
+        "sweep": ("workers", "Run housekeeping once; use it when no worker is running."),
+        "configure": ("settings", "Show or change the settings of a queue."),
+        "config": ("settings", "Show or change the settings of a namespace."),
+        "import": ("importing", "Import the jobs of thoonk, qless, worqr or redis-queue."),
+    },
+    "Run": {
+        "work": ("work", "Run a worker for the tasks of an app."),
+        "demo": (
             "demo.command",
             "Run a small online shop for a minute and kill one of its workers.",
-            "headrace demo",
         ),
-    ),
-    "Server": (
-        CommandEntry(
-            "doctor",
+    },
+    "Server": {
+        "doctor": (
             "doctor.command",
             "Check the server, the namespace and this machine, and advise.",
-            "headrace doctor --strict",
         ),
-        CommandEntry("up", "server", "Start the embedded server and print its URL.", "headrace up"),
-        CommandEntry(
-            "down", "server", "Stop the embedded server; its data stays.", "headrace down"
-        ),
-    ),
-    "History": (
-        CommandEntry(
-            "lake", "main", "Keep the history of jobs as Parquet files.", "headrace lake status"
-        ),
-    ),
+        "up": ("server", "Start the embedded server and print its URL."),
+        "down": ("server", "Stop the embedded server; its data stays."),
+    },
+    "History": {
+        "lake": ("main", "Keep the history of jobs as Parquet files."),
+    },
+}
+
+# The extra that a module needs.
+EXTRAS = {
+    "lake.sync": "spark",
+    "lake.maintenance": "spark",
+    "lake.queries": "spark",
+    "lake.replay": "spark",
+    "metrics": "telemetry",
 }
 
 lake = LazyGroup("lake", sections=LAKE, help="Keep the history of jobs as Parquet files.")

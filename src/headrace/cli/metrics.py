@@ -15,7 +15,7 @@ from headrace.telemetry.server_metrics import ServerCollector
 from headrace.telemetry.serving import Server, registry_of
 
 
-@click.command
+@click.command(epilog="Example: headrace metrics --port 9464 -n shop")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),

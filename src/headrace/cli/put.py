@@ -32,7 +32,7 @@ def _check(data: str | None, source: str | None, job_id: str | None, id_field: s
         raise click.BadParameter("requires --from", param_hint="--id-field")
 
 
-@click.command
+@click.command(epilog='Example: headrace put mail \'{"to": "ada"}\' --priority -1 --tag vip')
 @options.queue
 @click.argument("data", required=False, help="The data of the job, as JSON.")
 @click.option("--task", metavar="NAME", help="Put a job for this task; DATA has its arguments.")

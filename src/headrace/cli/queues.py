@@ -26,7 +26,7 @@ names_argument = click.argument(
 )
 
 
-@click.command
+@click.command(epilog="Example: headrace queues")
 @options.offset
 @options.count(100)
 @options.server
@@ -48,7 +48,7 @@ def queues(offset: int, count: int, server: ServerOptions, as_json: bool) -> Non
         click.echo(f"namespace {server.namespace} has no queues yet; the first put creates one")
 
 
-@click.command
+@click.command(epilog="Example: headrace pause mail")
 @names_argument
 @options.server
 @options.as_json
@@ -60,7 +60,7 @@ def pause(names: Sequence[str], server: ServerOptions, as_json: bool) -> None:
     show({"paused": names}, f"paused: {', '.join(names)}", as_json=as_json)
 
 
-@click.command
+@click.command(epilog="Example: headrace resume mail")
 @names_argument
 @options.server
 @options.as_json
@@ -72,7 +72,7 @@ def resume(names: Sequence[str], server: ServerOptions, as_json: bool) -> None:
     show({"resumed": names}, f"resumed: {', '.join(names)}", as_json=as_json)
 
 
-@click.command
+@click.command(epilog="Example: headrace schedules")
 @options.optional_queue
 @options.offset
 @options.count(100)

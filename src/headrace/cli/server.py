@@ -23,7 +23,7 @@ directory_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-@click.command
+@click.command(epilog="Example: headrace up")
 @directory_option
 @json_option
 def up(directory: Path, as_json: bool) -> None:
@@ -38,7 +38,7 @@ def up(directory: Path, as_json: bool) -> None:
     show(asdict(running), url, as_json=as_json)
 
 
-@click.command
+@click.command(epilog="Example: headrace down")
 @directory_option
 @json_option
 def down(directory: Path, as_json: bool) -> None:

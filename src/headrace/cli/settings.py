@@ -21,7 +21,7 @@ settings_argument = click.argument(
 )
 
 
-@click.command
+@click.command(epilog="Example: headrace configure mail concurrency=10 lease=5m")
 @options.queue
 @settings_argument
 @click.option(
@@ -49,7 +49,7 @@ def configure(
     _show({"queue": queue}, found, as_json=as_json)
 
 
-@click.command
+@click.command(epilog="Example: headrace config retries=3")
 @settings_argument
 @click.option("--unset", metavar="NAME", multiple=True, help="Restore the default of a setting.")
 @options.server

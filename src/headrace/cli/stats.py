@@ -24,7 +24,7 @@ _EDGES = (
 QUANTILES = (0.5, 0.9, 0.99)
 
 
-@click.command
+@click.command(epilog="Example: headrace stats mail 2026-11-15")
 @options.queue
 @click.argument("day", required=False, help="A UTC day such as 2026-11-15; default: today.")
 @options.server

@@ -12,7 +12,7 @@ from headrace.worker.settings import WorkerSettings, read_queues
 from headrace.worker.supervisor import Supervisor
 
 
-@click.command
+@click.command(epilog="Example: headrace work shop.tasks:app -q mail,default --processes 2")
 @click.argument("app", metavar="MODULE:APP", help="Module and name of the app.")
 @click.option(
     "--queues",

@@ -12,7 +12,7 @@ from headrace.cli.connecting import ServerOptions, open_client, server_time
 from headrace.cli.output import ago, counted, hint_at_more, printable, show, span, table, to_json
 
 
-@click.command
+@click.command(epilog="Example: headrace workers")
 @options.offset
 @options.count(100)
 @options.server
@@ -43,7 +43,7 @@ def workers(offset: int, count: int, server: ServerOptions, as_json: bool) -> No
         click.echo("no worker has a session")
 
 
-@click.command
+@click.command(epilog="Example: headrace release ada --back")
 @options.job_id
 @click.option("--back", is_flag=True, help="Put it at the back of the queue, not at the front.")
 @options.delay
@@ -59,7 +59,7 @@ def release(
     show({"id": job_id, "state": state}, f"{job_id} is {state}", as_json=as_json)
 
 
-@click.command
+@click.command(epilog="Example: headrace timeout ada grace")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, help="Ids of jobs.")
 @options.server
 @options.as_json
@@ -75,7 +75,7 @@ def timeout(ids: Sequence[str], server: ServerOptions, as_json: bool) -> None:
     report("taken back", unique, answers, as_json=as_json)
 
 
-@click.command
+@click.command(epilog="Example: headrace sweep")
 @options.server
 @options.as_json
 def sweep(server: ServerOptions, as_json: bool) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from headrace.cli.top.keys import ViewState, parse_keys, press
 from headrace.cli.top.model import (
     ORDERS,
+    ViewState,
+    parse_keys,
+    press,
 )
 from headrace.operations.snapshot import (
     QUEUES,

@@ -38,7 +38,7 @@ NEXT = (
 )
 
 
-@click.command
+@click.command(epilog="Example: headrace demo")
 @click.option(
     "--jobs",
     type=click.IntRange(FEWEST, MOST),

@@ -23,7 +23,7 @@ STYLES = {OK: "green", WARNING: "yellow", PROBLEM: "bold red", NOT_APPLICABLE: "
 SHOWN = {NOT_APPLICABLE: "n/a"}
 
 
-@click.command
+@click.command(epilog="Example: headrace doctor --strict")
 @options.server
 @click.option("--strict", is_flag=True, help="Also exit with 1 if there is a warning.")
 @options.as_json

@@ -14,7 +14,7 @@ from headrace.spark.compact import delete_replaced
 from headrace.spark.rollup import rollup as build_tables
 
 
-@click.command
+@click.command(epilog="Example: headrace lake compact")
 @lake_option
 @grace_option
 @options.as_json
@@ -41,7 +41,7 @@ def compact(lake: str, grace: str, as_json: bool) -> None:
     show(facts, sentence, as_json=as_json)
 
 
-@click.command
+@click.command(epilog="Example: headrace lake rollup")
 @lake_option
 @grace_option
 @options.as_json

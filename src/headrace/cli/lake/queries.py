@@ -26,7 +26,9 @@ PICTURE_FORMATS = (".png", ".svg", ".pdf")
 MAX_ROWS = 1000
 
 
-@click.command
+@click.command(
+    epilog="Example: headrace lake sql \"select queue, day, wait_p99 from daily where by = 'all'\""
+)
 @click.argument(
     "query",
     metavar="SELECT",
@@ -80,7 +82,7 @@ def _write(answer: DataFrame, to: str) -> None:
     click.echo(f"The result is in {to}.")
 
 
-@click.command
+@click.command(epilog="Example: headrace lake plot --to history.png")
 @lake_option
 @click.option(
     "--to",

@@ -40,7 +40,10 @@ class ReplayRequest:
         return self.make and (not self.ask or sys.stdin.isatty())
 
 
-@click.command
+@click.command(
+    epilog="Example: headrace lake replay "
+    "--where \"queue = 'resize' and failure_type = 'Timeout'\" --into retry-queue"
+)
 @click.option(
     "--where",
     metavar="CONDITION",

@@ -27,7 +27,7 @@ from headrace.lake.lake import Lake
 from headrace.lake.manifest import Snapshot
 
 
-@click.command
+@click.command(epilog="Example: headrace lake status")
 @lake_option
 @options.server
 @options.as_json
@@ -95,7 +95,7 @@ def _show(facts: dict[str, Any], rows: list[LakeShard]) -> None:
     table(columns, cells)
 
 
-@click.command
+@click.command(epilog="Example: headrace lake forget --lake /data/lake")
 @click.argument(
     "lake_id", metavar="[ID]", required=False, help="Id of a lake that no longer exists."
 )

@@ -30,7 +30,7 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 
 
-@click.command
+@click.command(epilog="Example: headrace lake sync --to /data/lake --follow")
 @target_option
 @click.option("--follow", "-f", is_flag=True, help="Continue with new events until Ctrl-C.")
 @click.option(

@@ -15,8 +15,7 @@ from headrace import Client
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.top.drawing import LOWEST_WITH_PANELS, frame
-from headrace.cli.top.keys import ViewState
-from headrace.cli.top.model import SnapshotHistory, View
+from headrace.cli.top.model import SnapshotHistory, View, ViewState
 from headrace.cli.top.screen import watch
 from headrace.operations.snapshot import snapshot
 from headrace.transport.drive import drive
@@ -25,7 +24,7 @@ SHOWN_ONCE = 50
 PIPED_WIDTH = 150
 
 
-@click.command
+@click.command(epilog="Example: headrace top")
 @options.server
 @click.option(
     "--interval",

@@ -9,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.cli.output import printable, size, span
-from headrace.cli.top.keys import HELP, ViewState
-from headrace.cli.top.model import FailureRow, Percentiles, QueueRow, View
+from headrace.cli.top.model import HELP, FailureRow, Percentiles, QueueRow, View, ViewState
 from headrace.engine.moments import moment
 from headrace.operations.values import Worker
 

@@ -17,8 +17,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from headrace.cli.top.drawing import frame, visible_rows, waiting_frame
-from headrace.cli.top.keys import ViewState, parse_keys, press
-from headrace.cli.top.model import SnapshotHistory
+from headrace.cli.top.model import SnapshotHistory, ViewState, parse_keys, press
 from headrace.client.client import Client
 from headrace.errors import HeadraceError
 from headrace.operations.snapshot import NamespaceSnapshot, snapshot
