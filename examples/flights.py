@@ -29,7 +29,7 @@ import headrace
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.spark import plots, session, work
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import sync
 from headrace.spark.query import open_history
 from headrace.spark.rollup import rollup
@@ -60,7 +60,7 @@ def run(rows: int | None) -> None:
     started = time.monotonic()
     with timed("spark", "started a session on all cores of this machine"):
         spark = session(spark_sql_shuffle_partitions="4")
-    server = ServerOptions(url=os.environ.get("HEADRACE_URL", ""), namespace=NAMESPACE).settled()
+    server = ServerAddress(url=os.environ.get("HEADRACE_URL", ""), namespace=NAMESPACE).settled()
     with headrace.connect(server.url, namespace=NAMESPACE) as hr:
         put(spark, hr, server, rows)
         work_off(spark, server)
@@ -72,7 +72,7 @@ def run(rows: int | None) -> None:
     say("done", f"in {time.monotonic() - started:.0f} s")
 
 
-def put(spark: SparkSession, hr: headrace.Client, server: ServerOptions, rows: int | None) -> None:
+def put(spark: SparkSession, hr: headrace.Client, server: ServerAddress, rows: int | None) -> None:
     """A job for each flight. The id of the write makes it one that is done once."""
     with timed("read", "the flights"):
         flights = read(spark, rows)
@@ -127,7 +127,7 @@ def judge(flights: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def work_off(spark: SparkSession, server: ServerOptions) -> None:
+def work_off(spark: SparkSession, server: ServerAddress) -> None:
     """The executors are the workers."""
     with timed("work", "executors call judge() with a frame of up to 2,000 flights"):
         counts = work(
@@ -158,7 +158,7 @@ def write_letters(hr: headrace.Client) -> None:
     say("", f"{written:,} letters")
 
 
-def bring_to_lake(spark: SparkSession, server: ServerOptions) -> Lake:
+def bring_to_lake(spark: SparkSession, server: ServerAddress) -> Lake:
     """History as files, and tables over it."""
     files = LocalFiles(LAKE)
     with timed("sync", f"the history into {LAKE}"):

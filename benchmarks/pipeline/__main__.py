@@ -31,9 +31,9 @@ from headrace.lake.lake import Lake
 from headrace.local_server.scratch import private_server
 from headrace.spark import session
 from headrace.spark.comparison import compare
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.spark.query import create_views, open_history
-from tests import servers
+from tests.support import servers
 
 RESULTS = Path(__file__).parent.parent / "results"
 FEW, MICRO_BATCH = 100_000, 50_000
@@ -50,15 +50,15 @@ class Run:
 
     def __init__(self, spark: SparkSession, url: str, scratch: Path, console: Console) -> None:
         self.spark = spark
-        self.server = ServerOptions(url=url, namespace=NAMESPACE)
+        self.server = ServerAddress(url=url, namespace=NAMESPACE)
         self.scratch = scratch
         self.console = console
         self.found: Figures = {}
 
-    def make(self, namespace: str, events: int, days_ago: float = 2.5) -> ServerOptions:
+    def make(self, namespace: str, events: int, days_ago: float = 2.5) -> ServerAddress:
         """A history of its own."""
         make_history(self.server.url, namespace, events, days_ago=days_ago)
-        return ServerOptions(url=self.server.url, namespace=namespace)
+        return ServerAddress(url=self.server.url, namespace=namespace)
 
     def note(self, name: str, **figures: float) -> None:
         """Store figures and print them."""

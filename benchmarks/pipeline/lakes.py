@@ -12,21 +12,21 @@ from benchmarks.pipeline.loops import log_to_parquet
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.spark.lake_events import lake_events
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import sync
 from headrace.spark.rollup import rollup
 from headrace.spark.tables.daily import daily
 from headrace.spark.tables.expressions import count_tagged
 
 
-def sync_rate(spark: SparkSession, server: ServerOptions, lake: Path) -> tuple[int, float]:
+def sync_rate(spark: SparkSession, server: ServerAddress, lake: Path) -> tuple[int, float]:
     """How many events came into the lake, and how many a second."""
     began = time.perf_counter()
     events = sum(batch.events for batch in sync(spark, server, LocalFiles(lake)))
     return events, events / (time.perf_counter() - began)
 
 
-def loop_rate(server: ServerOptions, folder: Path) -> tuple[int, float]:
+def loop_rate(server: ServerAddress, folder: Path) -> tuple[int, float]:
     """The same by a plain loop in one process."""
     folder.mkdir()
     began = time.perf_counter()

@@ -18,7 +18,7 @@ from headrace.spark.batch_files import BatchMismatch
 from headrace.spark.compact import compact, delete_replaced, groups_of, parts_of
 from headrace.spark.hadoop_files import HadoopFiles
 from headrace.spark.lake_events import lake_events
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import sync
 from tests.spark.support.lakes import Died, DyingFiles, expect_equal
 
@@ -29,12 +29,12 @@ DAY = dt.date(2026, 11, 1)
 
 
 @pytest.fixture
-def server(valkey_url: str, hr: Client) -> ServerOptions:
-    return ServerOptions(url=valkey_url, namespace=hr.core.namespace)
+def server(valkey_url: str, hr: Client) -> ServerAddress:
+    return ServerAddress(url=valkey_url, namespace=hr.core.namespace)
 
 
 @pytest.fixture
-def lake(spark: SparkSession, hr: Client, server: ServerOptions, tmp_path: Path) -> Lake:
+def lake(spark: SparkSession, hr: Client, server: ServerAddress, tmp_path: Path) -> Lake:
     """A lake with two files for each of two queues, and one file for a third."""
     files = LocalFiles(tmp_path)
     hr.queue("once").put(1)
@@ -94,7 +94,7 @@ def test_lake_is_complete_after_compaction_dies_at_any_step(
 def test_compaction_and_sync_run_at_the_same_time(
     spark: SparkSession,
     hr: Client,
-    server: ServerOptions,
+    server: ServerAddress,
     lake: Lake,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -139,7 +139,7 @@ def test_compaction_that_changes_rows_is_not_committed(
 
 
 def test_lake_with_url_is_synced_and_compacted(
-    spark: SparkSession, hr: Client, server: ServerOptions, tmp_path: Path
+    spark: SparkSession, hr: Client, server: ServerAddress, tmp_path: Path
 ) -> None:
     files = HadoopFiles(spark, f"file://{tmp_path}/far away")
     for _ in range(2):

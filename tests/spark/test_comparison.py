@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import Client
-from headrace.cli.audit import _tell
+from headrace.cli.audit import show_comparison
 from headrace.engine.statistics import Series
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
@@ -25,7 +25,7 @@ from headrace.spark.comparison import (
     compare,
     coverage_of,
 )
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.testing import START, open_with_clock
 from tests.model.jobs.checks.imported_jobs import YESTERDAY, bring_day
 from tests.spark.support.histories import Chance, all_events, lake_of
@@ -48,8 +48,8 @@ def hr(valkey_url: str) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def server(hr: Client, valkey_url: str) -> ServerOptions:
-    return ServerOptions(url=valkey_url, namespace=hr.core.namespace)
+def server(hr: Client, valkey_url: str) -> ServerAddress:
+    return ServerAddress(url=valkey_url, namespace=hr.core.namespace)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def lake(hr: Client, tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 
 def test_lake_and_server_are_equal(
-    spark: SparkSession, hr: Client, lake: Lake, server: ServerOptions
+    spark: SparkSession, hr: Client, lake: Lake, server: ServerAddress
 ) -> None:
     found = compare(spark, lake, server, hr)
 
@@ -81,7 +81,7 @@ def add_one(hr: Client, key: str, field: str) -> None:
 
 
 def test_changed_bin_and_book_are_named(
-    spark: SparkSession, hr: Client, lake: Lake, server: ServerOptions
+    spark: SparkSession, hr: Client, lake: Lake, server: ServerAddress
 ) -> None:
     day = START.date() + timedelta(days=1)
     number = (day - date(1970, 1, 1)).days
@@ -99,7 +99,7 @@ def test_changed_bin_and_book_are_named(
 
 
 def test_row_missing_from_lake_is_named(
-    spark: SparkSession, hr: Client, server: ServerOptions, tmp_path: Path
+    spark: SparkSession, hr: Client, server: ServerAddress, tmp_path: Path
 ) -> None:
     story = all_events(hr)
     most = {shard: max(one.number for one in story if one.shard == shard) for shard in (0, 1)}
@@ -185,8 +185,8 @@ def test_audit_does_not_report_equality_if_nothing_was_compared(
 ) -> None:
     found = _compared(_LakeFigures({}, {}, Coverage(is_whole=False)), told_by_server(stats=True))
     assert (found.days, found.values) == (0, 0)
-    _tell(found)
+    show_comparison(found)
     said = capsys.readouterr().out
-    assert "not compared: the days: there is none for which both lake and server" in said
-    assert "there was nothing to compare with the lake" in said
-    assert "says what the server says" not in said
+    assert "not compared: the days: of none lake and server both have statistics" in said
+    assert "the lake has nothing to compare" in said
+    assert "the lake and the server agree" not in said

@@ -38,10 +38,10 @@ def test_follow_continues_after_server_outage(
         if not turns:
             stopping.set()
 
-    assert [batch.number for batch in sync.lasting(following, stopping)] == [1, 2]
+    assert [batch.number for batch in sync.with_retries(following, stopping)] == [1, 2]
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2
-    assert all("no reply; trying again in" in line for line in said)
+    assert all("nobody answers; retrying in" in line for line in said)
 
 
 def test_follow_ends_on_other_errors() -> None:
@@ -50,4 +50,4 @@ def test_follow_ends_on_other_errors() -> None:
         yield
 
     with pytest.raises(LakeRefused):
-        list(sync.lasting(following, threading.Event()))
+        list(sync.with_retries(following, threading.Event()))

@@ -13,7 +13,7 @@ from headrace.spark.options import (
     EventsBatchOptions,
     EventsStreamOptions,
     JobsOptions,
-    ServerOptions,
+    ServerAddress,
     SinkOptions,
 )
 from pyspark_headrace import DefaultSource
@@ -32,9 +32,9 @@ def test_option_names_ignore_case_and_have_defaults() -> None:
 @pytest.mark.parametrize(
     ("table", "given", "complaint"),
     [
-        (ServerOptions, {"namespace": "a{b"}, "namespace must not contain braces"),
-        (ServerOptions, {"uri": SECRET}, "unknown option 'uri'; the options are url, namespace"),
-        (ServerOptions, {"path": "/x"}, "unknown option 'path'"),
+        (ServerAddress, {"namespace": "a{b"}, "namespace must not contain braces"),
+        (ServerAddress, {"uri": SECRET}, "unknown option 'uri'; the options are url, namespace"),
+        (ServerAddress, {"path": "/x"}, "unknown option 'path'"),
         (
             JobsOptions,
             {"state": "done"},
@@ -97,7 +97,7 @@ def test_option_names_ignore_case_and_have_defaults() -> None:
     ],
 )
 def test_wrong_option_is_named_with_allowed_values(
-    table: type[ServerOptions], given: dict[str, str], complaint: str
+    table: type[ServerAddress], given: dict[str, str], complaint: str
 ) -> None:
     with pytest.raises(InvalidArgument, match=complaint) as caught:
         table.read(given)
@@ -118,16 +118,16 @@ def test_wrong_option_is_named_with_allowed_values(
 )
 def test_invalid_url_is_not_shown(url: str) -> None:
     with pytest.raises(InvalidArgument, match="option url must begin with one of") as caught:
-        ServerOptions.read({"url": url})
+        ServerAddress.read({"url": url})
     assert SECRET not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
 
 
 @pytest.mark.parametrize(
-    "table", [ServerOptions, EventsBatchOptions, EventsStreamOptions, JobsOptions, SinkOptions]
+    "table", [ServerAddress, EventsBatchOptions, EventsStreamOptions, JobsOptions, SinkOptions]
 )
-def test_repr_does_not_show_url(table: type[ServerOptions]) -> None:
+def test_repr_does_not_show_url(table: type[ServerAddress]) -> None:
     found = table.read({"url": f"redis://ada:{SECRET}@localhost:1/0"})
     assert SECRET in found.url
     assert SECRET not in repr(found)
@@ -156,7 +156,7 @@ def test_default_url_is_the_embedded_server(
 
 
 def test_reading_does_not_create_a_namespace(valkey_url: str) -> None:
-    server = ServerOptions.read({"url": valkey_url, "namespace": "nobody's"})
+    server = ServerAddress.read({"url": valkey_url, "namespace": "nobody's"})
     for _ in range(2):
         with pytest.raises(NamespaceNotFound, match='no namespace "nobody\'s" on this server'):
             server.open()

@@ -19,7 +19,7 @@ from headrace.lake.opening import open_lake
 from headrace.spark import batch_files
 from headrace.spark.batch_files import BatchMismatch, FilePart, read_parts
 from headrace.spark.hadoop_files import HadoopFiles
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import follow, sync
 from tests.spark.support.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
 
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.namespace(shards=2, server_clock=True)
 
 
 @pytest.fixture
-def server(valkey_url: str, hr: Client) -> ServerOptions:
-    return ServerOptions(url=valkey_url, namespace=hr.core.namespace)
+def server(valkey_url: str, hr: Client) -> ServerAddress:
+    return ServerAddress(url=valkey_url, namespace=hr.core.namespace)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ PLAIN = (*("id", "j", "queue", "mail", "attempt", "0", "worker", ""), *("priorit
 
 
 def test_lake_equals_log(
-    spark: SparkSession, hr: Client, server: ServerOptions, place: Files
+    spark: SparkSession, hr: Client, server: ServerAddress, place: Files
 ) -> None:
     work(hr, 20)
     yesterday = dt.datetime.now(dt.UTC) - dt.timedelta(days=1)
@@ -101,7 +101,7 @@ def test_lake_equals_log(
 
 @pytest.mark.timeout(300)
 def test_sync_that_dies_at_any_step_loses_and_duplicates_nothing(
-    spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
+    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
 ) -> None:
     work(hr, 2)
     list(sync(spark, server, files))
@@ -131,7 +131,7 @@ def test_sync_that_dies_at_any_step_loses_and_duplicates_nothing(
 
 
 def test_trimmed_events_become_gap_rows(
-    spark: SparkSession, hr: Client, server: ServerOptions, place: Files
+    spark: SparkSession, hr: Client, server: ServerAddress, place: Files
 ) -> None:
     hr.config.set("events_count", 100)
     hr.config.set("events_cap", 300)
@@ -157,12 +157,12 @@ def test_trimmed_events_become_gap_rows(
 
 
 def test_lake_of_another_log_is_refused(
-    spark: SparkSession, valkey_url: str, hr: Client, server: ServerOptions, files: LocalFiles
+    spark: SparkSession, valkey_url: str, hr: Client, server: ServerAddress, files: LocalFiles
 ) -> None:
     hr.queue("mail").put_many(range(10))
     list(sync(spark, server, files))
     with headrace.connect(valkey_url, namespace=uuid4().hex) as other:
-        elsewhere = ServerOptions(url=valkey_url, namespace=other.core.namespace)
+        elsewhere = ServerAddress(url=valkey_url, namespace=other.core.namespace)
         with pytest.raises(LakeRefused, match=r"has the events of namespace .* a separate lake"):
             list(sync(spark, elsewhere, files))
 
@@ -184,21 +184,21 @@ def test_unknown_namespace_creates_no_lake(
     spark: SparkSession, valkey_url: str, files: LocalFiles
 ) -> None:
     with pytest.raises(NamespaceNotFound):
-        list(sync(spark, ServerOptions(url=valkey_url, namespace="nowhere"), files))
+        list(sync(spark, ServerAddress(url=valkey_url, namespace="nowhere"), files))
     with pytest.raises(LakeNotFound):
         Lake.open(files)
 
 
 @pytest.mark.parametrize("batch", [0, -1, 1.5, "5", True])
 def test_invalid_batch_size_is_refused(
-    spark: SparkSession, server: ServerOptions, files: LocalFiles, batch: int
+    spark: SparkSession, server: ServerAddress, files: LocalFiles, batch: int
 ) -> None:
     with pytest.raises(InvalidArgument, match="batch must be"):
         list(sync(spark, server, files, batch=batch))
 
 
 def test_second_sync_is_refused_and_without_lock_only_one_commits(
-    spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
+    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
 ) -> None:
     work(hr, 5)
     first = sync(spark, server, files, batch=10)
@@ -221,7 +221,7 @@ def test_second_sync_is_refused_and_without_lock_only_one_commits(
 def test_incomplete_batch_is_not_committed(
     spark: SparkSession,
     hr: Client,
-    server: ServerOptions,
+    server: ServerAddress,
     files: LocalFiles,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -241,7 +241,7 @@ def test_incomplete_batch_is_not_committed(
 def test_files_of_failed_attempts_are_deleted(
     spark: SparkSession,
     hr: Client,
-    server: ServerOptions,
+    server: ServerAddress,
     files: LocalFiles,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -258,7 +258,7 @@ def test_files_of_failed_attempts_are_deleted(
 
 
 def test_follow_runs_until_stopped(
-    spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
+    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
 ) -> None:
     work(hr, 3)
     stopping = threading.Event()
@@ -273,7 +273,7 @@ def test_follow_runs_until_stopped(
 
 
 def test_sync_does_not_change_session_settings(
-    spark: SparkSession, hr: Client, server: ServerOptions, files: LocalFiles
+    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
 ) -> None:
     name = "spark.sql.parquet.outputTimestampType"
     before = spark.conf.get(name)

@@ -24,7 +24,7 @@ from headrace.lake.lake import Lake
 from headrace.operations.event_log import events as read_events
 from headrace.operations.event_log import logs
 from headrace.operations.lakes import mark_lake
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import sync
 from headrace.transport.drive import drive
 from tests.spark.support.lakes import expect_equal, expect_proof
@@ -112,7 +112,7 @@ def test_lake_equals_log_after_sync_is_killed_repeatedly(
     with headrace.connect(valkey_url, namespace=uuid4().hex, shards=2) as hr:
         hr.config.set("events_count", 100)
         hr.config.set("events_age", 1)
-        server = ServerOptions(url=valkey_url, namespace=hr.core.namespace)
+        server = ServerAddress(url=valkey_url, namespace=hr.core.namespace)
         # Create the lake first: events before it may be trimmed.
         assert list(sync(spark, server, LocalFiles(place))) == []
         reader, producer = Reader(hr), Producer(hr)

@@ -17,7 +17,7 @@ from headrace.lake.lake import Lake
 from headrace.lake.replays import ReplayOutcome, ReplayPlan, plans, write_outcome, write_plan
 from headrace.spark import replay
 from headrace.spark.lake_events import lake_events
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import sync
 from headrace.spark.query import open_history
 from headrace.spark.tables import jobs as table_of_jobs
@@ -30,7 +30,7 @@ class Past:
     """A namespace with failed jobs, and its lake."""
 
     hr: Client
-    server: ServerOptions
+    server: ServerAddress
     lake: Lake
     jobs: DataFrame
     timeouts: list[str]
@@ -50,7 +50,7 @@ def past(
             leases.pop(job_id).fail("Timeout", "no answer")
         leases.pop(ids[3]).fail("BadInput", "no such user")
         hr.leases.complete(list(leases.values()))
-        server = ServerOptions(url=valkey_url, namespace=hr.core.namespace)
+        server = ServerAddress(url=valkey_url, namespace=hr.core.namespace)
         files = LocalFiles(tmp_path_factory.mktemp("replay") / "lake")
         assert [batch.events for batch in sync(spark, server, files)] == [21]
         lake = Lake.open(files)
@@ -151,7 +151,7 @@ def test_replay_into_another_namespace_is_refused(
         id="4567", write="w", at=dt.datetime.now(dt.UTC), where="true", into="again", rows=1
     )
     with headrace.connect(valkey_url, namespace=uuid4().hex) as other:
-        elsewhere = ServerOptions(url=valkey_url, namespace=other.core.namespace)
+        elsewhere = ServerAddress(url=valkey_url, namespace=other.core.namespace)
         with pytest.raises(LakeRefused, match="separate lake"):
             replay.run_plan(spark, past.lake, plan, other, elsewhere)
         with (

@@ -20,7 +20,7 @@ from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile
 from headrace.spark import query
 from headrace.spark import rollup as rolling
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.spark.query import VIEWS, open_history
 from headrace.spark.rollup import rollup
 from headrace.testing import open_with_clock
@@ -48,8 +48,8 @@ def story(hr: Client) -> list[Event]:
 
 
 @pytest.fixture(scope="module")
-def server(hr: Client, valkey_url: str) -> ServerOptions:
-    return ServerOptions(url=valkey_url, namespace=hr.core.namespace)
+def server(hr: Client, valkey_url: str) -> ServerAddress:
+    return ServerAddress(url=valkey_url, namespace=hr.core.namespace)
 
 
 def numbers(story: list[Event], day: date) -> dict[int, int]:
@@ -115,7 +115,7 @@ def test_first_rollup_builds_all_days_at_once(rolled: Rolled) -> None:
 
 @pytest.mark.parametrize("name", [name for name in VIEWS if name != "events"])
 def test_table_combines_stored_days_lake_and_server(
-    name: str, spark: SparkSession, rolled: Rolled, server: ServerOptions, story: list[Event]
+    name: str, spark: SparkSession, rolled: Rolled, server: ServerAddress, story: list[Event]
 ) -> None:
     with open_history(spark, rolled.lake, server) as now:
         assert [built.day for built in now.built] == rolled.days[:-3]
@@ -157,7 +157,7 @@ def test_history_has_every_event_once_wherever_the_lake_ends(
     seed: int,
     spark: SparkSession,
     hr: Client,
-    server: ServerOptions,
+    server: ServerAddress,
     story: list[Event],
     tmp_path: Path,
 ) -> None:
@@ -194,7 +194,7 @@ def test_history_is_read_again_if_events_are_synced_and_trimmed(
 
         monkeypatch.setattr(query, "_beyond", and_a_sync)
         with open_history(
-            spark, lake, ServerOptions(url=valkey_url, namespace=client.core.namespace)
+            spark, lake, ServerAddress(url=valkey_url, namespace=client.core.namespace)
         ) as now:
             assert now.snapshot.number == 2
             assert sorted(row["number"] for row in now.events.collect()) == list(range(1, 7))

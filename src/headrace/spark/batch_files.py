@@ -34,7 +34,7 @@ from headrace.operations.event_log import log_ends
 from headrace.spark import offsets
 from headrace.spark.events import read_range, split
 from headrace.spark.lake_events import read_stored, with_folders
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.transport.drive import drive
 
 TASKS_PER_CORE = 2
@@ -70,7 +70,7 @@ class FilePart:
 
 def write_batch(
     spark: SparkSession,
-    server: ServerOptions,
+    server: ServerAddress,
     client: Client,
     lake: Lake,
     batch: str,
@@ -100,7 +100,7 @@ def _pieces(client: Client, ranges: Sequence[LogRange], share: int) -> list[LogR
 
 def _write_in_tasks(
     spark: SparkSession,
-    server: ServerOptions,
+    server: ServerAddress,
     files: LocalFiles,
     folder: str,
     pieces: list[LogRange],
@@ -117,7 +117,7 @@ def _write_in_tasks(
 
 
 def _write_pieces(
-    server: ServerOptions,
+    server: ServerAddress,
     root: str,
     folder: str,
     pieces: Sequence[LogRange],
@@ -135,7 +135,7 @@ def _write_pieces(
 
 def _write_with_spark(
     spark: SparkSession,
-    server: ServerOptions,
+    server: ServerAddress,
     lake: Lake,
     batch: str,
     ranges: Sequence[LogRange],

@@ -19,7 +19,7 @@ from headrace.engine.statistics import Series, merged
 from headrace.lake.lake import Lake
 from headrace.operations.daily_totals import DailyTotals, daily_totals
 from headrace.operations.queues import all_queues
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.spark.query import HistoryView, open_history
 from headrace.spark.tables.daily import ALL, COUNTS
 from headrace.spark.tables.duration_stats import SERIES
@@ -92,7 +92,7 @@ class _LakeFigures:
 
 
 def compare(
-    spark: SparkSession, lake: Lake, server: ServerOptions, client: Client | None = None
+    spark: SparkSession, lake: Lake, server: ServerAddress, client: Client | None = None
 ) -> Comparison:
     """Compare the figures of lake and server for each queue and day, up to the last event.
 

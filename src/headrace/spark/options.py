@@ -106,7 +106,7 @@ def _namespace(_called: str, text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerOptions:
+class ServerAddress:
     """The server and namespace; by default the embedded server, as for connect().
 
     server = ServerOptions(url="redis://localhost:6379", namespace="shop")
@@ -156,7 +156,7 @@ TABLES = ("events", "jobs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableOptions(ServerOptions):
+class TableOptions(ServerAddress):
     """The table to read."""
 
     table: str = option("table", one_of(*TABLES), TABLES[0])
@@ -201,7 +201,7 @@ CODECS = ("json", "msgpack", "raw")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SinkOptions(ServerOptions):
+class SinkOptions(ServerAddress):
     """The options for writing rows as jobs."""
 
     queue: str = option("queue", name, "")

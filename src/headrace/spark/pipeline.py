@@ -30,7 +30,7 @@ from headrace.spark import offsets
 from headrace.spark.batch_files import data_files, verified, write_batch
 from headrace.spark.events import bounded
 from headrace.spark.lake_events import writing_session
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.transport.drive import drive
 
 BATCH = 500_000
@@ -54,7 +54,7 @@ class SyncedBatch:
 
 
 def sync(
-    spark: SparkSession, server: ServerOptions, files: Files, *, batch: int = BATCH
+    spark: SparkSession, server: ServerAddress, files: Files, *, batch: int = BATCH
 ) -> Iterator[SyncedBatch]:
     """Sync all events up to now into the lake, and create the lake if there is none.
 
@@ -71,7 +71,7 @@ def sync(
 
 def follow(
     spark: SparkSession,
-    server: ServerOptions,
+    server: ServerAddress,
     files: Files,
     *,
     stopping: threading.Event,
@@ -91,7 +91,7 @@ def follow(
 
 @contextmanager
 def _sync_run(
-    spark: SparkSession, server: ServerOptions, files: Files, batch: int
+    spark: SparkSession, server: ServerAddress, files: Files, batch: int
 ) -> Iterator[_SyncRun]:
     whole("batch", batch, 1, 10**9)
     server = server.settled()
@@ -107,7 +107,7 @@ class _SyncRun:
     """A run of sync or follow."""
 
     spark: SparkSession
-    server: ServerOptions
+    server: ServerAddress
     client: Client
     lake: Lake
     lock: LakeLock

@@ -21,7 +21,7 @@ from headrace.lake.opening import check_owner
 from headrace.spark import offsets
 from headrace.spark.error_summary import error_summary, is_caused_by
 from headrace.spark.lake_events import lake_events, no_events
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.spark.rollup import carried_by, events_by_day, stored_table
 from headrace.spark.tables import expressions
 from headrace.spark.tables.day_tables import DayTables
@@ -87,7 +87,7 @@ class HistoryView:
 
 @contextmanager
 def open_history(
-    spark: SparkSession, lake: Lake, server: ServerOptions | None = None
+    spark: SparkSession, lake: Lake, server: ServerAddress | None = None
 ) -> Iterator[HistoryView]:
     """Open the present history; without a server, only the part in the lake.
 
@@ -106,7 +106,7 @@ def open_history(
 
 
 def _read_now(
-    spark: SparkSession, lake: Lake, server: ServerOptions | None
+    spark: SparkSession, lake: Lake, server: ServerAddress | None
 ) -> tuple[LakeSnapshot, DataFrame, Counter[dt.date]]:
     """Return a snapshot, the newer events, and the number of these by day."""
     if server is None:
@@ -131,7 +131,7 @@ def _read_now(
     raise AssertionError("the last try returns or raises")
 
 
-def _beyond(spark: SparkSession, server: ServerOptions, snapshot: LakeSnapshot) -> DataFrame:
+def _beyond(spark: SparkSession, server: ServerAddress, snapshot: LakeSnapshot) -> DataFrame:
     reader = spark.read.format("headrace").options(
         url=server.url,
         namespace=server.namespace,

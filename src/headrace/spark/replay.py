@@ -25,7 +25,7 @@ from headrace.lake.replays import (
 )
 from headrace.operations.values import WriteStatus
 from headrace.spark.error_summary import error_summary
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 
 # The commit log of the server keeps a write for 7 days; an older one might be published twice.
 RESUMED_WITHIN = dt.timedelta(days=6)
@@ -155,7 +155,7 @@ def _delay(rate: float | None) -> list[Column]:
 
 
 def run_plan(
-    spark: SparkSession, lake: Lake, plan: ReplayPlan, client: Client, server: ServerOptions
+    spark: SparkSession, lake: Lake, plan: ReplayPlan, client: Client, server: ServerAddress
 ) -> WriteStatus:
     """Put the jobs of a plan, each exactly once. Call it again after an interruption."""
     check_owner(lake, client)

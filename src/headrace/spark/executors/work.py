@@ -25,7 +25,7 @@ from headrace.operations.requests import raw
 from headrace.spark.executors.assignment import Assignment
 from headrace.spark.executors.work_counts import WorkCounts
 from headrace.spark.executors.work_run import WorkRun
-from headrace.spark.options import ServerOptions
+from headrace.spark.options import ServerAddress
 from headrace.transport.drive import drive
 from headrace.transport.transport import Command
 
@@ -109,7 +109,7 @@ def work(
     choice("until", until, UNTIL)
     pickled = _pickled(function)
     name = text("queue", queue, Limits().name)
-    server = ServerOptions.read({"namespace": namespace} | ({"url": url} if url else {}))
+    server = ServerAddress.read({"namespace": namespace} | ({"url": url} if url else {}))
     _check_reach(context, url)
     arrow_schema = _arrow_schema(schema)
     run_id = f"{context.applicationId}-{secrets.token_hex(3)}"
