@@ -1,8 +1,9 @@
-"""`make requirements`: every requirement with the tests that prove it; fails if one has none.
+"""`make requirements`: list every requirement with the tests that prove it; fail if one has none.
 
-The requirements are the lines "- **ID** text" of docs/requirements/*.md; the proofs are the
-tests marked with proves("ID"): of the engine, and, for what one of the four documents says, also in
-the words of that document. What a dialect cannot show stands in its tests with the reason.
+The requirements are the lines "- **ID** text" of docs/requirements/*.md. The proofs are the tests
+marked with proves("ID"). A requirement from one of the four documents needs a test of the engine
+and a test of the compatibility API of that document. If the API cannot show it, the module
+not_shown of its tests says why.
 """
 
 from __future__ import annotations
@@ -16,43 +17,44 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-DIALECTS = {"T": "thoonk", "Q": "qless", "W": "worqr", "R": "redis_queue"}
+APIS = {"T": "thoonk", "Q": "qless", "W": "worqr", "R": "redis_queue"}
 
 
 @dataclass
 class Proof:
-    """The tests that claim to prove a requirement, and why none does so in its dialect."""
+    """The tests that prove a requirement, or why its compatibility API has none."""
 
     engine: list[str] = field(default_factory=list)
-    dialect: list[str] = field(default_factory=list)
+    api: list[str] = field(default_factory=list)
     not_shown: str = ""
 
 
 def required() -> dict[str, str]:
-    """Ids and texts, in the order of the documents."""
+    """Return the ids and texts of all requirements, in the order of the documents."""
     found: dict[str, str] = {}
     for page in sorted((ROOT / "docs" / "requirements").glob("*.md")):
         lines = re.findall(r"^- \*\*([A-Z]+-\d+)\*\* (.*)$", page.read_text(), re.MULTILINE)
         for identity, text in lines:
             if identity in found:
-                raise SystemExit(f"{identity} stands twice in docs/requirements")
+                raise SystemExit(f"{identity} appears twice in docs/requirements")
             found[identity] = text
     return found
 
 
 def proofs() -> dict[str, Proof]:
-    """Ids and what is said to prove them."""
+    """Return the proofs by requirement id."""
     found: dict[str, Proof] = {}
+    of_apis = tuple(ROOT / "tests" / "compat" / api for api in APIS.values())
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        of_dialect = path.is_relative_to(ROOT / "tests" / "dialects")
+        is_of_api = any(path.is_relative_to(folder) for folder in of_apis)
         for name, identity in _marked(ast.parse(path.read_text())):
             proof = found.setdefault(identity, Proof())
-            tests = proof.dialect if of_dialect else proof.engine
+            tests = proof.api if is_of_api else proof.engine
             test = f"{path.relative_to(ROOT)}::{name}"
             if test not in tests:
                 tests.append(test)
-    for dialect in DIALECTS.values():
-        for identity, reason in _not_shown(dialect).items():
+    for api in APIS.values():
+        for identity, reason in _not_shown(api).items():
             found.setdefault(identity, Proof()).not_shown = reason
     return found
 
@@ -68,45 +70,45 @@ def _marked(tree: ast.AST) -> Iterator[tuple[str, str]]:
                         yield node.name, str(argument.value)
 
 
-def _not_shown(dialect: str) -> dict[str, str]:
-    if not (ROOT / "tests" / "dialects" / dialect / "not_shown.py").exists():
+def _not_shown(api: str) -> dict[str, str]:
+    if not (ROOT / "tests" / "compat" / api / "not_shown.py").exists():
         return {}
-    found: dict[str, str] = import_module(f"tests.dialects.{dialect}.not_shown").NOT_SHOWN
+    found: dict[str, str] = import_module(f"tests.compat.{api}.not_shown").NOT_SHOWN
     return found
 
 
-def dialect_of(identity: str) -> str | None:
-    """The dialect in whose words a requirement must be shown, if that dialect is there."""
-    said = re.fullmatch(r"([TQWR])D?-\d+", identity)
-    dialect = DIALECTS[said[1]] if said else None
-    there = dialect and (ROOT / "src" / "headrace" / "dialects" / dialect).is_dir()
-    return dialect if there else None
+def api_of(identity: str) -> str | None:
+    """Return the compatibility API that must show a requirement, or None."""
+    parts = re.fullmatch(r"([TQWR])D?-\d+", identity)
+    return APIS[parts[1]] if parts else None
 
 
 def _proved(identity: str, proof: Proof) -> bool:
-    """What a document says is proved of the engine; what came later may be of its dialect alone."""
-    return bool(proof.engine or (proof.dialect and not dialect_of(identity)))
+    """Return whether a test proves a requirement.
+
+    What a document says needs a test of the engine. Later additions need only one of the API.
+    """
+    return bool(proof.engine or (proof.api and not api_of(identity)))
 
 
 def problems(wanted: dict[str, str], found: dict[str, Proof]) -> dict[str, list[str]]:
-    """What is wrong, and with which ids."""
-    in_words = {one: dialect_of(one) for one in wanted}
+    """Return the ids with a problem, by problem."""
     none = Proof()
     return {
         "without a test": [one for one in wanted if not _proved(one, found.get(one, none))],
         "tests name ids that docs/requirements does not": sorted(set(found) - set(wanted)),
         **{
-            f"without a test in the words of {dialect}": [
+            f"without a test of the API {api}": [
                 one
                 for one in wanted
-                if in_words[one] == dialect
-                and not found.get(one, none).dialect
+                if api_of(one) == api
+                and not found.get(one, none).api
                 and not found.get(one, none).not_shown
             ]
-            for dialect in DIALECTS.values()
+            for api in APIS.values()
         },
-        "said not to be shown, but shown": [
-            one for one, proof in found.items() if proof.dialect and proof.not_shown
+        "listed as not shown, but shown": [
+            one for one, proof in found.items() if proof.api and proof.not_shown
         ],
     }
 
@@ -114,13 +116,13 @@ def problems(wanted: dict[str, str], found: dict[str, Proof]) -> dict[str, list[
 def _lines(identity: str, proof: Proof) -> Iterator[str]:
     yield from proof.engine
     if not _proved(identity, proof):
-        yield "NOTHING PROVES THIS"
-    dialect = dialect_of(identity)
+        yield "NO TEST"
+    api = api_of(identity)
     if proof.not_shown:
-        yield f"not shown in the words of {dialect}: {proof.not_shown}"
-    elif identity[0] in DIALECTS and (proof.dialect or dialect):
-        yield f"in the words of {DIALECTS[identity[0]]}:"
-        yield from (f"    {test}" for test in proof.dialect or ["NOTHING PROVES THIS"])
+        yield f"not shown by {api}: {proof.not_shown}"
+    elif identity[0] in APIS and (proof.api or api):
+        yield f"by {APIS[identity[0]]}:"
+        yield from (f"    {test}" for test in proof.api or ["NO TEST"])
 
 
 def main() -> int:
@@ -130,9 +132,9 @@ def main() -> int:
         for line in _lines(identity, found.get(identity, Proof())):
             print(f"    {line}")
     wrong = {what: ids for what, ids in problems(wanted, found).items() if ids}
-    in_words = sum(1 for one in wanted if found.get(one, Proof()).dialect)
+    by_api = sum(1 for one in wanted if found.get(one, Proof()).api)
     proved = sum(1 for one in wanted if _proved(one, found.get(one, Proof())))
-    print(f"\n{len(wanted)} requirements, {proved} proved, {in_words} in the words of a dialect")
+    print(f"\n{len(wanted)} requirements, {proved} proved, {by_api} by a compatibility API")
     for what, ids in wrong.items():
         print(f"{what}: {', '.join(ids)}")
     return 1 if wrong or not wanted else 0

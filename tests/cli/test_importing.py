@@ -15,7 +15,7 @@ import pytest
 from headrace import Client
 from tests.cli.conftest import Type
 from tests.cli.terminal import MAIN, on_a_terminal
-from tests.importing.old import Old, line_of
+from tests.compat.importing.old import Old, line_of
 from tests.servers import until
 
 KEYS = "LPUSH worqr:queues:q a b\nLPUSH worqr:processes:q_1 r\nSADD worqr:workers w"

@@ -1,0 +1,157 @@
+"""complete: a job ends well, or moves on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace import Client, InvalidArgument
+from headrace.testing import START, Clock
+from tests.dump import dump
+from tests.proof import proves
+
+NOW = START.timestamp()
+
+
+def running(qless: Any, **options: Any) -> Any:
+    """A job that w1 holds."""
+    qless.queues["testing"].put({"old": 1}, id="j", **options)
+    return qless.queues["testing"].pop()
+
+
+@proves("Q-60", "Q-61", "Q-63", "QD-01")
+def test_complete_by_id_alone_ends_the_job_and_returns_its_state(qless: Any, clock: Clock) -> None:
+    running(qless)
+    clock.tick(7)
+
+    assert qless.complete("j") == "complete"
+
+    job = qless.get("j")
+    assert (job["state"], job["queue"], job["worker"], job["expires"]) == ("complete", None, "", 0)
+    assert job["history"] == [["testing", NOW, NOW, NOW + 7, "w1"]]
+
+
+@proves("Q-62")
+def test_who_may_not_complete_gets_false_and_nothing_changes(
+    qless: Any, other: Any, hr: Client
+) -> None:
+    done = running(qless)
+    done.complete()
+    failed = qless.queues["failing"]
+    failed.put(1, id="failed")
+    lost = failed.pop()
+    lost.fail("kind", "why")
+    failed.put(1, id="cancelled")
+    cancelled = failed.pop()
+    qless.cancel("cancelled")
+    failed.put(1, id="waiting")
+    failed.put(1, -1, id="of w1")
+    failed.pop()
+    before = dump(hr)
+
+    for job in (done, lost, cancelled):
+        assert job.complete() is False
+    for name in ("unknown", "waiting", "j", "failed", "of w1"):
+        assert other.complete(name) is False
+
+    assert dump(hr) == before
+
+
+@proves("Q-61", "Q-64")
+def test_complete_with_a_queue_moves_the_job_on_in_the_same_step(
+    qless: Any, hr: Client, clock: Clock
+) -> None:
+    running(qless, priority=-3, tags=["t"])
+    clock.tick(5)
+
+    assert qless.complete("j", '{"new": 1}', "next") == "waiting"
+
+    job = qless.jobs["j"]
+    assert (job.queue, job.priority, job.tags, job.data) == ("next", -3, ["t"], {"new": 1})
+    assert job.history == [
+        ["testing", NOW, NOW, NOW + 5, "w1"],
+        ["next", NOW + 5, None, None, None],
+    ]
+    assert hr.audit().balanced
+
+
+@proves("Q-61", "Q-64")
+def test_the_next_queue_may_be_the_same_and_come_after_a_delay(qless: Any, clock: Clock) -> None:
+    job = running(qless)
+
+    assert job.complete("testing", 10) == "scheduled"
+    clock.tick(10)
+    again = qless.queues["testing"].pop()
+
+    assert again.id == "j"
+    assert qless.complete("j", None, "later", 5) == "scheduled"
+
+
+@proves("Q-64", "QL-11")
+def test_a_job_that_moves_on_may_depend_on_others(qless: Any) -> None:
+    job = running(qless)
+    qless.queues["first"].put(1, id="before")
+
+    assert job.complete("next", depends=["before"]) == "depends"
+    (qless.queues["first"].pop()).complete()
+
+    assert (qless.jobs["j"]).state == "waiting"
+
+
+@proves("Q-65")
+def test_completing_may_replace_the_data(qless: Any) -> None:
+    job = running(qless)
+
+    job.complete(data=None)
+
+    assert (qless.jobs["j"]).data is None
+
+
+@proves("Q-66")
+def test_the_running_time_is_booked_for_the_queue_in_which_the_job_ran(
+    qless: Any, clock: Clock
+) -> None:
+    running(qless)
+    clock.tick(3)
+    qless.complete("j", None, "next")
+
+    assert (qless.stats("testing"))["run"]["mean"] == 3
+    assert (qless.stats("next"))["run"]["total"] == 0
+
+
+@proves("Q-13", "Q-15", "Q-67")
+def test_each_completion_prunes_what_is_too_many(qless: Any) -> None:
+    queue = qless.queues["testing"]
+    qless.set_config("jobs-history-count", 2)
+    for name in "abc":
+        queue.put(1, id=name)
+        queue.pop().complete()
+
+    assert queue.jobs("complete") == ["c", "b"]
+    assert qless.get("a") is None
+
+
+@proves("QD-13")
+def test_the_job_knows_its_queue_and_leaves_nothing_behind_there(qless: Any, hr: Client) -> None:
+    running(qless)
+    qless.complete("j")
+
+    assert qless.queues["testing"].length() == 0
+    assert hr.audit().balanced
+
+
+@proves("Q-04")
+@pytest.mark.parametrize(
+    "arguments", [("j", "{no json"), ("j", None, ""), ("j", None, "next", "later"), ("",)]
+)
+def test_a_complete_that_is_not_as_the_document_says_changes_nothing(
+    qless: Any, hr: Client, arguments: tuple[Any, ...]
+) -> None:
+    running(qless)
+    before = dump(hr)
+
+    with pytest.raises(InvalidArgument):
+        qless.complete(*arguments)
+
+    assert dump(hr) == before

@@ -1,0 +1,386 @@
+"""What handlers hear: work, cancel, delete and done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import headrace
+from headrace import Client, JobNotFound, QueueNotFound
+from headrace.compat.worqr import Worqr, notices
+from headrace.testing import Clock, open_with_clock
+from tests.compat.worqr.working import at_work, drained, eventually, expect, receiving, started
+from tests.dump import dump
+from tests.engine.hearing import commands, listening
+from tests.proof import proves
+
+New = Callable[..., Any]
+
+
+@proves("W-07", "W-11")
+def test_new_work_is_heard_at_once_and_nobody_polls(hr: Client, worqr: Any, url: str) -> None:
+    heard = receiving(worqr)
+    at_work(worqr, "Q1")
+    worqr.enqueue(["T", "T"], "Q1")
+    expect(heard, ("work", 2))
+
+    with commands(url) as sent:
+        worqr.enqueue(["T0", "T1", "T2"], "Q1")
+        expect(heard, ("work", 3))
+
+    scripts = [hr.core.library[op].sha for op in ("queue_settings", "put")]
+    assert [line.split()[1] for line in sent] == scripts
+
+
+@proves("W-46", "WD-07")
+def test_a_queue_has_one_channel_and_a_worker_another(hr: Client, worqr: Any, url: str) -> None:
+    at_work(worqr, "Q1")
+    with listening(hr, url, "queue:Q1", "worker:W1") as subscription:
+        worqr.enqueue(["T0", "T1"], "Q1")
+        process = started(worqr)
+        worqr.cancelTasks("Q1", "T0")
+        worqr.deleteQueue("Q1")
+        heard = subscription.heard()
+
+    of_queue = [message for channel, message in heard if channel == "queue:Q1"]
+    assert of_queue == [b"work 2", b"cancelled T0", b"deleted"]
+    [of_worker] = [message for channel, message in heard if channel == "worker:W1"]
+    assert process.id.partition("_")[2].encode() in of_worker
+
+
+@proves("W-20", "WD-10")
+def test_a_task_that_is_cancelled_while_it_runs_is_over_and_its_worker_hears(
+    hr: Client, worqr: Any, new: New
+) -> None:
+    heard = receiving(worqr)
+    at_work(worqr, "Q1")
+    worqr.enqueue("T0", "Q1")
+    process = started(worqr)
+    expect(heard, ("work", 1))
+
+    new("W9").cancelTasks("Q1", "T0")
+
+    expect(heard, ("cancel", "T0"))
+    assert worqr.getMatchingProcesses("T0") == []
+    before = dump(hr)
+    for end in (worqr.stopTask, worqr.finishTask):
+        with pytest.raises(JobNotFound):
+            end(process.id)
+    assert dump(hr) == before
+    assert worqr.startTask("Q1") is None
+
+
+def test_of_a_large_task_that_is_cancelled_it_is_heard_that_one_was(worqr: Any) -> None:
+    heard = receiving(worqr)
+    at_work(worqr, "Q1")
+    worqr.enqueue("x" * 20_000, "Q1")
+    expect(heard, ("work", 1))
+
+    worqr.cancelTasks("Q1", "x" * 20_000)
+
+    expect(heard, ("cancel", None))
+
+
+@proves("W-23")
+def test_a_queue_that_is_deleted_is_told_of_and_made_anew_by_the_next_task(
+    hr: Client, worqr: Any
+) -> None:
+    heard = receiving(worqr)
+    at_work(worqr, "Q1")
+    worqr.enqueue(["T0", "T1"], "Q1")
+    started(worqr)
+    expect(heard, ("work", 2))
+
+    worqr.deleteQueue("Q1")
+
+    expect(heard, ("delete", None))
+    assert worqr.getQueues() == worqr.getProcesses() == []
+    assert not hr.feeds()
+    worqr.stopWork("Q1")
+    worqr.enqueue("T2", "Q1")
+    assert hr.queue("Q1").settings()["session"] == "required"
+    worqr.startWork("Q1")
+    assert drained(worqr) == ["T2"]
+    with pytest.raises(QueueNotFound):
+        worqr.deleteQueue("Q2")
+
+
+@proves("WD-11")
+def test_whatever_makes_a_task_wait_is_heard(
+    hr: Client, worqr: Any, new: New, clock: Clock
+) -> None:
+    peer = new("W2")
+    at_work(peer, "Q1")
+    heard = receiving(peer)
+    worqr.enqueue("T0", "Q1")
+    at_work(worqr, "Q1")
+    expect(heard, ("work", 1))
+
+    worqr.stopTask(started(worqr).id)
+    expect(heard, ("work", 1))
+    started(worqr)
+    worqr.stopWork("Q1")
+    expect(heard, ("work", 1))
+    worqr.startWork("Q1")
+    started(worqr)
+    worqr.failWorker()
+    expect(heard, ("work", 1))
+    at_work(worqr, "Q1")
+    started(worqr)
+    clock.tick(3)
+    hr.sweep()
+    expect(heard, ("work", 1))
+
+
+@proves("WD-12")
+def test_who_was_cut_off_looks_when_it_is_back(hr: Client, worqr: Any) -> None:
+    heard = receiving(worqr)
+    at_work(worqr, "Q1")
+    worqr.enqueue("T0", "Q1")
+    expect(heard, ("work", 1))
+
+    hr.core.transport.send([(0, ("CLIENT", "KILL", "TYPE", "pubsub"))])
+
+    expect(heard, ("work", 1))
+
+
+@proves("WD-12")
+def test_who_hears_nothing_looks_now_and_then(worqr: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices, "CHECK_EVERY", 0.01)
+    heard = receiving(worqr)
+    worqr.enqueue("T0", "Q1")
+    at_work(worqr, "Q1")
+
+    eventually(lambda: len(heard) > 3, "it has looked again and again")
+
+    assert set(heard) == {("work", 1)}
+    worqr.stopWork("Q1")
+
+
+@proves("W-48", "WL-03")
+def test_who_asks_for_work_hears_how_much_there_is(worqr: Any) -> None:
+    heard = receiving(worqr)
+    at_work(worqr, "Q1")
+    worqr.requestWork("Q1")
+    worqr.enqueue(["T0", "T1", "T2"], "Q1")
+    expect(heard, ("work", 3))
+    worqr.finishTask(started(worqr).id)
+    expect(heard, ("done", {"workerId": "W1", "task": "T0", "result": None}))
+
+    worqr.requestWork("Q1")
+
+    expect(heard, ("work", 2))
+
+
+@proves("WL-02")
+def test_who_works_on_a_queue_hears_what_others_have_done(hr: Client, worqr: Any, new: New) -> None:
+    peer = new("W2")
+    heard = receiving(peer)
+    at_work(peer, "Q1")
+    at_work(worqr, "Q1", "Q2")
+    worqr.enqueue(["T0", "\udcff"], "Q1")
+    worqr.enqueue("T0", "Q2")
+    expect(heard, ("work", 2))
+
+    process = started(worqr)
+    worqr.finishTask(process.id, "some result")
+    worqr.finishTask(started(worqr).id)
+    worqr.finishTask(started(worqr, "Q2").id)
+
+    expect(
+        heard,
+        ("done", {"workerId": "W1", "task": "T0", "result": "some result"}),
+        ("done", {"workerId": "W1", "task": "\udcff", "result": None}),
+    )
+    [kept] = hr.core.transport.send([(0, ("GET", hr.core.key(0, f"result:{process.id[2:]}")))])
+    assert kept == b"some result"
+    assert hr.audit().balanced
+
+
+@proves("WL-02")
+@pytest.mark.parametrize(
+    ("codec", "task", "result"),
+    [("json", {"to": "ada"}, [1, None]), ("msgpack", b"\xff", {}), ("raw", b"\xff", b"\0\xfe")],
+)
+def test_what_is_done_is_told_in_the_codec_of_the_client(
+    url: str, codec: str, task: Any, result: Any
+) -> None:
+    hr, _ = open_with_clock(url, codec=codec)
+    with hr, Worqr(hr, workerId="W1") as worqr:
+        heard = receiving(worqr)
+        worqr.startWorker()
+        worqr.startWork("Q1")
+        for given in (result, None):
+            worqr.enqueue(task, "Q1")
+            process = worqr.startTask("Q1")
+            assert process is not None
+            worqr.finishTask(process.id, given)
+
+        expect(
+            heard,
+            ("work", 1),
+            ("done", {"workerId": "W1", "task": task, "result": result}),
+            ("work", 1),
+            ("done", {"workerId": "W1", "task": task, "result": None}),
+        )
+
+
+@proves("WL-02")
+def test_what_is_done_is_told_by_a_notice_alone(hr: Client, worqr: Any, url: str) -> None:
+    at_work(worqr, "Q1")
+    worqr.enqueue(["T0", "T1"], "Q1")
+    worqr.finishTask(started(worqr).id, "result")
+    process = started(worqr)
+
+    with commands(url) as sent:
+        worqr.finishTask(process.id, "result")
+
+    scripts = [hr.core.library[op].sha for op in ("get", "complete")]
+    assert [line.split()[1] for line in sent] == [*scripts, hr.core.key(0, "done:Q1")]
+    assert not hr.feeds()
+
+
+@proves("WL-02")
+def test_who_stays_when_a_queue_is_deleted_goes_on_to_hear_what_is_done(worqr: Any) -> None:
+    heard = receiving(worqr)
+    at_work(worqr, "Q1")
+    worqr.enqueue("T0", "Q1")
+    worqr.deleteQueue("Q1")
+    worqr.enqueue("T1", "Q1")
+
+    worqr.finishTask(started(worqr).id)
+
+    done = {"workerId": "W1", "task": "T1", "result": None}
+    expect(heard, ("work", 1), ("delete", None), ("work", 1), ("done", done))
+
+
+@proves("WD-12")
+@pytest.mark.parametrize(
+    ("channel", "message"),
+    [("queue", "work"), ("queue", "work many"), ("done", "x"), ("done", b"\x93\x01\x02\x03")],
+)
+def test_a_notice_that_makes_no_sense_is_left_out(
+    hr: Client, worqr: Any, caplog: pytest.LogCaptureFixture, channel: str, message: str | bytes
+) -> None:
+    heard = receiving(worqr)
+    at_work(worqr, "Q1")
+
+    hr.core.transport.send([(0, ("SPUBLISH", hr.core.key(0, f"{channel}:Q1"), message))])
+    worqr.enqueue("T0", "Q1")
+
+    expect(heard, ("work", 1))
+    assert "ignored a notice of queue 'Q1'" in caplog.text
+
+
+def test_what_another_codec_has_written_makes_nobody_deaf(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    hr, _ = open_with_clock(url)
+    with (
+        hr,
+        headrace.connect(url, namespace=hr.core.namespace, codec="raw") as other,
+        Worqr(hr, workerId="W1") as worqr,
+    ):
+        heard = receiving(worqr)
+        worqr.startWorker()
+        worqr.startWork("Q1")
+        other.queue("Q1").put(b"\xff")
+        expect(heard, ("work", 1))
+
+        other.cancel_matching("Q1", b"\xff")
+        worqr.enqueue("T0", "Q1")
+
+        expect(heard, ("work", 1))
+        assert "it was written by another codec" in caplog.text
+        assert "cannot receive notices" not in caplog.text
+
+
+# handlers
+
+
+def test_a_handler_may_do_the_work(hr: Client, new: New) -> None:
+    """The example of its authors: do one task, then ask for more."""
+    worqr = new()
+    done: list[Any] = []
+
+    def work(kind: str, _message: Any) -> None:
+        if kind == "work" and (process := worqr.startTask("Q1")):
+            done.append(process.task)
+            worqr.finishTask(process.id)
+            worqr.requestWork("Q1")
+
+    worqr.on("Q1", work)
+    tasks = [f"T{number}" for number in range(60)]
+    worqr.enqueue(tasks, "Q1")
+
+    at_work(worqr, "Q1")
+
+    eventually(lambda: len(done) == 60, "all is done")
+    assert sorted(done) == sorted(tasks)
+    eventually(lambda: hr.queue("Q1").length() == 0, "all is finished")
+
+
+def test_handler_that_fails_does_not_stop_the_others(
+    worqr: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_kind: str, _message: Any) -> None:
+        raise ValueError("no good")
+
+    worqr.on("Q1", fail)
+    heard = receiving(worqr)
+    at_work(worqr, "Q1")
+
+    for _ in range(2):
+        worqr.enqueue("T0", "Q1")
+        expect(heard, ("work", 1))
+
+    eventually(lambda: caplog.text.count("ValueError: no good") >= 2, "it is logged")
+    assert "a handler of queue 'Q1' failed" in caplog.text
+
+
+def test_a_handler_can_be_taken_away(worqr: Any) -> None:
+    gone: list[Any] = []
+
+    def handler(*notice: Any) -> None:
+        gone.append(notice)
+
+    worqr.on("Q1", handler)
+    heard = receiving(worqr)
+    worqr.removeListener("Q1", handler)
+    worqr.removeListener("Q1", handler)
+    worqr.removeListener("Q2", handler)
+    at_work(worqr, "Q1")
+
+    worqr.enqueue("T0", "Q1")
+
+    expect(heard, ("work", 1))
+    assert gone == []
+
+
+def test_a_handler_may_stop_the_work(worqr: Any, hr: Client) -> None:
+    def stop(kind: str, _message: Any) -> None:
+        if kind == "delete":
+            worqr.stopWork("Q1")
+
+    worqr.on("Q1", stop)
+    worqr.enqueue("T0", "Q1")
+    at_work(worqr, "Q1")
+
+    worqr.deleteQueue("Q1")
+
+    eventually(lambda: hr.workers()[0].queues == [], "it has stopped")
+    eventually(lambda: worqr.background.subscriptions == {}, "nothing is heard any more")
+
+
+def test_nothing_is_heard_after_stop_work(worqr: Any, new: New) -> None:
+    heard, others = receiving(worqr), receiving(worqr, "Q2")
+    at_work(worqr, "Q1", "Q2")
+    worqr.stopWork("Q1")
+
+    new("W9").enqueue("T0", "Q1")
+    new("W9").enqueue("T0", "Q2")
+
+    expect(others, ("work", 1))
+    assert heard == []
