@@ -6,9 +6,11 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from headrace import Client
-from headrace.compat.importing.adopting import Adopted, Taken, adopt, adopt_items, adopt_stats
+from headrace.compat.importing.adopting import Adopted, Taken, adopt, adopt_items
+from headrace.engine.call import build, packed
 from headrace.engine.statistics import Series
 from headrace.operations.queues import QueueRef
+from headrace.operations.requests import ask_one
 from headrace.operations.schedules import adopt_schedule
 from headrace.testing import START, Clock
 from headrace.transport.drive import drive
@@ -67,9 +69,18 @@ def bring_items(hr: Client, feed: str, *items: tuple[str, bytes], name: str = "t
 def bring_day(
     hr: Client, day: int, wait: Series = NOTHING, name: str = "test", **counts: int
 ) -> bool:
-    given = {"failures": 0, "retries": 0, **counts}
-    series = {"wait": wait, "run": NOTHING}
-    return drive(hr.core.transport, adopt_stats(hr.core, name, "mail", day, series, **given))
+    given: dict[str, Any] = {
+        which: {
+            "count": series.count,
+            "mean": series.mean * 1000,
+            "vk": series.variance * max(0, series.count - 1) * 1e6,
+            "bins": dict(series.bins),
+        }
+        for which, series in (("wait", wait), ("run", NOTHING))
+    }
+    given |= {"failures": 0, "retries": 0, **counts}
+    call = build("adopt_stats", int, import_name=name, queue="mail", day=day, figures=packed(given))
+    return bool(drive(hr.core.transport, ask_one(hr.core, hr.core.shard_of("mail"), call)))
 
 
 def what_comes_from_elsewhere(url: str, swaps: dict[str, str] | None = None) -> None:

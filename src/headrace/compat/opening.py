@@ -54,21 +54,19 @@ class CompatClient(SyncMethods, ClosesOnExit):
             self.client.close()
 
 
-def opening_function(operation: AnyOperation) -> Callable[..., Any]:
-    """Make a coroutine function that awaits `self.open()` before it runs the operation."""
-
-    @wraps(operation)
-    async def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        await self.open()
-        return await drive_async(self.core.transport, operation(self, *args, **kwargs))
-
-    return call
-
-
 class OpeningMethods(AsyncMethods):
     """Base of async classes whose first awaited call opens the connection."""
 
-    make_function = staticmethod(opening_function)
+    @staticmethod
+    def make_function(operation: AnyOperation) -> Callable[..., Any]:
+        """Make a coroutine function that awaits `self.open()` before it runs the operation."""
+
+        @wraps(operation)
+        async def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+            await self.open()
+            return await drive_async(self.core.transport, operation(self, *args, **kwargs))
+
+        return call
 
     async def open(self) -> None:
         """Connect, unless that has happened already."""

@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from types import MethodType
-from typing import Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from headrace.operations.core import Core
 from headrace.transport.drive import Operation, drive, drive_async
@@ -57,13 +57,16 @@ class SyncMethods:
 class AsyncMethods:
     """Base of async classes: their methods are coroutines.
 
-    A subclass may set `make_function` to a function that makes the coroutine function of an
-    operation, for example to open a connection first.
+    A subclass may override `make_function`, for example to open a connection first.
     """
 
     __slots__ = ()
     core: Core
-    make_function: ClassVar[MakeFunction] = staticmethod(_async_function)
+
+    @staticmethod
+    def make_function(operation: AnyOperation) -> Callable[..., Any]:
+        """Make the coroutine function of an operation."""
+        return _async_function(operation)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

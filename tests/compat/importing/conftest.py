@@ -1,4 +1,4 @@
-"""An old installation: a database of its own, into which a test lays keys by plain commands."""
+"""An installation of another system: a database of its own on the server of hr."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.compat.importing.old import Old
+from tests.compat.importing.installation import Installation
 
 
 @pytest.fixture
-def old(url: str) -> Iterator[Old]:
-    """An empty database on the server of hr."""
-    found = Old(url)
-    yield found
-    found.close()
+def old(url: str) -> Iterator[Installation]:
+    """An empty database."""
+    with Installation(url) as found:
+        yield found

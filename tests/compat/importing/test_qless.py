@@ -1,4 +1,4 @@
-"""qless: jobs as hashes, queues in three parts, failures, statistics; of the document and later."""
+"""Jobs, queues, failures and options of qless in detail, of its document and of later versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from headrace import Client, ImportRefused
 from headrace.testing import START
-from tests.compat.importing.old import Old, imported
+from tests.compat.importing.installation import Installation, run_import
 from tests.engine.shortcuts import found as job_of
 from tests.proof import proves
 
@@ -22,8 +22,8 @@ def at(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def lay_job(old: Old, job_id: str, **fields: object) -> None:
-    """A job hash as the document has it."""
+def write_job(old: Installation, job_id: str, **fields: object) -> None:
+    """Write a job hash as in the document."""
     whole = {
         "id": job_id,
         "priority": 0,
@@ -37,15 +37,15 @@ def lay_job(old: Old, job_id: str, **fields: object) -> None:
         **fields,
     }
     pairs = (str(word) for pair in whole.items() for word in pair)
-    old.say("HSET", f"ql:j:{job_id}", *pairs)
+    old.run("HSET", f"ql:j:{job_id}", *pairs)
 
 
-def lay_queue(old: Old) -> None:
-    """A queue with a job in every part."""
-    lay_job(old, "b", tags='["testing", "vip"]')
-    lay_job(old, "a")
-    lay_job(old, "soon", priority=-5)
-    lay_job(
+def write_queue(old: Installation) -> None:
+    """Write a queue with a job in every part."""
+    write_job(old, "b", tags='["testing", "vip"]')
+    write_job(old, "a")
+    write_job(old, "soon", priority=-5)
+    write_job(
         old,
         "held",
         worker="ec2-4925",
@@ -54,8 +54,8 @@ def lay_queue(old: Old) -> None:
         history=f'[["test1", {NOW - 50}, {NOW - 40}, {NOW - 30}, "w0"],'
         f' ["example", {NOW - 30}, {NOW - 20}, null, "ec2-4925"]]',
     )
-    lay_job(old, "later")
-    old.lay(f"""
+    write_job(old, "later")
+    old.write(f"""
         ZADD ql:q:example-work 0 b 0 a -5 soon
         ZADD ql:q:example-locks {NOW + 60} held
         ZADD ql:q:example-scheduled {NOW + 300}.5 later
@@ -63,12 +63,12 @@ def lay_queue(old: Old) -> None:
 
 
 @proves("Q-85", "Q-70", "Q-29", "Q-72")
-def test_a_queue_comes_with_its_three_parts(hr: Client, old: Old) -> None:
-    lay_queue(old)
+def test_queue_is_imported_with_its_three_parts(hr: Client, old: Installation) -> None:
+    write_queue(old)
 
-    found = imported(hr, old, "qless")
+    found = run_import(hr, old, "qless")
 
-    assert found.counts == {
+    assert found.plan.counts == {
         ("example", "running"): 1,
         ("example", "waiting"): 3,
         ("example", "scheduled"): 1,
@@ -98,22 +98,24 @@ def test_a_queue_comes_with_its_three_parts(hr: Client, old: Old) -> None:
 
 @proves("Q-81", "Q-80", "QD-07")
 @pytest.mark.parametrize("registry", ["ql:failures", "ql:failures:"])
-def test_failed_jobs_keep_their_type_message_and_time(hr: Client, old: Old, registry: str) -> None:
+def test_failed_jobs_keep_type_message_and_time(
+    hr: Client, old: Installation, registry: str
+) -> None:
     times = f'"put": {NOW - 9}, "popped": {NOW - 8}, "failed": {NOW - 7}'
     history = f'[{{"q": "example", {times}, "worker": "w"}}]'
     why = f'{{"type": "upload error", "message": "no room", "when": {NOW - 7}, "worker": "w"}}'
-    lay_job(old, "deadbeef", state="failed", history=history, failure=why)
-    lay_job(old, "bare", state="failed")
-    lay_job(old, "odd", state="failed", failure="no json", queue="")
-    old.lay(f"""
+    write_job(old, "deadbeef", state="failed", history=history, failure=why)
+    write_job(old, "bare", state="failed")
+    write_job(old, "odd", state="failed", failure="no json", queue="")
+    old.write(f"""
         SADD {registry} 'upload error' complete
         LPUSH 'ql:f:upload error' deadbeef bare gone
         LPUSH ql:f:complete odd
     """)
 
-    found = imported(hr, old, "qless")
+    found = run_import(hr, old, "qless")
 
-    assert found.counts == {("example", "failed"): 3}
+    assert found.plan.counts == {("example", "failed"): 3}
     assert found.plan.left_out == ["gone: listed as failed, but there is no such job"]
     job = job_of(hr, "deadbeef")
     assert job.failure is not None
@@ -127,21 +129,21 @@ def test_failed_jobs_keep_their_type_message_and_time(hr: Client, old: Old, regi
 
 
 @proves("Q-63", "Q-67", "Q-15", "Q-26")
-def test_completed_jobs_come_as_long_as_they_are_kept(hr: Client, old: Old) -> None:
+def test_completed_jobs_are_imported_within_their_retention(hr: Client, old: Installation) -> None:
     done = f'[["example", {NOW - 50}, {NOW - 40}, {NOW - 30}, "w"]]'
-    lay_job(old, "done", state="complete", queue="null", history=done)
-    lay_job(old, "unlisted", state="complete", queue="", history=done)
-    lay_job(old, "old", state="complete", queue="", history='[["example", 1, 2, 3, "w"]]')
-    lay_job(old, "bare", state="complete", queue="null", history="[]")
-    lay_job(old, "again")
-    old.lay(f"""
+    write_job(old, "done", state="complete", queue="null", history=done)
+    write_job(old, "unlisted", state="complete", queue="", history=done)
+    write_job(old, "old", state="complete", queue="", history='[["example", 1, 2, 3, "w"]]')
+    write_job(old, "bare", state="complete", queue="null", history="[]")
+    write_job(old, "again")
+    old.write(f"""
         ZADD ql:completed {NOW - 30} done 3 old {NOW - 5} bare {NOW - 9} again
         ZADD ql:q:example-work 0 again
     """)
 
-    found = imported(hr, old, "qless")
+    found = run_import(hr, old, "qless")
 
-    assert found.counts == {
+    assert found.plan.counts == {
         ("example", "complete"): 3,
         ("imported", "complete"): 1,
         ("example", "waiting"): 1,
@@ -154,53 +156,21 @@ def test_completed_jobs_come_as_long_as_they_are_kept(hr: Client, old: Old) -> N
     assert job_of(hr, "bare").history[-1].ended == at(NOW - 5)
     assert job_of(hr, "again").state == "waiting"
     assert hr.queue("example").counts().complete == 2
-    assert found.verified.moved_on == 1
-
-
-@proves("Q-98", "Q-92", "Q-96", "QD-03", "QD-02")
-def test_statistics_come_to_the_days_they_are_of(hr: Client, old: Old) -> None:
-    day = at(YESTERDAY).date()
-    lay_job(old, "a")
-    old.lay(f"""
-        ZADD ql:q:example-work 0 a
-        HSET ql:s:wait:{YESTERDAY}:example total 5 mean 10.5 vk 8 s0 1 s59 1 m2 1 h2 1
-        HSET ql:s:run:{YESTERDAY}:example total 2 mean 3 vk 2 s2 1 s4 1
-        HSET ql:s:stats:{YESTERDAY}:example failures 4 retries 3 failed 1
-        HSET ql:s:2026-01-01:drawn total 4 mean 5000 vk 0 5m9 1 15m4 1 h25 1 d4 1
-        HSET ql:s:2026-01-01:example:vip total 1 mean 1 vk 0 s1 1
-        HSET ql:s:wait:{YESTERDAY}:odd total many mean 1
-        HSET ql:s:nothing x 1
-    """)
-
-    found = imported(hr, old, "qless")
-
-    stats = hr.queue("example").stats(day)
-    assert (stats.wait.count, stats.wait.mean, stats.wait.variance) == (5, 10.5, 2.0)
-    assert dict(stats.wait.bins) == {"s0": 1, "s59": 1, "m2": 1, "q8": 1, "d7": 1}
-    assert (stats.run.count, stats.failures, stats.retries) == (2, 4, 3)
-    drawn = hr.queue("drawn").stats("2026-01-01").run
-    assert dict(drawn.bins) == {"q9": 1, "q4": 1, "h25": 1, "d4": 1}
-    assert [line.partition(": ")[0] for line in found.plan.left_out] == [
-        "ql:s:2026-01-01:example:vip",
-        "ql:s:nothing",
-        f"ql:s:wait:{YESTERDAY}:odd",
-    ]
-    imported(hr, old, "qless")
-    assert hr.queue("example").stats(day).wait.count == 5
+    assert found.check.changed == 1
 
 
 @proves("Q-06", "Q-10", "QD-04", "QL-19", "QL-20")
-def test_options_become_settings_unless_somebody_has_chosen(hr: Client, old: Old) -> None:
-    lay_queue(old)
+def test_options_become_settings_unless_they_are_set_here(hr: Client, old: Installation) -> None:
+    write_queue(old)
     hr.config.set("stats_age", 5 * DAY)
-    old.lay("""
+    old.write("""
         HSET ql:config heartbeat 90 jobs-history 3 jobs-history-count 100 stats-history 9
         HSET ql:config example-heartbeat 30 example-max-concurrency 4
         HSET ql:config grace-period 10 histogram-history x
         SADD ql:paused_queues example
     """)
 
-    found = imported(hr, old, "qless")
+    found = run_import(hr, old, "qless")
 
     config = hr.config.get()
     assert (config["lease"], config["keep_age"], config["keep_count"]) == (90, 3 * DAY, 100)
@@ -208,30 +178,32 @@ def test_options_become_settings_unless_somebody_has_chosen(hr: Client, old: Old
     own = hr.queue("example").settings()
     assert (own["lease"], own["concurrency"], own["paused"]) == (30, 4, True)
     assert found.plan.left_out == [
-        "grace-period: this option has no counterpart here",
-        "histogram-history: this option is no number that it can be",
+        "grace-period: Headrace has no setting for this option",
+        "histogram-history: the value of this option is not a valid number",
     ]
 
 
-def lay_later(old: Old, job_id: str, *entries: dict[str, object], **fields: object) -> None:
-    """A job as later versions write it."""
+def write_later(
+    old: Installation, job_id: str, *entries: dict[str, object], **fields: object
+) -> None:
+    """Write a job as later versions do."""
     more = {"jid": job_id, "klass": "mail.Send", "retries": 5, "remaining": 4, **fields}
-    lay_job(old, job_id, **more)
-    old.say("HDEL", f"ql:j:{job_id}", "history", "id")
+    write_job(old, job_id, **more)
+    old.run("HDEL", f"ql:j:{job_id}", "history", "id")
     for entry in entries:
-        old.say("RPUSH", f"ql:j:{job_id}-history", msgspec.msgpack.encode(entry))
+        old.run("RPUSH", f"ql:j:{job_id}-history", msgspec.msgpack.encode(entry))
 
 
 @proves("QL-24", "QL-03", "QL-11", "QL-12")
-def test_jobs_of_later_versions_are_turned_round(hr: Client, old: Old) -> None:
+def test_priorities_of_later_versions_are_reversed(hr: Client, old: Installation) -> None:
     put = {"what": "put", "when": NOW - 50, "q": "example"}
     popped = {"what": "popped", "when": NOW - 40, "worker": "w"}
     again = {"what": "popped", "when": NOW - 20, "worker": "v"}
-    lay_later(old, "high", put, priority=9)
-    lay_later(old, "low", put, popped, again, priority=1, data="[1]")
-    lay_later(old, "child", put, state="depends")
-    lay_later(old, "grandchild", put, state="depends")
-    old.lay(f"""
+    write_later(old, "high", put, priority=9)
+    write_later(old, "low", put, popped, again, priority=1, data="[1]")
+    write_later(old, "child", put, state="depends")
+    write_later(old, "grandchild", put, state="depends")
+    old.write(f"""
         ZADD ql:queues {NOW} example
         ZADD ql:q:example-work 8.8 high 0.8 low
         ZADD ql:q:example-depends {NOW} grandchild {NOW} child
@@ -243,14 +215,14 @@ def test_jobs_of_later_versions_are_turned_round(hr: Client, old: Old) -> None:
         HSET ql:r:each-day klass k data {{}} interval 86400 backlog 2 priority 3 tags []
     """)
 
-    found = imported(hr, old, "qless")
+    found = run_import(hr, old, "qless")
 
-    assert found.counts == {
+    assert found.plan.counts == {
         ("example", "waiting"): 2,
         ("example", "depends"): 2,
         ("example", "recurring"): 1,
     }
-    assert found.plan.left_out == ["odd: recurs, but does not say in which interval"]
+    assert found.plan.left_out == ["odd: recurring job without an interval"]
     daily = hr.schedule("each-day")
     assert daily is not None
     assert (daily.every, daily.next, daily.backlog) == (DAY, at(NOW + 60), 2)
@@ -266,52 +238,29 @@ def test_jobs_of_later_versions_are_turned_round(hr: Client, old: Old) -> None:
     assert hr.config.get("keep_age") == 7 * DAY
 
 
-def test_jobs_that_wait_for_each_other_are_refused(hr: Client, old: Old) -> None:
+def test_jobs_that_depend_on_each_other_are_refused(hr: Client, old: Installation) -> None:
     for one, other in (("a", "b"), ("b", "a")):
-        lay_later(old, one, state="depends")
-        old.lay(f"ZADD ql:q:example-depends 1 {one}\nSADD ql:j:{one}-dependencies {other}")
+        write_later(old, one, state="depends")
+        old.write(f"ZADD ql:q:example-depends 1 {one}\nSADD ql:j:{one}-dependencies {other}")
 
     with pytest.raises(ImportRefused, match="depends on itself"):
-        imported(hr, old, "qless")
+        run_import(hr, old, "qless")
 
 
-def test_what_is_odd_comes_as_far_as_it_can(hr: Client, old: Old) -> None:
-    lay_job(old, "odd", priority="high", tags='{"no": "list"}', history="x", data="not json")
-    lay_job(old, "lost", state="waiting")
-    lay_job(old, "unknown", state="who knows")
-    old.lay("ZADD ql:q:example-work 0 odd 1 gone")
+def test_invalid_fields_get_defaults(hr: Client, old: Installation) -> None:
+    write_job(old, "odd", priority="high", tags='{"no": "list"}', history="x", data="not json")
+    write_job(old, "lost", state="waiting")
+    write_job(old, "unknown", state="who knows")
+    old.write("ZADD ql:q:example-work 0 odd 1 gone")
 
-    found = imported(hr, old, "qless")
+    found = run_import(hr, old, "qless")
 
-    assert found.counts == {("example", "waiting"): 2}
+    assert found.plan.counts == {("example", "waiting"): 2}
     assert found.plan.left_out == [
-        "odd: its priority is no number; here it has 0",
-        "odd: its tags cannot be tags here; it has none",
+        "lost: in no queue, but has state 'waiting'; imported",
+        "unknown: in no queue, with unknown state 'who knows'",
+        "odd: its priority is not a number; imported with 0",
+        "odd: its tags are not valid; imported without tags",
         "gone: listed as waiting, but there is no such job",
-        "lost: says 'waiting', but no queue has it; it comes all the same",
-        "unknown: says 'who knows', and no queue has it; it stays there",
     ]
     assert job_of(hr, "odd").payload == b"not json"
-
-
-def test_only_some_queues_are_brought(hr: Client, old: Old) -> None:
-    lay_queue(old)
-    lay_job(old, "other", queue="second")
-    old.lay("ZADD ql:q:second-work 0 other")
-
-    assert imported(hr, old, "qless", None, "second").counts == {("second", "waiting"): 1}
-    assert hr.job("a") is None
-
-
-def test_keys_may_begin_otherwise(hr: Client, old: Old) -> None:
-    old.lay("HSET app:j:x id x state waiting queue q data 1\nZADD app:q:q-work 0 x")
-
-    assert imported(hr, old, "qless", "app").counts == {("q", "waiting"): 1}
-
-
-@pytest.mark.parametrize("keys", ["SET other x", "", "HSET ql:config heartbeat 60"])
-def test_what_is_no_qless_is_refused(hr: Client, old: Old, keys: str) -> None:
-    old.lay(keys)
-
-    with pytest.raises(ImportRefused, match="has nothing of qless"):
-        imported(hr, old, "qless")

@@ -1,133 +1,142 @@
-"""An import as a whole: a source that changes, one that is read twice, one that is deleted."""
+"""An import as a whole: a source that changes, repeated imports, and the check at the end."""
 
 from __future__ import annotations
-
-from datetime import timedelta
 
 import pytest
 
 from headrace import Client, ImportRefused
-from headrace.compat.importing.bringing import bring, planned
-from headrace.compat.importing.verifying import verify
-from headrace.testing import START, open_with_clock
-from tests.compat.importing.old import Old, imported, line_of, nothing
+from headrace.compat.importing.run import check_import, import_entries, make_plan
+from headrace.testing import START, Clock, open_with_clock
+from tests.compat.importing.installation import (
+    LATER_QLESS,
+    Installation,
+    ignore,
+    run_import,
+    waiting,
+)
 from tests.engine.shortcuts import pop_one
 
-YESTERDAY = START.date() - timedelta(days=1)
 KEYS = "LPUSH worqr:queues:q a b c\nSADD worqr:workers w\nLPUSH worqr:queues:r x"
-LATER = """
-HSET ql:j:a jid a klass k state waiting queue q data {} priority 0 tags []
-HSET ql:j:b jid b klass k state depends queue q data {} priority 0 tags []
-ZADD ql:q:q-work 0 a
-ZADD ql:q:q-depends 0 b
-SADD ql:j:b-dependencies a
-"""
+RECURRING = 'HSET ql:r:each interval 60 data 1 tags ["x"] retries 3\nZADD ql:q:q-recur {due} each'
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
-        ("LPUSH worqr:queues:q d", "'q': 3 waiting, then 4"),
-        ("RPOP worqr:queues:q", "'q': 3 waiting, then 2"),
-        ("LSET worqr:queues:q 1 other", "'q': 3 waiting, then as many others"),
-        ("DEL worqr:queues:r", "'r': 1 waiting, then 0"),
+        ("LPUSH worqr:queues:q d", "'q' had 3 waiting, then 4"),
+        ("RPOP worqr:queues:q", "'q' had 3 waiting, then 2"),
+        ("DEL worqr:queues:r", "'r' had 1 waiting, then 0"),
+        (
+            "LPUSH worqr:queues:q d\nDEL worqr:queues:r",
+            r"'q' had 3 waiting, then 4 \(1 more\); stop its",
+        ),
     ],
 )
-def test_a_source_that_changes_is_told_and_the_rest_comes_later(
-    hr: Client, old: Old, change: str, words: str
+def test_source_that_changes_during_the_import_is_reported(
+    hr: Client, old: Installation, change: str, message: str
 ) -> None:
-    old.lay(KEYS)
-    place = old.place("worqr")
-    plan = planned(place, nothing)
-    old.lay(change)
+    old.write(KEYS)
+    source = old.source("worqr")
+    plan = make_plan(source, ignore)
+    old.write(change)
 
-    with pytest.raises(ImportRefused, match=words):
-        bring(hr, place, plan, nothing)
+    with pytest.raises(ImportRefused, match=message):
+        import_entries(hr, source, plan, ignore)
 
-    assert imported(hr, old, "worqr").verified.moved_on == 0
-
-
-def test_a_source_that_changes_after_it_was_read_is_told(hr: Client, old: Old) -> None:
-    old.lay(KEYS)
-    place = old.place("worqr")
-    plan = planned(place, nothing)
-    bring(hr, place, plan, nothing)
-    old.lay("LPUSH worqr:queues:q d")
-
-    with pytest.raises(ImportRefused, match="'q': 3 waiting, then 4"):
-        verify(hr, place, plan, nothing)
+    assert run_import(hr, old, "worqr").check.changed == 0
 
 
-def test_what_is_done_here_meanwhile_does_not_come_again(hr: Client, old: Old) -> None:
-    old.lay("LPUSH q 1|1417696237 2|1417696238")
-    imported(hr, old, "redis-queue")
+def test_source_that_changes_before_the_check_is_reported(hr: Client, old: Installation) -> None:
+    old.write(KEYS)
+    source = old.source("worqr")
+    plan = make_plan(source, ignore)
+    import_entries(hr, source, plan, ignore)
+    old.write("LPUSH worqr:queues:q d")
+
+    with pytest.raises(ImportRefused, match="'q' had 3 waiting, then 4"):
+        check_import(hr, source, plan, ignore)
+
+
+def test_job_that_was_finished_here_is_not_imported_again(hr: Client, old: Installation) -> None:
+    old.write("LPUSH q 1|1417696237 2|1417696238")
+    run_import(hr, old, "redis-queue")
     pop_one(hr.queue("q"))
     hr.finish("1")
     pop_one(hr.queue("q"))
 
-    again = imported(hr, old, "redis-queue")
+    again = run_import(hr, old, "redis-queue")
 
-    assert (again.brought.made, again.brought.known) == (0, 2)
-    assert (again.verified.moved_on, hr.job("1")) == (2, None)
-
-
-def test_what_is_not_as_it_was_is_named(hr: Client, old: Old) -> None:
-    old.lay("LPUSH q 1|1417696237 2|1417696238 3|1417696239")
-    imported(hr, old, "redis-queue")
-    hr.prioritise("2", 5)
-    hr.tag("3", "vip")
-    place = old.place("redis-queue")
-
-    found = verify(hr, place, planned(place, nothing), nothing)
-
-    assert found.faults == [
-        "job '2' of 'q' has another priority here",
-        "job '3' of 'q' has another tags here",
-    ]
+    assert (again.result.imported, again.result.imported_before) == (0, 2)
+    assert (again.check.changed, hr.job("1")) == (2, None)
 
 
-def test_what_got_lost_here_is_named_and_brought(hr: Client, old: Old) -> None:
-    old.lay(KEYS)
-    place = old.place("worqr")
-    plan = planned(place, nothing)
+def test_check_reports_a_job_in_another_position(hr: Client, old: Installation) -> None:
+    old.write(KEYS)
+    run_import(hr, old, "worqr")
+    first = hr.queue("q").jobs("waiting").jobs[0].id
+    hr.requeue(first, "q")
+    source = old.source("worqr")
+
+    check = check_import(hr, source, make_plan(source, ignore), ignore)
+
+    assert waiting(hr.queue("q")) == [b"b", b"c", b"a"]
+    assert len(check.problems) == 2
+    assert all("of 'q' has another position in the queue" in each for each in check.problems)
+    assert check.counts == {("q", "waiting"): 1, ("r", "waiting"): 1}
+
+
+def test_check_reports_and_imports_missing_jobs(hr: Client, old: Installation) -> None:
+    old.write(KEYS)
+    source = old.source("worqr")
+    plan = make_plan(source, ignore)
     hr.queue("q").configure("task")
 
-    found = verify(hr, place, plan, nothing)
+    check = check_import(hr, source, plan, ignore)
 
-    assert len(found.faults) == 4
-    assert found.faults[0].endswith("of 'q' was missing, and has been brought now")
-    assert verify(hr, place, plan, nothing).faults == []
-    assert line_of(hr.queue("q")) == [b"a", b"b", b"c"]
+    assert len(check.problems) == 4
+    assert check.problems[0].endswith("of 'q' was missing and is imported now")
+    assert check_import(hr, source, plan, ignore).problems == []
+    assert waiting(hr.queue("q")) == [b"a", b"b", b"c"]
 
 
-def test_on_several_shards_all_of_it_comes_but_dependencies(url: str, old: Old) -> None:
+def test_schedule_that_was_ended_here_is_not_imported_again(
+    hr: Client, clock: Clock, old: Installation
+) -> None:
+    old.write(RECURRING.format(due=int(START.timestamp()) + 30))
+    assert run_import(hr, old, "qless").result.imported == 1
+    assert run_import(hr, old, "qless").result.imported_before == 1
+    clock.tick(200)
+    hr.sweep()
+    assert run_import(hr, old, "qless").check.changed == 0
+    hr.unschedule("each")
+
+    again = run_import(hr, old, "qless")
+
+    assert (again.result.imported, again.check.changed) == (0, 1)
+    assert hr.schedule("each") is None
+
+
+def test_schedule_with_a_taken_id_stays_and_is_reported(hr: Client, old: Installation) -> None:
+    old.write(RECURRING.format(due=1))
+    hr.queue("mine").schedule("each", 7, every=60)
+    source = old.source("qless")
+    plan = make_plan(source, ignore)
+
+    assert import_entries(hr, source, plan, ignore).imported == 0
+    check = check_import(hr, source, plan, ignore)
+
+    assert check.problems == ["schedule 'each' of 'q' has another queue or other data here"]
+    assert hr.schedule("each").queue == "mine"  # type: ignore[union-attr]
+
+
+def test_several_shards_take_everything_but_dependencies(url: str, old: Installation) -> None:
     hr, _ = open_with_clock(url, shards=3)
     with hr:
-        old.lay("LPUSH q " + " ".join(f"{number}|14176962{number:02}" for number in range(30)))
-        assert imported(hr, old, "redis-queue").brought.made == 30
+        old.write("LPUSH q " + " ".join(f"{number}|14176962{number:02}" for number in range(30)))
+        assert run_import(hr, old, "redis-queue").result.imported == 30
         assert hr.queue("q").counts().waiting == 30
 
-        old.lay(LATER + "HSET ql:config heartbeat 90")
+        old.write(LATER_QLESS + "HSET ql:config heartbeat 90")
         with pytest.raises(ImportRefused, match="import into a namespace that has one"):
-            imported(hr, old, "qless")
+            run_import(hr, old, "qless")
         assert (hr.job("a"), hr.config.get("lease")) == (None, 60)
-
-
-@pytest.mark.parametrize(
-    ("system", "keys", "named"),
-    [
-        ("qless", "SET ql:q:q-work x", "ql:q:q-work"),
-        ("qless", "ZADD ql:q:q-work 1 a\nSET ql:j:a x", "ql:j:a"),
-        ("worqr", "SET worqr:queues:q x", "worqr:queues:q"),
-        ("thoonk", "SADD feeds f\nSET feed.items:f x", "feed.items:f"),
-        ("redis-queue", "LPUSH q 1|1417696237\nHSET q:done a 1", "q:done"),
-    ],
-)
-def test_a_key_that_holds_something_else_is_named(
-    hr: Client, old: Old, system: str, keys: str, named: str
-) -> None:
-    old.lay(keys)
-
-    with pytest.raises(ImportRefused, match=f"{named}.*WRONGTYPE"):
-        imported(hr, old, system)
-    assert hr.queues() == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,6 @@ from headrace.testing import settable_clock
 @pytest.fixture
 def rq(url: str, hr: Client) -> Iterator[RedisQueue]:
     """A RedisQueue that does not wait for ids."""
-    options = {"namespace": hr.core.namespace, "codec": TextCodec(), "library": settable_clock()}
-    with headrace.connect(url, **options) as client:
+    options: dict[str, Any] = {"codec": TextCodec(), "library": settable_clock()}
+    with headrace.connect(url, namespace=hr.core.namespace, **options) as client:
         yield RedisQueue(client, poptimeout=0)

@@ -151,6 +151,7 @@ def test_a_task_started_just_before_returns_with_the_rest(worqr: Any, new: New) 
     for _ in range(2):
         started(worqr)
     elsewhere = other.startTask("Q1", "W1")
+    assert elsewhere is not None
     assert elsewhere.task == "T2"
 
     worqr.stopWork("Q1")

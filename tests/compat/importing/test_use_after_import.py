@@ -1,4 +1,4 @@
-"""What was brought can be used in the words it was used by before."""
+"""Imported data works with the API of the system that it came from."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from headrace.compat.redis_queue import RedisQueue
 from headrace.compat.text_codec import TextCodec
 from headrace.compat.thoonk import Thoonk
 from headrace.compat.worqr import Worqr
-from tests.compat.importing.old import Old, imported
-from tests.compat.importing.test_qless import lay_queue
-from tests.compat.importing.test_redis_queue import KEYS
-from tests.compat.importing.test_thoonk import JOBS, LEAF
-from tests.compat.importing.test_worqr import WRITTEN
+from tests.compat.importing.installation import Installation, run_import
+from tests.compat.importing.test_qless import write_queue
+from tests.compat.importing.test_sources import JOBS, LEAF, REDIS_QUEUE, WORQR
 
 
-def test_thoonk_goes_on(hr: Client, old: Old) -> None:
-    old.lay(LEAF + JOBS)
-    imported(hr, old, "thoonk")
+def test_thoonk_continues(hr: Client, old: Installation) -> None:
+    old.write(LEAF + JOBS)
+    run_import(hr, old, "thoonk")
     hr.core.codec = TextCodec()
 
     thoonk = Thoonk(hr)
@@ -32,9 +30,9 @@ def test_thoonk_goes_on(hr: Client, old: Old) -> None:
     assert work.get() == ("s1", "5", 0)
 
 
-def test_qless_goes_on(hr: Client, old: Old) -> None:
-    lay_queue(old)
-    imported(hr, old, "qless")
+def test_qless_continues(hr: Client, old: Installation) -> None:
+    write_queue(old)
+    run_import(hr, old, "qless")
 
     qless = Qless(hr)
 
@@ -46,17 +44,17 @@ def test_qless_goes_on(hr: Client, old: Old) -> None:
     assert held.history[0][0] == "test1"
 
 
-def test_worqr_goes_on(hr: Client, old: Old) -> None:
-    old.lay(WRITTEN)
-    imported(hr, old, "worqr")
+def test_worqr_continues(hr: Client, old: Installation) -> None:
+    old.write(WORQR)
+    run_import(hr, old, "worqr")
     hr.core.codec = TextCodec()
 
     assert Worqr(hr).getTasks("mail") == ["running", "t1", "t2", "t3"]
 
 
-def test_redis_queue_goes_on(hr: Client, old: Old) -> None:
-    old.lay(KEYS)
-    imported(hr, old, "redis-queue")
+def test_redis_queue_continues(hr: Client, old: Installation) -> None:
+    old.write(REDIS_QUEUE)
+    run_import(hr, old, "redis-queue")
     hr.core.codec = codec_of("raw")
 
     queue = RedisQueue(hr, poptimeout=0)
