@@ -21,7 +21,7 @@ from headrace.operations.queues import configure
 from headrace.operations.requests import ask_one
 from headrace.transport.drive import Operation, drive_async
 
-# A queue can have these settings although nobody has configured it.
+# The server sets these itself, so they do not show that a user configured the queue.
 AUTOMATIC_SETTINGS = {b"created", b"paused"}
 
 

@@ -1,4 +1,4 @@
-"""What a reader finds at a source: entries to import, queues and feeds, and what is left out."""
+"""The values that readers yield: entries to import, queues, feeds, and names left out."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ Setup = FoundQueue | FoundFeed | tuple[str, Value]
 
 
 class LeftOut:
-    """What a reader does not import, by reason: the count and the first name."""
+    """Names that are not imported, by reason: the count and the first name."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

@@ -69,7 +69,7 @@ def group_of(entry: Entry) -> tuple[str, str]:
 
 @dataclass(slots=True)
 class ImportPlan:
-    """What there is to import, and what is left out."""
+    """The counts of the entries to import, and the names left out."""
 
     name: str
     counts: EntryCounts = field(default_factory=Counter)
@@ -253,7 +253,7 @@ def _open_feed(client: Client, found: FoundFeed) -> Operation[None]:
 
 @dataclass(slots=True)
 class ImportCheck:
-    """The entries that are in the namespace as imported, and those that are not.
+    """The result of the check: counts of unchanged entries, and problems.
 
     `changed` counts the entries that workers or operators have changed since their import.
     """

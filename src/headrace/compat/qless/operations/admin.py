@@ -1,4 +1,4 @@
-"""What an operator does by id: cancel, time out, move, tag, track, pause, throttle."""
+"""Operations of an operator by id: cancel, time out, move, tag, track, pause, throttle."""
 
 from __future__ import annotations
 

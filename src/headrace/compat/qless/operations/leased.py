@@ -1,4 +1,4 @@
-"""What the holder of a job does with it: heartbeat, complete, fail, retry, log."""
+"""Operations of the holder of a job: heartbeat, complete, fail, retry, log."""
 
 from __future__ import annotations
 

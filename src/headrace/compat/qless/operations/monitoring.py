@@ -109,7 +109,7 @@ def worker_counts(owner: QlessLike) -> Operation[list[Document]]:
 
 
 def worker(owner: QlessLike, name: str) -> Operation[dict[str, list[str]]]:
-    """Return the ids of the jobs that a worker holds, and of those that are stalled."""
+    """Return the ids of the jobs that a worker holds, and of its stalled jobs."""
     held, late = (yield from _jobs_by_worker(owner)).get(name, ([], []))
     return {"jobs": held, "stalled": late}
 

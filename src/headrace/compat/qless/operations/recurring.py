@@ -62,7 +62,7 @@ def recur(
 ) -> Operation[str]:
     """Put a job <id>-<n> into the queue every `interval` seconds; return the id.
 
-    Missed intervals are made up for: all of them, or with a backlog that many and one more.
+    All missed intervals are made up for; with a backlog, at most backlog + 1 of them.
     """
     [new_id] = new_ids(1)
     schedule = yield from schedules.schedule_queue(
