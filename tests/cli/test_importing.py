@@ -32,11 +32,11 @@ def test_nothing_is_imported_without_a_confirmation(
 ) -> None:
     old.write(KEYS)
 
-    said = typed("import", "worqr", old.url)
-    assert said.code == 1
-    assert said.rows[1][:3] == ["q", "running", "1"]
-    assert said.out.endswith("Found 3 items of worqr.\n")
-    assert said.err == "headrace: nothing was imported; pass --yes to import it\n"
+    done = typed("import", "worqr", old.url)
+    assert done.code == 1
+    assert done.rows[1][:3] == ["q", "running", "1"]
+    assert done.out.endswith("Found 3 items of worqr.\n")
+    assert done.err == "headrace: nothing was imported; pass --yes to import it\n"
 
     only_counted = typed("import", "worqr", old.url, "--dry-run", "--json")
     assert only_counted.code == 0
@@ -49,8 +49,8 @@ def test_yes_imports_and_verifies(typed: Type, client: Client, old: Installation
     old.write(KEYS)
     before = old.dump()
 
-    said = typed("import", "worqr", old.url, "--yes")
-    assert (said.code, said.out.splitlines()[-1]) == (0, "3 items imported; 3 verified.")
+    done = typed("import", "worqr", old.url, "--yes")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "3 items imported; 3 verified.")
     assert waiting(client.queue("q")) == [b"r", b"a", b"b"]
 
     again = typed("import", "worqr", old.url, "--yes", "--json")
@@ -62,20 +62,20 @@ def test_yes_imports_and_verifies(typed: Type, client: Client, old: Installation
 def test_items_that_are_left_out_are_listed(typed: Type, old: Installation) -> None:
     old.write("HSET ql:j:a state waiting queue q data 1\nZADD ql:q:q-work 1 a\nSET ql:other x")
 
-    said = typed("import", "qless", old.url, "--yes")
+    done = typed("import", "qless", old.url, "--yes")
 
-    assert said.err == "left out: ql:other: unknown key\n"
-    assert said.out.endswith("1 item imported; 1 verified.\n")
+    assert done.err == "left out: ql:other: unknown key\n"
+    assert done.out.endswith("1 item imported; 1 verified.\n")
 
 
 def test_problem_of_the_check_is_an_error(typed: Type, client: Client, old: Installation) -> None:
     old.write("HSET ql:r:each interval 60 data 1\nZADD ql:q:q-recur 1 each")
     client.queue("mine").schedule("each", 7, every=60)
 
-    said = typed("import", "qless", old.url, "--yes")
+    done = typed("import", "qless", old.url, "--yes")
 
-    assert said.code == 1
-    assert said.err == (
+    assert done.code == 1
+    assert done.err == (
         "headrace: differs from the source: schedule 'each' of 'q' has another queue or other data "
         "here\n"
     )

@@ -1,1 +1,1 @@
-"""qless on Headrace: each sentence of its document, in both colours."""
+"""Tests of the qless API: its document sentence by sentence, and later versions."""

@@ -1,4 +1,4 @@
-"""complete: a job ends well, or moves on."""
+"""complete: finish a job or move it to the next queue."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NOW = START.timestamp()
 
 
 def running(qless: Any, **options: Any) -> Any:
-    """A job that w1 holds."""
+    """Return a job that w1 holds."""
     qless.queues["testing"].put({"old": 1}, id="j", **options)
     return qless.queues["testing"].pop()
 
 
 @proves("Q-60", "Q-61", "Q-63", "QD-01")
-def test_complete_by_id_alone_ends_the_job_and_returns_its_state(qless: Any, clock: Clock) -> None:
+def test_complete_by_id_returns_the_new_state(qless: Any, clock: Clock) -> None:
     running(qless)
     clock.tick(7)
 
@@ -33,7 +33,7 @@ def test_complete_by_id_alone_ends_the_job_and_returns_its_state(qless: Any, clo
 
 
 @proves("Q-62")
-def test_who_may_not_complete_gets_false_and_nothing_changes(
+def test_complete_without_the_lock_returns_false_and_changes_nothing(
     qless: Any, other: Any, hr: Client
 ) -> None:
     done = running(qless)
@@ -59,7 +59,7 @@ def test_who_may_not_complete_gets_false_and_nothing_changes(
 
 
 @proves("Q-61", "Q-64")
-def test_complete_with_a_queue_moves_the_job_on_in_the_same_step(
+def test_complete_with_a_queue_moves_the_job_in_one_step(
     qless: Any, hr: Client, clock: Clock
 ) -> None:
     running(qless, priority=-3, tags=["t"])
@@ -77,7 +77,7 @@ def test_complete_with_a_queue_moves_the_job_on_in_the_same_step(
 
 
 @proves("Q-61", "Q-64")
-def test_the_next_queue_may_be_the_same_and_come_after_a_delay(qless: Any, clock: Clock) -> None:
+def test_next_queue_may_be_the_same_with_a_delay(qless: Any, clock: Clock) -> None:
     job = running(qless)
 
     assert job.complete("testing", 10) == "scheduled"
@@ -89,7 +89,7 @@ def test_the_next_queue_may_be_the_same_and_come_after_a_delay(qless: Any, clock
 
 
 @proves("Q-64", "QL-11")
-def test_a_job_that_moves_on_may_depend_on_others(qless: Any) -> None:
+def test_moved_job_may_depend_on_other_jobs(qless: Any) -> None:
     job = running(qless)
     qless.queues["first"].put(1, id="before")
 
@@ -100,7 +100,7 @@ def test_a_job_that_moves_on_may_depend_on_others(qless: Any) -> None:
 
 
 @proves("Q-65")
-def test_completing_may_replace_the_data(qless: Any) -> None:
+def test_complete_may_replace_the_data(qless: Any) -> None:
     job = running(qless)
 
     job.complete(data=None)
@@ -109,9 +109,7 @@ def test_completing_may_replace_the_data(qless: Any) -> None:
 
 
 @proves("Q-66")
-def test_the_running_time_is_booked_for_the_queue_in_which_the_job_ran(
-    qless: Any, clock: Clock
-) -> None:
+def test_run_time_counts_in_the_queue_where_the_job_ran(qless: Any, clock: Clock) -> None:
     running(qless)
     clock.tick(3)
     qless.complete("j", None, "next")
@@ -121,7 +119,7 @@ def test_the_running_time_is_booked_for_the_queue_in_which_the_job_ran(
 
 
 @proves("Q-13", "Q-15", "Q-67")
-def test_each_completion_prunes_what_is_too_many(qless: Any) -> None:
+def test_completion_prunes_jobs_above_the_history_count(qless: Any) -> None:
     queue = qless.queues["testing"]
     qless.set_config("jobs-history-count", 2)
     for name in "abc":
@@ -133,7 +131,7 @@ def test_each_completion_prunes_what_is_too_many(qless: Any) -> None:
 
 
 @proves("QD-13")
-def test_the_job_knows_its_queue_and_leaves_nothing_behind_there(qless: Any, hr: Client) -> None:
+def test_completed_job_leaves_its_queue(qless: Any, hr: Client) -> None:
     running(qless)
     qless.complete("j")
 
@@ -145,7 +143,7 @@ def test_the_job_knows_its_queue_and_leaves_nothing_behind_there(qless: Any, hr:
 @pytest.mark.parametrize(
     "arguments", [("j", "{no json"), ("j", None, ""), ("j", None, "next", "later"), ("",)]
 )
-def test_a_complete_that_is_not_as_the_document_says_changes_nothing(
+def test_complete_with_invalid_arguments_changes_nothing(
     qless: Any, hr: Client, arguments: tuple[Any, ...]
 ) -> None:
     running(qless)

@@ -1,4 +1,4 @@
-"""The configuration: the names and units of the document."""
+"""The options of qless, with the names and units of its document."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ DOCUMENTED = {
 
 
 def ended(qless: Any, name: str) -> None:
-    """A job that is complete."""
+    """Return a complete job."""
     qless.queues["testing"].put(1, id=name)
     (qless.queues["testing"].pop()).complete()
 
 
 @proves("Q-06", "Q-07", "Q-09")
 @pytest.mark.parametrize("option", DOCUMENTED)
-def test_an_option_is_set_read_and_without_a_value_removed(qless: Any, option: str) -> None:
+def test_option_is_set_read_and_unset(qless: Any, option: str) -> None:
     assert qless.get_config(option) == DOCUMENTED[option]
 
     qless.set_config(option, 3)
@@ -43,7 +43,7 @@ def test_an_option_is_set_read_and_without_a_value_removed(qless: Any, option: s
 
 
 @proves("Q-07")
-def test_an_option_that_nobody_knows_is_nothing_and_cannot_be_set(qless: Any, hr: Client) -> None:
+def test_unknown_option_reads_none_and_cannot_be_set(qless: Any, hr: Client) -> None:
     before = dump(hr)
 
     assert qless.get_config("hearbeat") is None
@@ -61,7 +61,7 @@ def test_an_option_that_nobody_knows_is_nothing_and_cannot_be_set(qless: Any, hr
 
 
 @proves("Q-08")
-def test_without_an_option_all_are_read_with_their_defaults(qless: Any) -> None:
+def test_get_config_without_a_name_returns_all_options(qless: Any) -> None:
     qless.config.set("heartbeat", 0.5)
 
     every = qless.get_config()
@@ -71,9 +71,7 @@ def test_without_an_option_all_are_read_with_their_defaults(qless: Any) -> None:
 
 
 @proves("Q-10")
-def test_the_heartbeat_is_how_long_a_job_is_locked_where_nothing_else_is_said(
-    qless: Any, queue: Any
-) -> None:
+def test_heartbeat_option_is_the_default_lock_time(qless: Any, queue: Any) -> None:
     queue.put(1)
     queue.put(2)
     assert queue.pop().expires == NOW + 60
@@ -86,7 +84,7 @@ def test_the_heartbeat_is_how_long_a_job_is_locked_where_nothing_else_is_said(
 
 
 @proves("Q-10")
-def test_a_queue_may_have_a_heartbeat_of_its_own(qless: Any, queue: Any) -> None:
+def test_queue_may_have_its_own_heartbeat(qless: Any, queue: Any) -> None:
     qless.set_config("testing-heartbeat", 5)
     qless.set_config("heartbeat", 90)
     queue.put(1)
@@ -98,9 +96,7 @@ def test_a_queue_may_have_a_heartbeat_of_its_own(qless: Any, queue: Any) -> None
 
 
 @proves("Q-11", "Q-12", "Q-100", "QD-04")
-def test_days_of_statistics_are_kept_as_many_days_as_the_options_say(
-    qless: Any, hr: Client, clock: Clock
-) -> None:
+def test_statistics_are_kept_for_the_configured_days(qless: Any, hr: Client, clock: Clock) -> None:
     qless.set_config("stats-history", 3)
     qless.set_config("histogram-history", 1)
     ended(qless, "j")
@@ -117,7 +113,7 @@ def test_days_of_statistics_are_kept_as_many_days_as_the_options_say(
 
 
 @proves("Q-14", "Q-15", "QD-04")
-def test_complete_jobs_are_kept_as_many_days_as_the_option_says(
+def test_complete_jobs_are_kept_for_the_configured_days(
     qless: Any, hr: Client, clock: Clock
 ) -> None:
     qless.set_config("jobs-history", 2)
@@ -134,7 +130,7 @@ def test_complete_jobs_are_kept_as_many_days_as_the_option_says(
 
 
 @proves("Q-14", "QD-11")
-def test_zero_is_a_value_and_not_the_lack_of_one(qless: Any) -> None:
+def test_zero_is_a_valid_option_value(qless: Any) -> None:
     qless.set_config("jobs-history", 0)
     ended(qless, "j")
 
@@ -143,7 +139,7 @@ def test_zero_is_a_value_and_not_the_lack_of_one(qless: Any) -> None:
 
 
 @proves("Q-06")
-def test_the_configuration_can_be_used_like_a_dictionary(hr: Client) -> None:
+def test_config_works_like_a_dict(hr: Client) -> None:
     config = Qless(hr).config
 
     config["heartbeat"] = 30
@@ -154,7 +150,7 @@ def test_the_configuration_can_be_used_like_a_dictionary(hr: Client) -> None:
 
 @proves("Q-04")
 @pytest.mark.parametrize("option", [5, [], b"heartbeat"])
-def test_an_option_that_is_no_text_is_refused(qless: Any, option: Any) -> None:
+def test_option_name_must_be_a_str(qless: Any, option: Any) -> None:
     with pytest.raises(InvalidArgument, match="option must be a str"):
         qless.get_config(option)
     with pytest.raises(InvalidArgument, match="option must be a str"):

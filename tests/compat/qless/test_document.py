@@ -1,4 +1,4 @@
-"""The examples of the document, as they stand there."""
+"""The examples of the qless document."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NOW = START.timestamp()
 
 
 @proves("Q-70", "Q-72")
-def test_the_job_of_the_document(qless: Any, clock: Clock) -> None:
-    """A job that was in test1, and is now with a worker in example."""
+def test_job_example_of_the_document(qless: Any, clock: Clock) -> None:
+    """The job was in queue test1 and is now running in queue example."""
     data, tags = '{"hello": "how are you"}', '["testing", "experimental"]'
     worker, other = "ec2-1-4925", "ec2-1-2948"
     qless.put("test1", "deadbeef", data, NOW, 0, tags)
@@ -45,8 +45,8 @@ def test_the_job_of_the_document(qless: Any, clock: Clock) -> None:
 
 
 @proves("Q-51", "Q-52", "Q-54")
-def test_locking_as_the_document_describes_it(qless: Any, clock: Clock) -> None:
-    """Renewed while it is ours; once it is another's, false, and we yield."""
+def test_locking_example_of_the_document(qless: Any, clock: Clock) -> None:
+    """The holder can renew its lock; after another worker took the job, renewal returns False."""
     qless.put("example", "deadbeef", "{}", NOW)
     qless.pop("example", "first", 1, NOW, NOW + 60)
     expiration = time.time() + 3600
@@ -62,8 +62,8 @@ def test_locking_as_the_document_describes_it(qless: Any, clock: Clock) -> None:
 
 
 @proves("Q-91")
-def test_the_statistics_of_the_document(qless: Any, clock: Clock) -> None:
-    """For each of the two times: total, mean, variance and a histogram that is a list."""
+def test_statistics_example_of_the_document(qless: Any, clock: Clock) -> None:
+    """Both series have total, mean, variance and a histogram, which is a list."""
     qless.put("example", "deadbeef", "{}", NOW)
     clock.tick(3)
     qless.pop("example", "worker", 1, NOW, NOW + 60)
@@ -80,8 +80,8 @@ def test_the_statistics_of_the_document(qless: Any, clock: Clock) -> None:
 
 
 @proves("Q-81")
-def test_the_failures_of_the_document(qless: Any) -> None:
-    """Two types; under the first of them, deadbeef."""
+def test_failures_example_of_the_document(qless: Any) -> None:
+    """There are two failure types; the first one has the job deadbeef."""
     for name, kind in (("deadbeef", "upload error"), ("cafe", "widget failure")):
         qless.put("example", name, "{}", NOW)
         qless.pop("example", "worker", 1, NOW, NOW + 60)
@@ -92,8 +92,8 @@ def test_the_failures_of_the_document(qless: Any) -> None:
 
 
 @proves("Q-06", "Q-08")
-def test_the_configuration_of_the_document(qless: Any) -> None:
-    """Five options with their defaults."""
+def test_configuration_example_of_the_document(qless: Any) -> None:
+    """The document lists five options with their defaults."""
     found = qless.get_config()
 
     assert {option: found[option] for option in found if option != "max-job-history"} == {
@@ -106,8 +106,8 @@ def test_the_configuration_of_the_document(qless: Any) -> None:
 
 
 @proves("Q-37")
-def test_a_queue_as_the_document_describes_it(qless: Any, clock: Clock, hr: Client) -> None:
-    """First the next expired lock; then what is scheduled for a time in the past is work."""
+def test_queue_example_of_the_document(qless: Any, clock: Clock, hr: Client) -> None:
+    """Pop returns expired locks first, then scheduled jobs that are due."""
     qless.put("example", "locked", "{}", NOW, 9)
     qless.pop("example", "worker", 1, NOW, NOW + 5)
     qless.put("example", "scheduled", "{}", NOW, -9, "[]", 5)

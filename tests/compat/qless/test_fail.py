@@ -1,4 +1,4 @@
-"""fail: a job is set aside under a type."""
+"""fail: set a job aside under a failure type."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NOW = START.timestamp()
 
 
 def running(qless: Any, name: str = "j") -> Any:
-    """A job that w1 holds."""
+    """Return a job that w1 holds."""
     qless.queues["testing"].put(1, id=name)
     return qless.queues["testing"].pop()
 
 
 @proves("Q-75", "Q-76", "Q-80", "QD-01")
-def test_fail_sets_the_job_aside_with_a_type_and_a_message(qless: Any, clock: Clock) -> None:
+def test_fail_stores_type_and_message(qless: Any, clock: Clock) -> None:
     running(qless)
     clock.tick(4)
 
@@ -39,7 +39,7 @@ def test_fail_sets_the_job_aside_with_a_type_and_a_message(qless: Any, clock: Cl
 
 
 @proves("Q-77")
-def test_a_failed_job_is_given_to_nobody_and_its_worker_is_refused(qless: Any, hr: Client) -> None:
+def test_failed_job_is_not_popped_and_its_worker_is_refused(qless: Any, hr: Client) -> None:
     job = running(qless)
     job.fail("kind", "why")
     before = dump(hr)
@@ -52,7 +52,7 @@ def test_a_failed_job_is_given_to_nobody_and_its_worker_is_refused(qless: Any, h
 
 
 @proves("Q-78")
-def test_a_complete_job_cannot_fail(qless: Any, other: Any, hr: Client) -> None:
+def test_complete_job_cannot_fail(qless: Any, other: Any, hr: Client) -> None:
     job = running(qless)
     job.complete()
     before = dump(hr)
@@ -65,7 +65,7 @@ def test_a_complete_job_cannot_fail(qless: Any, other: Any, hr: Client) -> None:
 
 
 @proves("Q-79")
-def test_a_job_that_nobody_popped_here_is_failed_as_by_an_operator(qless: Any, other: Any) -> None:
+def test_job_that_this_client_did_not_pop_is_failed_by_an_operator(qless: Any, other: Any) -> None:
     queue = qless.queues["testing"]
     queue.put(1, id="waiting")
     queue.put(1, id="scheduled", delay=9)
@@ -79,7 +79,7 @@ def test_a_job_that_nobody_popped_here_is_failed_as_by_an_operator(qless: Any, o
 
 
 @proves("Q-79")
-def test_who_has_ended_its_part_may_fail_the_job_as_an_operator_again(qless: Any) -> None:
+def test_former_holder_may_fail_the_job_as_an_operator(qless: Any) -> None:
     job = running(qless)
     job.complete("next")
 
@@ -88,9 +88,7 @@ def test_who_has_ended_its_part_may_fail_the_job_as_an_operator_again(qless: Any
 
 
 @proves("Q-79")
-def test_a_failure_may_replace_the_data_if_it_is_the_holders(
-    qless: Any, other: Any, hr: Client
-) -> None:
+def test_only_the_holder_may_replace_the_data_with_fail(qless: Any, other: Any, hr: Client) -> None:
     job = running(qless)
     before = dump(hr)
     with pytest.raises(InvalidArgument, match="only the holder of a job"):
@@ -103,7 +101,7 @@ def test_a_failure_may_replace_the_data_if_it_is_the_holders(
 
 
 @proves("Q-79", "QD-18")
-def test_who_lost_a_job_does_not_fail_it_for_the_new_holder(
+def test_former_holder_cannot_fail_the_job_of_the_new_holder(
     qless: Any, other: Any, clock: Clock
 ) -> None:
     running(qless)
@@ -117,9 +115,7 @@ def test_who_lost_a_job_does_not_fail_it_for_the_new_holder(
 
 
 @proves("Q-81", "Q-82", "QD-07")
-def test_failed_tells_the_types_with_their_counts_and_the_jobs_of_each(
-    qless: Any, clock: Clock
-) -> None:
+def test_failed_returns_counts_by_type_and_jobs_of_a_type(qless: Any, clock: Clock) -> None:
     for name, kind in [("a", "upload error"), ("b", "upload error"), ("c", "widget failure")]:
         running(qless, name).fail(kind, "why")
         clock.tick(1)
@@ -134,7 +130,7 @@ def test_failed_tells_the_types_with_their_counts_and_the_jobs_of_each(
 
 
 @proves("Q-82", "QD-17")
-def test_pages_of_failed_jobs_meet_without_gap_or_overlap(qless: Any) -> None:
+def test_pages_of_failed_jobs_have_no_gap_or_overlap(qless: Any) -> None:
     for number in range(30):
         qless.queues["testing"].put(1, id=f"{number:02}")
         qless.fail(f"{number:02}", "kind", "why", NOW)
@@ -150,7 +146,7 @@ def test_pages_of_failed_jobs_meet_without_gap_or_overlap(qless: Any) -> None:
 
 
 @proves("Q-83")
-def test_a_type_whose_last_job_leaves_is_gone(qless: Any) -> None:
+def test_failure_type_without_jobs_is_removed(qless: Any) -> None:
     running(qless, "a").fail("first", "why")
     running(qless, "b").fail("second", "why")
 
@@ -161,7 +157,7 @@ def test_a_type_whose_last_job_leaves_is_gone(qless: Any) -> None:
 
 
 @proves("Q-84")
-def test_a_job_that_fails_again_is_under_its_new_type_alone(qless: Any, other: Any) -> None:
+def test_job_that_fails_again_is_listed_under_its_new_type_only(qless: Any, other: Any) -> None:
     running(qless).fail("first", "why")
 
     assert other.fail("j", "second", "why", NOW) == "j"
@@ -170,9 +166,7 @@ def test_a_job_that_fails_again_is_under_its_new_type_alone(qless: Any, other: A
 
 
 @proves("QD-14")
-def test_a_failed_job_is_kept_until_somebody_sees_to_it(
-    qless: Any, hr: Client, clock: Clock
-) -> None:
+def test_failed_job_never_expires(qless: Any, hr: Client, clock: Clock) -> None:
     running(qless).fail("kind", "why")
     clock.tick(400 * 86_400)
     hr.sweep()
@@ -185,7 +179,7 @@ def test_a_failed_job_is_kept_until_somebody_sees_to_it(
     "arguments",
     [("j", "", "why", NOW), ("j", "kind", 7, NOW), ("j", "kind", "why", "now"), ("", "k", "w", 1)],
 )
-def test_a_fail_that_is_not_as_the_document_says_changes_nothing(
+def test_fail_with_invalid_arguments_changes_nothing(
     qless: Any, hr: Client, arguments: tuple[Any, ...]
 ) -> None:
     running(qless)

@@ -1,4 +1,4 @@
-"""heartbeat: a lock is renewed by who holds it, and by nobody else."""
+"""heartbeat: only the holder of a lock can renew it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NOW = START.timestamp()
 
 
 def running(qless: Any) -> Any:
-    """A job that w1 holds."""
+    """Return a job that w1 holds."""
     qless.queues["testing"].put({"old": 1}, id="j")
     return qless.queues["testing"].pop()
 
 
 @proves("Q-51", "Q-55")
-def test_a_heartbeat_pushes_the_expiry_back_and_returns_it(
+def test_heartbeat_extends_the_lock_and_returns_its_expiry(
     qless: Any, other: Any, clock: Clock
 ) -> None:
     job = running(qless)
@@ -40,7 +40,7 @@ def test_a_heartbeat_pushes_the_expiry_back_and_returns_it(
 
 
 @proves("Q-51")
-def test_an_expiration_is_as_far_off_as_it_is_by_the_clock_of_the_caller(qless: Any) -> None:
+def test_expiration_is_relative_to_the_clock_of_the_caller(qless: Any) -> None:
     running(qless)
 
     expires = qless.heartbeat("j", "w1", time.time() + 100_000)
@@ -50,7 +50,7 @@ def test_an_expiration_is_as_far_off_as_it_is_by_the_clock_of_the_caller(qless: 
 
 
 @proves("Q-52", "Q-54", "QD-18")
-def test_who_does_not_hold_the_job_gets_false_and_nothing_changes(
+def test_heartbeat_without_the_lock_returns_false_and_changes_nothing(
     qless: Any, other: Any, hr: Client
 ) -> None:
     job = running(qless)
@@ -69,7 +69,7 @@ def test_who_does_not_hold_the_job_gets_false_and_nothing_changes(
 
 
 @proves("Q-52", "Q-54")
-def test_what_is_refused_raises_where_that_is_asked_for(open_qless: OpenQless, hr: Client) -> None:
+def test_refused_calls_raise_with_the_option_raises(open_qless: OpenQless, hr: Client) -> None:
     strict = open_qless("w1", raises=True)
     job = running(strict)
     hr.cancel("j")
@@ -91,9 +91,7 @@ def test_what_is_refused_raises_where_that_is_asked_for(open_qless: OpenQless, h
 
 
 @proves("Q-53")
-def test_a_heartbeat_may_replace_the_data_and_a_refused_one_does_not(
-    qless: Any, other: Any
-) -> None:
+def test_heartbeat_replaces_the_data_unless_refused(qless: Any, other: Any) -> None:
     job = running(qless)
 
     job.heartbeat({"new": 1})
@@ -105,7 +103,7 @@ def test_a_heartbeat_may_replace_the_data_and_a_refused_one_does_not(
 
 
 @proves("Q-56", "QD-05")
-def test_a_lock_that_ran_out_is_its_holders_until_somebody_takes_the_job(
+def test_expired_lock_can_be_renewed_until_another_worker_pops_the_job(
     qless: Any, clock: Clock
 ) -> None:
     job = running(qless)
@@ -117,7 +115,7 @@ def test_a_lock_that_ran_out_is_its_holders_until_somebody_takes_the_job(
 
 
 @proves("QD-18")
-def test_a_worker_of_the_same_name_is_not_the_same_holder(
+def test_another_client_with_the_same_worker_name_is_not_the_holder(
     qless: Any, open_qless: OpenQless, clock: Clock
 ) -> None:
     twin = open_qless("w1")
@@ -135,7 +133,7 @@ def test_a_worker_of_the_same_name_is_not_the_same_holder(
 
 
 @proves("QD-18")
-def test_of_two_deliveries_to_one_client_only_the_last_counts(qless: Any, clock: Clock) -> None:
+def test_only_the_last_delivery_to_a_client_holds_the_job(qless: Any, clock: Clock) -> None:
     first = running(qless)
     clock.tick(60)
     second = qless.queues["testing"].pop()
@@ -158,7 +156,7 @@ def test_of_two_deliveries_to_one_client_only_the_last_counts(qless: Any, clock:
         ("", "w1", 4e9),
     ],
 )
-def test_a_heartbeat_that_is_not_as_the_document_says_changes_nothing(
+def test_heartbeat_with_invalid_arguments_changes_nothing(
     qless: Any, hr: Client, arguments: tuple[Any, ...]
 ) -> None:
     running(qless)
@@ -171,13 +169,13 @@ def test_a_heartbeat_that_is_not_as_the_document_says_changes_nothing(
 
 
 @proves("Q-57")
-def test_a_worker_without_a_name_opens_nothing(open_qless: OpenQless) -> None:
+def test_empty_worker_name_is_refused(open_qless: OpenQless) -> None:
     with pytest.raises(InvalidArgument):
         open_qless("")
 
 
 @proves("QD-18")
-def test_what_a_client_holds_it_also_holds_when_it_looks_the_job_up(qless: Any) -> None:
+def test_job_that_is_looked_up_uses_the_lease_of_the_client(qless: Any) -> None:
     running(qless)
 
     found = qless.jobs["j"]
@@ -188,7 +186,7 @@ def test_what_a_client_holds_it_also_holds_when_it_looks_the_job_up(qless: Any) 
 
 
 @proves("QD-18")
-def test_a_client_remembers_only_so_many_deliveries_but_each_job_knows_its_own(
+def test_client_forgets_old_leases_but_a_job_object_keeps_its_own(
     qless: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(context, "MAX_LEASES", 2)

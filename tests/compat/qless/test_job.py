@@ -1,4 +1,4 @@
-"""The job and the queue."""
+"""The job and the queue of the qless document."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_concurrent_pops_give_each_job_to_one_client(open_qless: OpenQless) -> N
 
 
 @proves("Q-70")
-def test_a_job_has_the_fields_of_the_document(qless: Any, queue: Any) -> None:
+def test_job_has_the_fields_of_the_document(qless: Any, queue: Any) -> None:
     queue.put({"hello": "how are you"}, tags=["testing", "experimental"], id="j")
     job = queue.pop()
 
@@ -42,7 +42,7 @@ def test_a_job_has_the_fields_of_the_document(qless: Any, queue: Any) -> None:
 
 
 @proves("Q-71", "QD-06")
-def test_a_job_is_in_one_of_the_states(qless: Any, queue: Any) -> None:
+def test_job_passes_through_the_states_of_qless(qless: Any, queue: Any) -> None:
     seen = []
     asked: dict[str, Any] = {"a": {}, "b": {"delay": 9}, "c": {"depends": ["a"]}}
     for name, options in asked.items():
@@ -59,9 +59,7 @@ def test_a_job_is_in_one_of_the_states(qless: Any, queue: Any) -> None:
 
 
 @proves("Q-72")
-def test_the_history_lists_all_stages_and_no_attempt_overwrites_another(
-    qless: Any, other: Any, clock: Clock
-) -> None:
+def test_history_has_an_entry_for_every_attempt(qless: Any, other: Any, clock: Clock) -> None:
     qless.queues["test1"].put(1, id="j")
     clock.tick(10)
     qless.queues["test1"].pop()
@@ -78,7 +76,7 @@ def test_the_history_lists_all_stages_and_no_attempt_overwrites_another(
 
 
 @proves("Q-86", "QL-17")
-def test_the_length_of_a_queue_is_what_waits_is_scheduled_depends_or_runs(
+def test_queue_length_counts_waiting_scheduled_depending_and_running_jobs(
     queue: Any, qless: Any, hr: Client
 ) -> None:
     asked: dict[str, Any] = {"a": {}, "b": {}, "c": {"delay": 9}, "d": {"depends": ["b"]}}

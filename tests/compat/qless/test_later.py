@@ -1,4 +1,4 @@
-"""What later versions of qless added to the document, for jobs."""
+"""Additions of later versions of qless: jobs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ NOW = START.timestamp()
 
 
 def running(queue: Any, name: str = "j", **options: Any) -> Any:
-    """A job that w1 holds."""
+    """Return a job that w1 holds."""
     queue.put(1, id=name, **options)
     return queue.pop()
 
 
 @proves("QL-01", "QD-15")
-def test_cancel_deletes_jobs_in_any_state_but_complete(qless: Any, queue: Any, hr: Client) -> None:
+def test_cancel_deletes_jobs_in_any_state_except_complete(
+    qless: Any, queue: Any, hr: Client
+) -> None:
     job = running(queue, "runs")
     running(queue, "done").complete()
     running(queue, "fails").fail("kind", "why")
@@ -39,7 +41,7 @@ def test_cancel_deletes_jobs_in_any_state_but_complete(qless: Any, queue: Any, h
 
 
 @proves("QL-02")
-def test_unfail_puts_the_oldest_of_a_group_into_a_queue(
+def test_unfail_requeues_the_oldest_jobs_of_a_group(
     qless: Any, queue: Any, clock: Clock, hr: Client
 ) -> None:
     for name in "cab":
@@ -56,7 +58,7 @@ def test_unfail_puts_the_oldest_of_a_group_into_a_queue(
 
 
 @proves("QL-03", "QD-15")
-def test_a_lost_lock_costs_a_retry_and_without_one_left_the_job_is_failed(
+def test_lost_lock_costs_a_retry_and_the_last_one_fails_the_job(
     qless: Any, queue: Any, clock: Clock
 ) -> None:
     queue.put(1, id="j", retries=1)
@@ -75,7 +77,7 @@ def test_a_lost_lock_costs_a_retry_and_without_one_left_the_job_is_failed(
 
 
 @proves("QL-04")
-def test_retry_gives_the_job_back_and_says_how_many_retries_are_left(
+def test_retry_returns_the_job_and_the_number_of_retries_left(
     qless: Any, queue: Any, clock: Clock
 ) -> None:
     job = running(queue, retries=2)
@@ -93,7 +95,7 @@ def test_retry_gives_the_job_back_and_says_how_many_retries_are_left(
 
 
 @proves("QL-04")
-def test_retry_is_for_the_holder_and_for_its_own_queue(
+def test_retry_is_refused_without_the_lock_or_for_another_queue(
     qless: Any, other: Any, queue: Any, hr: Client
 ) -> None:
     job = running(queue, retries=None)
@@ -107,7 +109,7 @@ def test_retry_is_for_the_holder_and_for_its_own_queue(
 
 
 @proves("QL-04")
-def test_without_a_group_the_failure_is_called_by_its_queue(qless: Any, queue: Any) -> None:
+def test_retry_without_a_group_names_the_failure_after_the_queue(qless: Any, queue: Any) -> None:
     job = running(queue, retries=0)
 
     assert job.retry() == -1
@@ -115,7 +117,7 @@ def test_without_a_group_the_failure_is_called_by_its_queue(qless: Any, queue: A
 
 
 @proves("QL-11")
-def test_a_job_that_depends_on_others_waits_for_the_last_of_them(qless: Any, queue: Any) -> None:
+def test_job_waits_until_all_its_dependencies_are_complete(qless: Any, queue: Any) -> None:
     for name in "ab":
         queue.put(1, id=name)
     queue.put(1, id="j", depends=["a", "b", "unknown"])
@@ -153,7 +155,9 @@ def test_dependencies_are_added_and_removed(qless: Any, queue: Any, hr: Client) 
 
 
 @proves("QL-13")
-def test_tracked_jobs_are_listed_and_told_of(qless: Any, queue: Any, hr: Client) -> None:
+def test_tracked_jobs_are_listed_and_their_events_published(
+    qless: Any, queue: Any, hr: Client
+) -> None:
     for name in "ab":
         queue.put(1, id=name)
     job = qless.jobs["a"]
@@ -175,7 +179,7 @@ def test_tracked_jobs_are_listed_and_told_of(qless: Any, queue: Any, hr: Client)
 
 
 @proves("QL-14")
-def test_who_holds_a_job_hears_that_it_was_taken(qless: Any, queue: Any, other: Any) -> None:
+def test_holder_is_notified_that_its_job_was_taken(qless: Any, queue: Any, other: Any) -> None:
     watch = qless.client.watch("w1")
     try:
         job = running(queue)
@@ -188,7 +192,7 @@ def test_who_holds_a_job_hears_that_it_was_taken(qless: Any, queue: Any, other: 
 
 
 @proves("QL-15")
-def test_tags_are_given_and_taken_and_jobs_are_found_by_them(
+def test_jobs_are_found_by_tags_that_are_added_and_removed(
     qless: Any, queue: Any, clock: Clock
 ) -> None:
     for name in "ab":
@@ -209,7 +213,7 @@ def test_tags_are_given_and_taken_and_jobs_are_found_by_them(
 
 
 @proves("QL-22")
-def test_timeout_takes_a_lock_away_and_the_job_waits_at_the_front(qless: Any, queue: Any) -> None:
+def test_timeout_removes_the_lock_and_the_job_waits_at_the_front(qless: Any, queue: Any) -> None:
     job = running(queue, "j")
     second = running(queue, "k")
     queue.put(1, id="next")
@@ -224,7 +228,7 @@ def test_timeout_takes_a_lock_away_and_the_job_waits_at_the_front(qless: Any, qu
 
 
 @proves("QL-23")
-def test_requeue_is_for_jobs_that_exist_and_get_reads_many(qless: Any, queue: Any) -> None:
+def test_requeue_needs_an_existing_job_and_get_reads_many(qless: Any, queue: Any) -> None:
     for name in "ab":
         queue.put(name, 3, ["t"], id=name)
 
@@ -241,7 +245,7 @@ def test_requeue_is_for_jobs_that_exist_and_get_reads_many(qless: Any, queue: An
 
 
 @proves("QL-24")
-def test_a_job_has_a_log_and_a_bounded_history(qless: Any, queue: Any, clock: Clock) -> None:
+def test_job_has_a_log_and_a_bounded_history(qless: Any, queue: Any, clock: Clock) -> None:
     qless.set_config("max-job-history", 3)
     job = running(queue)
     assert job.log("half way") is True
@@ -257,7 +261,7 @@ def test_a_job_has_a_log_and_a_bounded_history(qless: Any, queue: Any, clock: Cl
 
 
 @proves("Q-28")
-def test_the_priority_of_a_job_is_changed_while_it_lives(qless: Any, queue: Any) -> None:
+def test_priority_of_a_live_job_can_change(qless: Any, queue: Any) -> None:
     for name in "abc":
         queue.put(1, id=name)
 

@@ -1,4 +1,4 @@
-"""What later versions of qless added to the document, for queues and workers."""
+"""Additions of later versions of qless: queues and workers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOW = START.timestamp()
 
 
 @proves("QL-12")
-def test_a_recurring_job_is_put_every_interval_from_its_offset_on(queue: Any, clock: Clock) -> None:
+def test_recurring_job_is_put_at_every_interval_after_its_offset(queue: Any, clock: Clock) -> None:
     recurring = queue.recur({"a": 1}, 60, 10, -2, ["t"], 3, id="r")
     assert recurring == "r"
     assert queue.pop() is None
@@ -34,7 +34,7 @@ def test_a_recurring_job_is_put_every_interval_from_its_offset_on(queue: Any, cl
 
 @proves("QL-12")
 @pytest.mark.parametrize(("backlog", "made"), [(0, 11), (3, 4)])
-def test_missed_intervals_are_made_up_for_as_far_as_the_backlog_says(
+def test_missed_intervals_are_made_up_for_within_the_backlog(
     queue: Any, clock: Clock, backlog: int, made: int
 ) -> None:
     queue.recur(1, 60, backlog=backlog)
@@ -47,7 +47,7 @@ def test_missed_intervals_are_made_up_for_as_far_as_the_backlog_says(
 
 
 @proves("QL-12")
-def test_a_recurring_job_is_read_changed_and_ended(qless: Any, queue: Any, clock: Clock) -> None:
+def test_recurring_job_is_read_updated_and_cancelled(qless: Any, queue: Any, clock: Clock) -> None:
     queue.recur(1, 60, 5, tags=["t"], id="r", backlog=2)
 
     job = qless.jobs.recurring("r")
@@ -78,7 +78,7 @@ def test_a_recurring_job_is_read_changed_and_ended(qless: Any, queue: Any, clock
 
 
 @proves("QL-12", "Q-28")
-def test_the_switch_turns_the_priorities_of_recurring_jobs_too(
+def test_higher_first_reverses_priorities_of_recurring_jobs(
     open_qless: OpenQless,
 ) -> None:
     later = open_qless("w1", higher_first=True)
@@ -92,7 +92,7 @@ def test_the_switch_turns_the_priorities_of_recurring_jobs_too(
 
 
 @proves("QL-16")
-def test_the_jobs_of_a_queue_are_listed_by_state(qless: Any, queue: Any, clock: Clock) -> None:
+def test_jobs_of_a_queue_are_listed_by_state(qless: Any, queue: Any, clock: Clock) -> None:
     for name in ("late", "runs", "done", "fails"):
         queue.put(1, id=name)
     queue.pop(2)
@@ -142,7 +142,7 @@ def test_queues_are_listed_in_the_order_of_their_first_use(qless: Any, hr: Clien
 
 
 @proves("QL-18")
-def test_workers_are_listed_with_what_they_hold_and_what_of_it_is_stalled(
+def test_workers_are_listed_with_their_held_and_stalled_jobs(
     qless: Any, other: Any, clock: Clock, hr: Client
 ) -> None:
     for name in "abc":
@@ -164,7 +164,7 @@ def test_workers_are_listed_with_what_they_hold_and_what_of_it_is_stalled(
 
 
 @proves("QL-19")
-def test_a_paused_queue_gives_out_nothing_and_all_else_goes_on(qless: Any, queue: Any) -> None:
+def test_paused_queue_accepts_puts_but_no_pops(qless: Any, queue: Any) -> None:
     queue.put(1, id="j")
     queue.pause()
 
@@ -182,7 +182,9 @@ def test_a_paused_queue_gives_out_nothing_and_all_else_goes_on(qless: Any, queue
 
 
 @proves("QL-20")
-def test_at_most_so_many_jobs_of_a_queue_run_at_once(qless: Any, queue: Any, clock: Clock) -> None:
+def test_max_concurrency_limits_the_running_jobs_of_a_queue(
+    qless: Any, queue: Any, clock: Clock
+) -> None:
     qless.set_config("testing-max-concurrency", 2)
     for name in "abc":
         queue.put(1, id=name)
@@ -225,9 +227,7 @@ def test_jobs_of_several_queues_share_a_throttle(qless: Any) -> None:
 
 
 @proves("QL-25")
-def test_statistics_count_what_is_failed_and_what_failed_and_was_retried(
-    queue: Any, clock: Clock
-) -> None:
+def test_statistics_count_failed_jobs_failures_and_retries(queue: Any, clock: Clock) -> None:
     for name in "ab":
         queue.put(1, id=name)
         queue.pop().fail("kind", "why")
@@ -241,7 +241,7 @@ def test_statistics_count_what_is_failed_and_what_failed_and_was_retried(
     assert (found["failed"], found["failures"], found["retries"]) == (1, 2, 1)
 
 
-def test_workers_and_queues_are_counted_however_many_there_are(
+def test_counts_cover_several_pages_of_workers_and_queues(
     qless: Any, hr: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.compat.qless.operations.monitoring.PAGE", 2)

@@ -12,21 +12,21 @@ from headrace.compat import qless
 from headrace.compat.qless import AsyncQless, Qless
 
 
-def test_by_a_url_it_has_a_client_of_its_own_and_closes_it(valkey_url: str) -> None:
+def test_url_opens_a_client_and_close_closes_it(valkey_url: str) -> None:
     with Qless(valkey_url, namespace="by url") as opened:
         opened.queues["by url"].put({"a": 1}, id="by url")
         assert opened.client.core.namespace == "by url"
         assert opened.cancel("by url") == ["by url"]
 
 
-def test_a_client_that_was_given_stays_open(hr: Client) -> None:
+def test_passed_client_stays_open(hr: Client) -> None:
     with Qless(hr):
         pass
 
     assert hr.audit().balanced
 
 
-def test_what_is_neither_a_client_nor_a_url_is_refused(hr: Client) -> None:
+def test_argument_must_be_a_client_or_a_url(hr: Client) -> None:
     nothing: Any = None
     sync_client: Any = hr
     with pytest.raises(InvalidArgument, match="pass a Client or a URL, not NoneType"):
@@ -49,7 +49,7 @@ def test_queue_of_qless_is_a_headrace_queue(hr: Client) -> None:
 
 
 @pytest.mark.parametrize("part", ["config", "jobs", "queues", "throttles", "workers"])
-def test_what_is_found_by_name_cannot_be_gone_through(qless: Any, part: str) -> None:
+def test_groups_are_not_iterable(qless: Any, part: str) -> None:
     with pytest.raises(TypeError, match="not iterable"):
         iter(getattr(qless, part))
     with pytest.raises(TypeError, match=r"not iterable|not a container"):

@@ -1,4 +1,4 @@
-"""get, pop and peek: what is next, and whose it then is."""
+"""get, pop and peek."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOW = START.timestamp()
 
 
 @proves("Q-35")
-def test_get_shows_the_whole_structure_and_nothing_for_an_unknown_id(qless: Any) -> None:
+def test_get_returns_the_structure_of_a_job_or_none(qless: Any) -> None:
     qless.put("example", "deadbeef", '{"a":1}', NOW, 3, '["t"]')
 
     assert qless.get("deadbeef") == {
@@ -56,7 +56,7 @@ def test_pop_locks_up_to_count_jobs_for_the_worker_until_they_expire(
 
 
 @proves("Q-02", "QD-08")
-def test_of_the_moments_of_the_caller_only_the_span_between_them_counts(
+def test_only_the_difference_of_now_and_expiration_counts(
     qless: Any,
 ) -> None:
     qless.put("testing", "j", "1", 7, 0, "[]", 0)
@@ -89,7 +89,7 @@ def test_expired_locks_come_first_then_due_and_waiting_jobs_by_priority(
 
 
 @proves("Q-39", "Q-44", "Q-45")
-def test_at_its_expiry_a_job_goes_to_another_worker_and_the_former_is_refused(
+def test_expired_job_goes_to_another_worker_and_the_former_is_refused(
     other: Any, queue: Any, clock: Clock
 ) -> None:
     queue.put(1, id="j")
@@ -109,9 +109,7 @@ def test_at_its_expiry_a_job_goes_to_another_worker_and_the_former_is_refused(
 
 
 @proves("Q-41")
-def test_an_empty_queue_gives_nothing_and_nothing_changes(
-    qless: Any, queue: Any, hr: Client
-) -> None:
+def test_pop_from_an_empty_queue_changes_nothing(qless: Any, queue: Any, hr: Client) -> None:
     before = dump(hr)
 
     assert qless.pop("testing", "w1", 3, NOW, NOW + 60) == []
@@ -123,7 +121,7 @@ def test_an_empty_queue_gives_nothing_and_nothing_changes(
 
 
 @proves("Q-46", "QD-19")
-def test_peek_shows_what_is_next_and_gives_it_to_nobody(
+def test_peek_returns_the_next_jobs_without_a_lock(
     qless: Any, queue: Any, hr: Client, clock: Clock
 ) -> None:
     queue.put(1, id="b")
@@ -141,7 +139,7 @@ def test_peek_shows_what_is_next_and_gives_it_to_nobody(
 
 
 @proves("Q-47")
-def test_without_a_count_there_is_one_job_or_none_and_with_one_a_list(queue: Any) -> None:
+def test_pop_returns_a_job_or_none_and_with_a_count_a_list(queue: Any) -> None:
     queue.put(1, id="j")
 
     assert queue.peek().id == "j"
@@ -153,7 +151,7 @@ def test_without_a_count_there_is_one_job_or_none_and_with_one_a_list(queue: Any
 
 
 @proves("Q-03")
-def test_a_worker_is_called_by_its_host_and_pid_unless_it_has_a_name(open_qless: OpenQless) -> None:
+def test_default_worker_name_is_host_and_pid(open_qless: OpenQless) -> None:
     unnamed = open_qless()
     unnamed.queues["testing"].put(1)
     unnamed.queues["testing"].put(2)
@@ -180,7 +178,7 @@ def test_a_worker_is_called_by_its_host_and_pid_unless_it_has_a_name(open_qless:
         ("testing", "w1", 1, NOW, NOW - 1),
     ],
 )
-def test_a_pop_that_is_not_as_the_document_says_changes_nothing(
+def test_pop_with_invalid_arguments_changes_nothing(
     qless: Any, hr: Client, arguments: tuple[Any, ...]
 ) -> None:
     qless.put("testing", "j", "1", NOW)
@@ -193,15 +191,13 @@ def test_a_pop_that_is_not_as_the_document_says_changes_nothing(
 
 
 @proves("Q-04")
-def test_an_expiration_before_now_is_told_as_such(qless: Any) -> None:
+def test_expiration_before_now_is_refused(qless: Any) -> None:
     with pytest.raises(InvalidArgument, match="expiration must not be before now; it is 5"):
         qless.pop("testing", "w1", 1, NOW, NOW - 5)
 
 
 @proves("Q-04", "QD-12")
 @pytest.mark.parametrize(("count", "now"), [(0, NOW), (-2, NOW), ("x", NOW), (1, "now")])
-def test_a_peek_that_is_not_as_the_document_says_is_refused(
-    qless: Any, count: Any, now: Any
-) -> None:
+def test_peek_with_invalid_arguments_is_refused(qless: Any, count: Any, now: Any) -> None:
     with pytest.raises(InvalidArgument):
         qless.peek("testing", count, now)

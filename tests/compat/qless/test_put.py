@@ -1,4 +1,4 @@
-"""put: a job is made, or moved."""
+"""put: create a job or move it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOW = START.timestamp()
 
 
 @proves("Q-05", "Q-20", "Q-27")
-def test_put_makes_a_job_that_waits_in_a_queue_that_it_makes(qless: Any) -> None:
+def test_put_creates_a_waiting_job_and_its_queue(qless: Any) -> None:
     put = qless.put("example", "deadbeef", '{"hello": 1}', NOW, -1, '["a", "b"]', 0)
 
     assert put == "deadbeef"
@@ -29,7 +29,7 @@ def test_put_makes_a_job_that_waits_in_a_queue_that_it_makes(qless: Any) -> None
 
 @proves("Q-21", "Q-24", "Q-85")
 @pytest.mark.parametrize("state", ["waiting", "scheduled", "running", "failed", "complete"])
-def test_a_job_that_exists_is_moved_whatever_its_state(qless: Any, hr: Client, state: str) -> None:
+def test_put_moves_an_existing_job_in_any_state(qless: Any, hr: Client, state: str) -> None:
     first, second = qless.queues["first"], qless.queues["second"]
     first.put(1, id="j", delay=60 if state == "scheduled" else None)
     if state in ("running", "failed", "complete"):
@@ -49,7 +49,7 @@ def test_a_job_that_exists_is_moved_whatever_its_state(qless: Any, hr: Client, s
 
 
 @proves("Q-21")
-def test_a_job_is_moved_also_where_the_queue_itself_would_refuse_it(
+def test_put_moves_a_job_even_if_the_queue_rejects_duplicates(
     queue: Any, qless: Any, hr: Client
 ) -> None:
     hr.queue("testing").configure(on_exists="reject")
@@ -62,7 +62,7 @@ def test_a_job_is_moved_also_where_the_queue_itself_would_refuse_it(
 
 @proves("Q-22")
 @pytest.mark.parametrize("whose", ["its own", "another"])
-def test_who_held_a_job_that_is_put_again_has_lost_it(qless: Any, other: Any, whose: str) -> None:
+def test_put_of_a_running_job_takes_it_from_its_holder(qless: Any, other: Any, whose: str) -> None:
     qless.put("first", "j", "1", NOW)
     qless.pop("first", "w1", 1, NOW, NOW + 60)
 
@@ -74,9 +74,7 @@ def test_who_held_a_job_that_is_put_again_has_lost_it(qless: Any, other: Any, wh
 
 
 @proves("Q-23")
-def test_a_move_replaces_the_data_and_keeps_priority_and_tags_unless_given(
-    queue: Any, qless: Any
-) -> None:
+def test_move_replaces_the_data_and_keeps_priority_and_tags(queue: Any, qless: Any) -> None:
     queue.put("old", 7, ["a"], id="j")
 
     queue.put("new", id="j")
@@ -89,7 +87,7 @@ def test_a_move_replaces_the_data_and_keeps_priority_and_tags_unless_given(
 
 
 @proves("Q-25", "Q-83")
-def test_a_failed_job_that_is_put_leaves_its_failure_list(queue: Any, qless: Any) -> None:
+def test_put_removes_a_failed_job_from_its_failure_list(queue: Any, qless: Any) -> None:
     queue.put(1, id="j")
     queue.pop().fail("upload error", "why")
     assert qless.failed() == {"upload error": 1}
@@ -101,7 +99,7 @@ def test_a_failed_job_that_is_put_leaves_its_failure_list(queue: Any, qless: Any
 
 
 @proves("Q-26")
-def test_a_complete_job_that_is_put_lives_again_and_is_not_pruned(
+def test_put_of_a_complete_job_makes_it_wait_and_prevents_pruning(
     queue: Any, hr: Client, clock: Clock
 ) -> None:
     queue.put(1, id="j")
@@ -115,7 +113,7 @@ def test_a_complete_job_that_is_put_lives_again_and_is_not_pruned(
 
 
 @proves("Q-28", "Q-29")
-def test_a_lower_priority_runs_sooner_and_equal_ones_in_the_order_of_their_puts(
+def test_lower_priority_runs_first_and_equal_ones_in_put_order(
     queue: Any,
 ) -> None:
     for name, priority in [("b", 0), ("low", 10), ("a", 0), ("high", -10), ("0", None)]:
@@ -125,9 +123,7 @@ def test_a_lower_priority_runs_sooner_and_equal_ones_in_the_order_of_their_puts(
 
 
 @proves("Q-28")
-def test_the_switch_turns_the_direction_of_priorities_in_this_dialect_alone(
-    open_qless: OpenQless, hr: Client
-) -> None:
+def test_higher_first_reverses_priorities_in_qless_only(open_qless: OpenQless, hr: Client) -> None:
     later = open_qless("w1", higher_first=True)
     queue = later.queues["testing"]
     queue.put(None, 1, id="low")
@@ -144,9 +140,7 @@ def test_the_switch_turns_the_direction_of_priorities_in_this_dialect_alone(
 
 
 @proves("Q-30")
-def test_tags_are_a_list_of_texts_empty_by_default_and_without_repetitions(
-    queue: Any, qless: Any
-) -> None:
+def test_tags_are_a_list_of_unique_texts(queue: Any, qless: Any) -> None:
     queue.put(1, id="none")
     qless.put("testing", "some", "1", NOW, 0, '["a", "b", "a"]')
 
@@ -155,9 +149,7 @@ def test_tags_are_a_list_of_texts_empty_by_default_and_without_repetitions(
 
 
 @proves("Q-31", "QD-06")
-def test_a_delay_in_seconds_makes_the_job_scheduled_until_that_very_moment(
-    qless: Any, queue: Any, clock: Clock
-) -> None:
+def test_delay_schedules_the_job_until_that_time(qless: Any, queue: Any, clock: Clock) -> None:
     qless.put("testing", "j", "1", NOW, 0, "[]", 10)
     assert (qless.get("j"))["state"] == "scheduled"
 
@@ -169,7 +161,7 @@ def test_a_delay_in_seconds_makes_the_job_scheduled_until_that_very_moment(
 
 @proves("Q-32", "QD-10")
 @pytest.mark.parametrize("blob", ["[]", "{}", '{"a":[]}', "9007199254740993", "null", '"text"'])
-def test_data_comes_back_as_it_was_put(qless: Any, blob: str) -> None:
+def test_data_survives_the_round_trip(qless: Any, blob: str) -> None:
     qless.put("testing", "j", blob, NOW)
     [popped] = qless.pop("testing", "w1", 1, NOW, NOW + 60)
     qless.heartbeat("j", "w1", 4e9)
@@ -197,7 +189,7 @@ def test_data_comes_back_as_it_was_put(qless: Any, blob: str) -> None:
         ("", "j", "1", NOW),
     ],
 )
-def test_a_put_that_is_not_as_the_document_says_changes_nothing(
+def test_put_with_invalid_arguments_changes_nothing(
     qless: Any, hr: Client, arguments: tuple[Any, ...]
 ) -> None:
     before = dump(hr)
@@ -209,6 +201,6 @@ def test_a_put_that_is_not_as_the_document_says_changes_nothing(
 
 
 @proves("Q-04")
-def test_a_put_without_its_arguments_is_a_mistake(qless: Any) -> None:
+def test_put_without_its_arguments_raises_type_error(qless: Any) -> None:
     with pytest.raises(TypeError):
         qless.put("testing", "j", "1")

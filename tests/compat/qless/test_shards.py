@@ -1,4 +1,4 @@
-"""The dialect on several shards, and after any sequence of words."""
+"""Qless on several shards, and random sequences of calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOW = START.timestamp()
 
 
 @proves("Q-01", "QD-16")
-def test_everything_is_said_with_several_shards_too(url: str) -> None:
+def test_every_method_works_on_several_shards(url: str) -> None:
     client, clock = open_with_clock(url, shards=3)
     with client:
         qless = Qless(client, "w1")
@@ -46,7 +46,7 @@ def test_everything_is_said_with_several_shards_too(url: str) -> None:
 
 
 @proves("QD-09")
-def test_equal_priorities_keep_their_order_however_large_they_are(url: str) -> None:
+def test_equal_priorities_keep_their_order_at_any_size(url: str) -> None:
     client, _ = open_with_clock(url)
     with client:
         queue = Qless(client).queues["testing"]
@@ -59,7 +59,7 @@ def test_equal_priorities_keep_their_order_however_large_they_are(url: str) -> N
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_after_any_sequence_of_words_the_books_balance(url: str, seed: int) -> None:
+def test_books_balance_after_any_sequence_of_calls(url: str, seed: int) -> None:
     chance = random.Random(seed)
     client, clock = open_with_clock(url)
     with client:

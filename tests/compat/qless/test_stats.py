@@ -16,7 +16,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
 def waited(queue: Any, clock: Clock, seconds: float) -> Any:
-    """A job that was popped after so long."""
+    """Return a job that was popped after this many seconds."""
     queue.put(1)
     clock.tick(seconds)
     return queue.pop()
@@ -41,7 +41,7 @@ def test_waits_count_on_the_day_of_the_pop_and_runs_on_the_day_of_the_completion
 
 
 @proves("Q-91", "Q-92", "Q-93")
-def test_the_values_0_to_19_have_the_figures_of_the_reference(queue: Any, clock: Clock) -> None:
+def test_values_0_to_19_have_the_reference_statistics(queue: Any, clock: Clock) -> None:
     for _ in range(20):
         queue.put(1)
     for _ in range(20):
@@ -58,7 +58,7 @@ def test_the_values_0_to_19_have_the_figures_of_the_reference(queue: Any, clock:
 
 
 @proves("Q-94")
-def test_a_day_without_data_has_zeros(queue: Any) -> None:
+def test_day_without_data_has_zeros(queue: Any) -> None:
     found = queue.stats("2025-12-31")
 
     for name in ("wait", "run"):
@@ -67,7 +67,7 @@ def test_a_day_without_data_has_zeros(queue: Any) -> None:
     assert (found["failed"], found["failures"], found["retries"]) == (0, 0, 0)
 
 
-# Seconds waited, the place in the documented layout, and in the one that was built.
+# Seconds waited, and the index in the documented and in the implemented layout.
 BINS = [
     (0.4, 0, 0),
     (59, 59, 59),
@@ -86,9 +86,7 @@ BINS = [
 
 
 @proves("Q-95", "Q-96", "Q-97", "QD-03")
-def test_a_value_falls_into_the_bin_of_the_document_and_of_what_was_built(
-    qless: Any, clock: Clock
-) -> None:
+def test_value_falls_into_the_documented_and_the_implemented_bin(qless: Any, clock: Clock) -> None:
     for number, (seconds, fine, coarse) in enumerate(BINS):
         queue = qless.queues[f"q{number}"]
         waited(queue, clock, seconds)
@@ -101,9 +99,7 @@ def test_a_value_falls_into_the_bin_of_the_document_and_of_what_was_built(
 
 
 @proves("Q-98")
-def test_by_worker_and_tag_the_times_can_be_had_from_the_log(
-    queue: Any, hr: Client, clock: Clock
-) -> None:
+def test_log_has_times_by_worker_and_tag(queue: Any, hr: Client, clock: Clock) -> None:
     queue.put(1, tags=["t"], id="j")
     clock.tick(3)
     job = queue.pop()
@@ -116,7 +112,7 @@ def test_by_worker_and_tag_the_times_can_be_had_from_the_log(
 
 
 @proves("Q-99")
-def test_a_job_waits_from_the_moment_it_last_became_available(
+def test_wait_time_begins_when_the_job_last_became_available(
     queue: Any, qless: Any, clock: Clock
 ) -> None:
     queue.put(1, delay=100, id="j")

@@ -1,1 +1,1 @@
-"""The words of redis-queue: the example of its document, and each of its sentences."""
+"""Tests of the redis-queue API: its document sentence by sentence, and later versions."""

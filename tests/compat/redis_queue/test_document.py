@@ -1,4 +1,4 @@
-"""The document of redis-queue, sentence by sentence: a message ID 123 on its way."""
+"""The document of redis-queue, sentence by sentence, for a message with id 123."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ def test_an_application_posts_a_message_id_into_the_queue(hr: Client, rq: Any) -
 
 
 @proves("R-02")
-def test_safe_pop_returns_the_id_which_stays_in_the_queue_with_a_time(
-    hr: Client, rq: Any, clock: Clock
-) -> None:
+def test_safe_pop_returns_an_id_that_stays_in_the_queue(hr: Client, rq: Any, clock: Clock) -> None:
     push(hr, rq, "letters", "123")
 
     rq.safe_pop("letters")
@@ -34,9 +32,7 @@ def test_safe_pop_returns_the_id_which_stays_in_the_queue_with_a_time(
 
 
 @proves("R-03", "R-06")
-def test_an_id_that_is_done_is_discarded_and_the_next_one_returned(
-    hr: Client, rq: Any, clock: Clock
-) -> None:
+def test_done_id_is_discarded_and_the_next_one_returned(hr: Client, rq: Any, clock: Clock) -> None:
     push(hr, rq, "letters", "123", "124")
     rq.safe_pop("letters")
 
@@ -48,7 +44,7 @@ def test_an_id_that_is_done_is_discarded_and_the_next_one_returned(
 
 
 @proves("R-04")
-def test_an_id_that_is_late_is_returned_with_a_new_time(hr: Client, rq: Any, clock: Clock) -> None:
+def test_late_id_is_returned_with_a_new_time(hr: Client, rq: Any, clock: Clock) -> None:
     push(hr, rq, "letters", "123")
     rq.safe_pop("letters")
     clock.tick(31)
@@ -62,7 +58,7 @@ def test_an_id_that_is_late_is_returned_with_a_new_time(hr: Client, rq: Any, clo
 
 
 @proves("R-05")
-def test_otherwise_the_id_and_its_time_stay_as_they_are(hr: Client, rq: Any, clock: Clock) -> None:
+def test_id_that_is_not_late_is_not_changed(hr: Client, rq: Any, clock: Clock) -> None:
     push(hr, rq, "letters", "123")
     rq.safe_pop("letters")
     clock.tick(29.999)
@@ -74,7 +70,7 @@ def test_otherwise_the_id_and_its_time_stay_as_they_are(hr: Client, rq: Any, clo
 
 
 @proves("R-07")
-def test_without_the_signal_the_id_is_never_removed(hr: Client, rq: Any, clock: Clock) -> None:
+def test_id_is_never_removed_without_mark_done(hr: Client, rq: Any, clock: Clock) -> None:
     push(hr, rq, "letters", "123")
 
     for attempt in range(1, 21):
@@ -86,7 +82,7 @@ def test_without_the_signal_the_id_is_never_removed(hr: Client, rq: Any, clock: 
 
 
 @proves("R-13", "R-16")
-def test_the_two_functions_are_all_that_a_worker_needs(hr: Client, rq: Any, clock: Clock) -> None:
+def test_worker_needs_only_two_functions(hr: Client, rq: Any, clock: Clock) -> None:
     push(hr, rq, "letters", "123")
 
     assert rq.safe_pop("letters") == "123"

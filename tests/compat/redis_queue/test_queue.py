@@ -1,4 +1,4 @@
-"""What redis-queue does beside its document, and what is not done as it did."""
+"""Properties of redis-queue that its document does not have, and deliberate differences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.proof import proves
 
 
 def popped(rq: Any, qkey: str = "q") -> list[str]:
-    """All ids that pops return."""
+    """Pop until the queue is empty and return the ids."""
     ids = []
     while (found := rq.safe_pop(qkey)) is not None:
         ids.append(found)
@@ -28,7 +28,7 @@ def popped(rq: Any, qkey: str = "q") -> list[str]:
 
 
 @proves("R-08", "RD-08")
-def test_late_is_said_by_the_server_and_after_what_time_by_who_popped(
+def test_server_clock_and_the_timeout_of_the_popper_decide_what_is_late(
     hr: Client, rq: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rq.tasktimeout = 2
@@ -44,7 +44,7 @@ def test_late_is_said_by_the_server_and_after_what_time_by_who_popped(
 
 
 @proves("R-09")
-def test_a_pop_waits_up_to_the_pop_timeout(hr: Client) -> None:
+def test_pop_waits_up_to_the_pop_timeout(hr: Client) -> None:
     rq = RedisQueue(hr, poptimeout=0.1)
     began = time.monotonic()
     assert rq.safe_pop("q") is None
@@ -59,9 +59,7 @@ def test_a_pop_waits_up_to_the_pop_timeout(hr: Client) -> None:
 
 
 @proves("R-10")
-def test_what_was_pushed_first_comes_first_and_what_is_late_before(
-    hr: Client, rq: Any, clock: Clock
-) -> None:
+def test_ids_are_popped_in_push_order_after_late_ones(hr: Client, rq: Any, clock: Clock) -> None:
     push(hr, rq, "q", "a", "b")
     assert rq.safe_pop("q") == "a"
     clock.tick(30)
@@ -71,7 +69,7 @@ def test_what_was_pushed_first_comes_first_and_what_is_late_before(
 
 
 @proves("R-11", "RD-03")
-def test_a_mark_for_an_earlier_message_swallows_no_later_one(
+def test_mark_done_does_not_affect_a_later_push_of_the_id(
     hr: Client, rq: Any, clock: Clock
 ) -> None:
     push(hr, rq, "q", "a")
@@ -87,7 +85,7 @@ def test_a_mark_for_an_earlier_message_swallows_no_later_one(
 
 
 @proves("R-11")
-def test_what_nobody_has_popped_is_not_done(hr: Client, rq: Any) -> None:
+def test_mark_done_ignores_an_id_that_was_not_popped(hr: Client, rq: Any) -> None:
     waiting = rq.push_msg("q", "x")
     before = dump(hr)
 
@@ -98,7 +96,7 @@ def test_what_nobody_has_popped_is_not_done(hr: Client, rq: Any) -> None:
 
 
 @proves("R-12")
-def test_marking_needs_no_ownership_and_may_happen_twice(hr: Client, rq: Any, clock: Clock) -> None:
+def test_any_client_may_mark_done_and_repeat_it(hr: Client, rq: Any, clock: Clock) -> None:
     push(hr, rq, "q", "a")
     rq.safe_pop("q")
     clock.tick(30)
@@ -114,7 +112,7 @@ def test_marking_needs_no_ownership_and_may_happen_twice(hr: Client, rq: Any, cl
     assert popped(rq) == []
 
 
-def test_a_mark_does_not_reach_into_another_queue(hr: Client, rq: Any) -> None:
+def test_mark_done_does_not_affect_another_queue(hr: Client, rq: Any) -> None:
     push(hr, rq, "q", "a")
     rq.safe_pop("q")
     before = dump(hr)
@@ -140,7 +138,7 @@ def test_consumers_of_both_apis_share_a_queue(hr: Client, rq: Any) -> None:
 
 
 @proves("R-15", "RD-06", "RD-07")
-def test_marking_removes_the_id_at_once_and_leaves_no_mark(hr: Client, rq: Any) -> None:
+def test_mark_done_removes_the_id_and_leaves_no_key(hr: Client, rq: Any) -> None:
     rq.safe_pop("q")
     ends = ("events", "log", "agenda", "books:q")
     empty = {key for key in dump(hr) if not key.endswith(ends)}
@@ -156,7 +154,7 @@ def test_marking_removes_the_id_at_once_and_leaves_no_mark(hr: Client, rq: Any) 
 
 
 @proves("R-17", "RD-01")
-def test_each_function_changes_the_queue_in_one_step(hr: Client, url: str) -> None:
+def test_each_call_changes_the_queue_in_one_step(hr: Client, url: str) -> None:
     rq = RedisQueue(hr, poptimeout=0)
 
     def sent() -> list[list[str]]:
@@ -182,7 +180,7 @@ def test_each_function_changes_the_queue_in_one_step(hr: Client, url: str) -> No
 
 
 @proves("RD-02")
-def test_an_id_in_progress_is_not_in_the_way(hr: Client, rq: Any) -> None:
+def test_running_id_does_not_block_the_next_one(hr: Client, rq: Any) -> None:
     push(hr, rq, "q", "a", "b")
     rq.safe_pop("q")
 
@@ -190,7 +188,7 @@ def test_an_id_in_progress_is_not_in_the_way(hr: Client, rq: Any) -> None:
 
 
 @proves("RD-04")
-def test_the_same_id_pushed_twice_is_the_same_message(hr: Client, rq: Any) -> None:
+def test_id_pushed_twice_is_one_message(hr: Client, rq: Any) -> None:
     push(hr, rq, "q", "a", "a")
     assert popped(rq) == ["a"]
     push(hr, rq, "q", "a")
@@ -203,7 +201,7 @@ def test_the_same_id_pushed_twice_is_the_same_message(hr: Client, rq: Any) -> No
     assert popped(rq) == ["a"]
 
 
-def test_the_same_id_in_two_queues_is_done_in_each(hr: Client, rq: Any) -> None:
+def test_same_id_in_two_queues_is_independent(hr: Client, rq: Any) -> None:
     for qkey in ("mail", "pictures", "mail", "pictures"):
         push(hr, rq, qkey, "123")
 
@@ -221,7 +219,7 @@ def test_the_same_id_in_two_queues_is_done_in_each(hr: Client, rq: Any) -> None:
 
 @proves("RD-05")
 @pytest.mark.parametrize("tid", ["a|b", "123|1417696237", "|", "q:done", "{a}", "ä ö%s"])
-def test_an_id_may_have_any_visible_character(hr: Client, clock: Clock, tid: str) -> None:
+def test_id_may_have_any_printable_character(hr: Client, clock: Clock, tid: str) -> None:
     rq = RedisQueue(hr, poptimeout=0)
     push(hr, rq, "q", tid)
 
@@ -234,9 +232,7 @@ def test_an_id_may_have_any_visible_character(hr: Client, clock: Clock, tid: str
 
 
 @proves("RD-09")
-def test_who_takes_longer_pops_in_our_own_words_and_renews(
-    hr: Client, rq: Any, clock: Clock
-) -> None:
+def test_lease_of_the_headrace_api_can_be_renewed(hr: Client, rq: Any, clock: Clock) -> None:
     rq.push_msg("q", b"1")
     [lease] = hr.queue("q").pop("slow")
 
@@ -249,11 +245,11 @@ def test_who_takes_longer_pops_in_our_own_words_and_renews(
     assert hr.queue("q").length() == 0
 
 
-# messages
+# Messages.
 
 
 @proves("RL-01")
-def test_a_message_is_pushed_under_a_new_id_and_popped_with_it(hr: Client, rq: Any) -> None:
+def test_message_is_pushed_under_a_new_id_and_popped_with_it(hr: Client, rq: Any) -> None:
     first = rq.push_msg("q", "hello")
     second = rq.push_msg("q", b"\0\xff")
 
@@ -267,7 +263,7 @@ def test_a_message_is_pushed_under_a_new_id_and_popped_with_it(hr: Client, rq: A
 
 
 @proves("RL-01")
-def test_a_message_that_is_too_old_is_not_returned(hr: Client, rq: Any, clock: Clock) -> None:
+def test_expired_message_is_not_returned(hr: Client, rq: Any, clock: Clock) -> None:
     old = rq.push_msg("q", "old")
     clock.tick(86_399)
     assert rq.safe_pop("q") == old
@@ -283,7 +279,7 @@ def test_a_message_that_is_too_old_is_not_returned(hr: Client, rq: Any, clock: C
 
 
 @proves("RL-01")
-def test_an_id_that_was_pushed_without_a_message_is_its_own(hr: Client, rq: Any) -> None:
+def test_id_without_a_message_is_its_own_message(hr: Client, rq: Any) -> None:
     push(hr, rq, "q", "a")
 
     assert rq.safe_pop_msg("q") == ("a", "a")
@@ -292,9 +288,7 @@ def test_an_id_that_was_pushed_without_a_message_is_its_own(hr: Client, rq: Any)
 @proves("RL-01")
 @pytest.mark.parametrize("codec", ["json", "msgpack"])
 @pytest.mark.parametrize("tid", ["hello", "123", "ä"])
-def test_an_id_is_its_own_message_whatever_messages_are_written_in(
-    url: str, codec: str, tid: str
-) -> None:
+def test_id_without_a_message_ignores_the_codec(url: str, codec: str, tid: str) -> None:
     hr, _ = open_with_clock(url, codec=codec)
     with hr:
         rq = RedisQueue(hr, poptimeout=0)
@@ -303,7 +297,7 @@ def test_an_id_is_its_own_message_whatever_messages_are_written_in(
         assert rq.safe_pop_msg("q") == (tid, tid)
 
 
-# how it is opened
+# Opening.
 
 
 def test_url_opens_a_client(valkey_url: str) -> None:
@@ -315,14 +309,14 @@ def test_url_opens_a_client(valkey_url: str) -> None:
             hr.queue("letters").delete()
 
 
-def test_a_client_that_was_given_stays_open(rq: Any) -> None:
+def test_passed_client_stays_open(rq: Any) -> None:
     rq.close()
 
     assert rq.safe_pop("q") is None
 
 
 @pytest.mark.parametrize("kind", [RedisQueue, AsyncRedisQueue])
-def test_what_makes_no_sense_is_refused(hr: Client, kind: Any) -> None:
+def test_invalid_options_are_refused(hr: Client, kind: Any) -> None:
     for client in (None, 7, hr if kind is AsyncRedisQueue else b"redis://"):
         with pytest.raises(InvalidArgument, match="or a URL"):
             kind(client)
@@ -332,7 +326,7 @@ def test_what_makes_no_sense_is_refused(hr: Client, kind: Any) -> None:
                 kind(hr, **{name: wrong})
 
 
-def test_a_name_or_a_message_that_cannot_be_changes_nothing(hr: Client, rq: Any) -> None:
+def test_invalid_name_or_message_changes_nothing(hr: Client, rq: Any) -> None:
     before = dump(hr)
 
     wrong: list[Callable[[], object]] = [
@@ -353,7 +347,7 @@ def test_a_name_or_a_message_that_cannot_be_changes_nothing(hr: Client, rq: Any)
         rq.push_msg("q", "\ud800")
 
 
-def test_a_queue_that_was_set_up_stays_as_it_is(hr: Client, rq: Any) -> None:
+def test_configured_queue_keeps_its_settings(hr: Client, rq: Any) -> None:
     hr.queue("mine").configure("ring", concurrency=1)
     hr.queue("paused").pause()
     before = hr.queue("mine").settings()
@@ -366,7 +360,7 @@ def test_a_queue_that_was_set_up_stays_as_it_is(hr: Client, rq: Any) -> None:
     assert hr.queue("paused").settings()["paused"] is True
 
 
-def test_with_several_shards_a_message_has_an_id_of_its_own(url: str) -> None:
+def test_pushed_message_gets_a_new_id_on_several_shards(url: str) -> None:
     hr, clock = open_with_clock(url, shards=3, codec=TextCodec())
     with hr:
         rq = RedisQueue(hr, poptimeout=0)

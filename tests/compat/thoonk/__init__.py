@@ -1,1 +1,1 @@
-"""Every sentence of the documents that Headrace descends from, in their own words."""
+"""Tests of the thoonk API: its document sentence by sentence, and later versions."""

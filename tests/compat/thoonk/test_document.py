@@ -1,4 +1,4 @@
-"""The document of thoonk, operation by operation, line by line."""
+"""The document of thoonk, operation by operation."""
 
 from __future__ import annotations
 

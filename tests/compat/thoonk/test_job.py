@@ -1,4 +1,4 @@
-"""Job: who gets a job says by its id what became of it."""
+"""Job: a consumer gets a job and finishes, cancels or stalls it by id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.proof import proves
 
 
 @proves("T-40")
-def test_a_put_is_that_of_a_queue(thoonk: Any) -> None:
+def test_put_is_the_same_as_in_a_queue(thoonk: Any) -> None:
     steps, put = steps_of(thoonk, "same", "same")
 
     put.append(steps.publish("other"))
@@ -27,7 +27,7 @@ def test_a_put_is_that_of_a_queue(thoonk: Any) -> None:
 
 
 @proves("T-41", "TD-15", "T-58")
-def test_a_get_makes_a_job_running_and_notes_when(thoonk: Any, hr: Client, clock: Clock) -> None:
+def test_get_makes_a_job_running_and_stores_the_time(thoonk: Any, hr: Client, clock: Clock) -> None:
     steps, [job_id, waiting] = steps_of(thoonk, "item", "next")
     clock.tick(0.007)
 
@@ -42,7 +42,7 @@ def test_a_get_makes_a_job_running_and_notes_when(thoonk: Any, hr: Client, clock
 
 @proves("T-41", "T-42")
 @pytest.mark.parametrize("span", [(), (0,), (20,)])
-def test_a_get_waits_for_a_job(thoonk: Any, hr: Client, span: tuple[int, ...]) -> None:
+def test_get_waits_for_a_job(thoonk: Any, hr: Client, span: tuple[int, ...]) -> None:
     steps, _ = steps_of(thoonk)
     getting = begun(steps.get, *span)
     until_listened_to(hr, "queue:steps")
@@ -53,7 +53,7 @@ def test_a_get_waits_for_a_job(thoonk: Any, hr: Client, span: tuple[int, ...]) -
 
 
 @proves("T-42")
-def test_a_get_in_vain_changes_nothing(thoonk: Any, hr: Client) -> None:
+def test_get_without_an_item_changes_nothing(thoonk: Any, hr: Client) -> None:
     steps, _ = steps_of(thoonk, "held")
     steps.get(1)
     before = dump(hr)
@@ -64,7 +64,7 @@ def test_a_get_in_vain_changes_nothing(thoonk: Any, hr: Client) -> None:
 
 
 @proves("T-43", "T-55")
-def test_the_item_stays_until_the_job_is_finished(thoonk: Any) -> None:
+def test_item_stays_until_the_job_is_finished(thoonk: Any) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     steps.get(1)
     assert steps.get_item(job_id) == "item"
@@ -82,7 +82,7 @@ def test_the_item_stays_until_the_job_is_finished(thoonk: Any) -> None:
 
 
 @proves("T-44", "T-54", "TD-05")
-def test_a_finished_job_leaves_nothing(thoonk: Any, hr: Client) -> None:
+def test_finished_job_leaves_no_keys(thoonk: Any, hr: Client) -> None:
     steps, _ = steps_of(thoonk)
     empty = keys(hr)
     job_id = steps.put("x" * 5000)
@@ -99,7 +99,7 @@ def test_a_finished_job_leaves_nothing(thoonk: Any, hr: Client) -> None:
 
 
 @proves("T-50")
-def test_a_cancelled_job_goes_to_the_back_and_is_counted(thoonk: Any) -> None:
+def test_cancelled_job_goes_to_the_back_and_is_counted(thoonk: Any) -> None:
     steps, [first, second] = steps_of(thoonk, "A", "B")
     steps.get(1)
 
@@ -109,7 +109,7 @@ def test_a_cancelled_job_goes_to_the_back_and_is_counted(thoonk: Any) -> None:
 
 
 @proves("T-52")
-def test_anybody_may_say_what_becomes_of_a_job(thoonk: Any, hr: Client) -> None:
+def test_any_client_may_finish_cancel_or_stall_a_job(thoonk: Any, hr: Client) -> None:
     steps, put = steps_of(thoonk, "cancel", "stall", "finish")
     for _ in put:
         steps.get(1)
@@ -124,7 +124,7 @@ def test_anybody_may_say_what_becomes_of_a_job(thoonk: Any, hr: Client) -> None:
 
 
 @proves("T-53", "TD-03")
-def test_cancels_are_counted_for_each_job_alone(thoonk: Any) -> None:
+def test_cancels_are_counted_per_job(thoonk: Any) -> None:
     steps, [often, never] = steps_of(thoonk, "often", "never")
     seen = []
     for _ in range(3):
@@ -140,7 +140,7 @@ def test_cancels_are_counted_for_each_job_alone(thoonk: Any) -> None:
 
 
 @proves("T-54", "TD-17", "T-56", "TD-16")
-def test_a_retried_job_goes_to_the_back_and_was_never_cancelled(thoonk: Any) -> None:
+def test_retried_job_goes_to_the_back_with_a_reset_cancel_count(thoonk: Any) -> None:
     steps, [job_id, other] = steps_of(thoonk, "A", "B")
     steps.get(1)
     steps.cancel(job_id)
@@ -156,7 +156,7 @@ def test_a_retried_job_goes_to_the_back_and_was_never_cancelled(thoonk: Any) -> 
 
 
 @proves("T-55", "TD-05")
-def test_a_stalled_job_is_set_aside(thoonk: Any) -> None:
+def test_stalled_job_is_set_aside(thoonk: Any) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     steps.get(1)
 
@@ -168,7 +168,7 @@ def test_a_stalled_job_is_set_aside(thoonk: Any) -> None:
 
 
 @proves("TD-05")
-def test_a_cancelled_job_is_no_longer_claimed(thoonk: Any, hr: Client) -> None:
+def test_cancelled_job_is_no_longer_claimed(thoonk: Any, hr: Client) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     steps.get(1)
 
@@ -181,7 +181,7 @@ def test_a_cancelled_job_is_no_longer_claimed(thoonk: Any, hr: Client) -> None:
 
 
 @proves("TD-02")
-def test_of_jobs_with_the_same_item_one_is_meant(thoonk: Any) -> None:
+def test_jobs_with_equal_items_are_independent(thoonk: Any) -> None:
     steps, [first, second, third] = steps_of(thoonk, "same", "same", "same")
     for _ in range(3):
         steps.get(1)
@@ -194,7 +194,7 @@ def test_of_jobs_with_the_same_item_one_is_meant(thoonk: Any) -> None:
 
 
 @proves("T-58")
-def test_nothing_is_taken_back_by_itself(thoonk: Any, hr: Client, clock: Clock) -> None:
+def test_running_job_never_times_out(thoonk: Any, hr: Client, clock: Clock) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     steps.get(1)
     since = clock.now
@@ -207,7 +207,7 @@ def test_nothing_is_taken_back_by_itself(thoonk: Any, hr: Client, clock: Clock) 
 
 
 @proves("TD-16")
-def test_a_cancelled_job_goes_to_the_back_whatever_the_queue_says(
+def test_cancelled_job_goes_to_the_back_in_spite_of_queue_settings(
     hr: Client, plain: Thoonk
 ) -> None:
     steps = plain.job("steps")

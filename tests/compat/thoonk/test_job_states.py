@@ -1,4 +1,4 @@
-"""Job: it is in one state, and what does not fit that is refused."""
+"""Job: its states, and calls that do not fit them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REFUSED = {
 
 @proves("T-49", "T-51", "T-55", "T-56", "TD-04", "TD-06", "TD-07")
 @pytest.mark.parametrize("verb", REFUSED)
-def test_what_does_not_fit_the_state_is_refused_and_changes_nothing(
+def test_call_in_the_wrong_state_is_refused_and_changes_nothing(
     thoonk: Any, hr: Client, verb: str
 ) -> None:
     steps, [running, stalled, finished, waiting] = steps_of(thoonk, *"rsfw")
@@ -37,15 +37,15 @@ def test_what_does_not_fit_the_state_is_refused_and_changes_nothing(
 
     error, states = REFUSED[verb]
     for state in states:
-        said = tried(error, getattr(steps, verb), ids.get(state, "bogus"))
-        assert "nothing was changed" in said
+        message = tried(error, getattr(steps, verb), ids.get(state, "bogus"))
+        assert "nothing was changed" in message
 
     assert dump(hr) == before
     assert steps.get(1) == (waiting, "w", 0)
 
 
 @proves("TD-06", "TD-07")
-def test_a_job_without_an_item_is_never_handed_out(thoonk: Any) -> None:
+def test_job_without_an_item_is_never_returned(thoonk: Any) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     tried(JobDoesNotExist, steps.finish, job_id)
     tried(JobDoesNotExist, steps.retry, "bogus")
@@ -55,7 +55,9 @@ def test_a_job_without_an_item_is_never_handed_out(thoonk: Any) -> None:
 
 
 @proves("T-55", "TD-10")
-def test_a_job_that_was_cancelled_meanwhile_is_not_stalled(hr: Client, plain: Thoonk) -> None:
+def test_stall_does_not_affect_a_job_that_was_cancelled_meanwhile(
+    hr: Client, plain: Thoonk
+) -> None:
     steps = plain.job("steps")
     job_id = steps.put("item")
     steps.get(1)
@@ -75,9 +77,7 @@ def test_a_job_that_was_cancelled_meanwhile_is_not_stalled(hr: Client, plain: Th
 
 @proves("T-57")
 @pytest.mark.parametrize("seed", range(3))
-def test_a_job_is_in_one_state_and_has_an_item_as_long_as_it_is(
-    hr: Client, plain: Thoonk, seed: int
-) -> None:
+def test_job_is_in_exactly_one_state_and_has_an_item(hr: Client, plain: Thoonk, seed: int) -> None:
     chance = random.Random(seed)
     steps = plain.job("steps")
     known = [steps.put("item") for _ in range(4)]
@@ -100,7 +100,7 @@ def test_a_job_is_in_one_state_and_has_an_item_as_long_as_it_is(
 
 
 @proves("T-59", "T-74")
-def test_ids_in_every_state_are_listed_those_that_wait_back_to_front(thoonk: Any) -> None:
+def test_ids_of_every_state_are_listed_with_the_next_waiting_one_last(thoonk: Any) -> None:
     steps, put = steps_of(thoonk, *"abcd")
     steps.get(1)
     steps.get(1)
@@ -112,7 +112,7 @@ def test_ids_in_every_state_are_listed_those_that_wait_back_to_front(thoonk: Any
 
 
 @proves("T-60")
-def test_a_job_is_retracted_in_any_state(thoonk: Any, hr: Client) -> None:
+def test_job_is_retracted_in_any_state(thoonk: Any, hr: Client) -> None:
     steps, [stalled, running, waiting] = steps_of(thoonk, *"srw")
     steps.get(1)
     steps.get(1)
@@ -128,7 +128,7 @@ def test_a_job_is_retracted_in_any_state(thoonk: Any, hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_the_jobs_of_another_feed_are_left_alone(thoonk: Any, hr: Client) -> None:
+def test_jobs_of_another_feed_are_not_affected(thoonk: Any, hr: Client) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     steps.get(1)
     other = thoonk.job("other")
@@ -169,7 +169,7 @@ def test_every_transition_is_one_step(hr: Client, plain: Thoonk, verb: str) -> N
 
 
 @proves("TD-10")
-def test_a_retry_is_one_step(hr: Client, plain: Thoonk) -> None:
+def test_retry_is_one_step(hr: Client, plain: Thoonk) -> None:
     steps = plain.job("steps")
     job_id = steps.put("item")
     steps.get(1)

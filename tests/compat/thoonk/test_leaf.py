@@ -1,4 +1,4 @@
-"""Leaf: what is published stays until it is retracted."""
+"""Leaf: published items stay until they are retracted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.proof import proves
 
 
 @proves("T-10", "T-18")
-def test_an_item_without_an_id_gets_one(thoonk: Any) -> None:
+def test_item_without_an_id_gets_one(thoonk: Any) -> None:
     news = thoonk.leaf("news")
 
     given = [news.publish("same"), news.publish("same")]
@@ -28,7 +28,7 @@ def test_an_item_without_an_id_gets_one(thoonk: Any) -> None:
 
 
 @proves("T-11", "T-18")
-def test_an_item_gets_the_id_it_is_published_with(thoonk: Any) -> None:
+def test_item_gets_the_given_id(thoonk: Any) -> None:
     news = thoonk.leaf("news")
 
     assert news.publish("item", "mine") == "mine"
@@ -38,7 +38,7 @@ def test_an_item_gets_the_id_it_is_published_with(thoonk: Any) -> None:
 
 
 @proves("T-12", "TL-02")
-def test_an_item_published_again_is_replaced_where_it_is(thoonk: Any) -> None:
+def test_item_published_again_is_replaced_in_its_position(thoonk: Any) -> None:
     news = thoonk.leaf("news")
     for one in "ab":
         news.publish("old", one)
@@ -52,20 +52,20 @@ def test_an_item_published_again_is_replaced_where_it_is(thoonk: Any) -> None:
 
 
 @proves("T-13", "TD-08", "TD-09", "T-15")
-def test_an_item_its_place_and_its_event_change_in_one_step(hr: Client, plain: Thoonk) -> None:
+def test_item_position_and_event_change_in_one_step(hr: Client, plain: Thoonk) -> None:
     news = plain.leaf("news")
     for operation in (
         item_operations.publish(news, "item", "a"),
         item_operations.publish(news, "again", "a"),
         item_operations.retract(news, "a"),
     ):
-        told = len(list(hr.events()))
+        logged = len(list(hr.events()))
         assert changes(hr, operation) == 1
-        assert len(list(hr.events())) == told + 1
+        assert len(list(hr.events())) == logged + 1
 
 
 @proves("T-15")
-def test_a_retracted_item_is_gone(thoonk: Any) -> None:
+def test_retracted_item_is_gone(thoonk: Any) -> None:
     news = thoonk.leaf("news")
     for one in "abc":
         news.publish(one, one)
@@ -78,7 +78,7 @@ def test_a_retracted_item_is_gone(thoonk: Any) -> None:
 
 
 @proves("T-16", "TD-08")
-def test_retracting_what_is_not_there_changes_nothing(thoonk: Any, hr: Client) -> None:
+def test_retract_of_a_missing_item_changes_nothing(thoonk: Any, hr: Client) -> None:
     news = thoonk.leaf("news")
     news.publish("item", "a")
     before = dump(hr)
@@ -89,7 +89,7 @@ def test_retracting_what_is_not_there_changes_nothing(thoonk: Any, hr: Client) -
 
 
 @proves("TD-02")
-def test_of_equal_items_one_is_retracted(thoonk: Any) -> None:
+def test_retract_removes_one_of_several_equal_items(thoonk: Any) -> None:
     news = thoonk.leaf("news")
     first, second, third = [news.publish("same") for _ in range(3)]
 
@@ -108,7 +108,7 @@ def test_ids_are_listed_newest_first(thoonk: Any) -> None:
 
 
 @proves("T-17")
-def test_all_of_a_long_feed_are_listed(plain: Thoonk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_of_several_pages_are_listed(plain: Thoonk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(item_operations, "PAGE", 2)
     news = plain.leaf("news")
     for one in "12345":
@@ -118,7 +118,7 @@ def test_all_of_a_long_feed_are_listed(plain: Thoonk, monkeypatch: pytest.Monkey
 
 
 @proves("T-19")
-def test_reading_takes_nothing_away(thoonk: Any, hr: Client) -> None:
+def test_reading_removes_nothing(thoonk: Any, hr: Client) -> None:
     news = thoonk.leaf("news")
     news.publish("item", "a")
     before = dump(hr)
@@ -133,7 +133,7 @@ def test_reading_takes_nothing_away(thoonk: Any, hr: Client) -> None:
 
 @proves("T-20")
 @pytest.mark.parametrize("item", [b"", b"\0\xff", b"a\0b", "grün".encode(), bytes(range(256))])
-def test_items_are_bytes_that_nobody_looks_into(url: str, item: bytes) -> None:
+def test_items_are_opaque_bytes(url: str, item: bytes) -> None:
     client, _ = open_with_clock(url, codec="raw")
     with client:
         news = Thoonk(client).leaf("news")
@@ -145,9 +145,7 @@ def test_items_are_bytes_that_nobody_looks_into(url: str, item: bytes) -> None:
 
 @proves("T-20")
 @pytest.mark.parametrize("item", ["", "grün", "a\0b", b"\xff\0".decode(errors="surrogateescape")])
-def test_opened_by_a_url_items_are_texts_without_anything_around(
-    url: str, hr: Client, item: str
-) -> None:
+def test_items_are_plain_text_if_opened_by_a_url(url: str, hr: Client, item: str) -> None:
     with Thoonk(url, hr.core.namespace) as opened:
         news = opened.leaf("news")
         news.publish(item, "a")
@@ -158,7 +156,7 @@ def test_opened_by_a_url_items_are_texts_without_anything_around(
 
 
 @proves("TD-18")
-def test_without_an_id_the_newest_item_is_meant(thoonk: Any) -> None:
+def test_get_item_without_an_id_returns_the_newest(thoonk: Any) -> None:
     news = thoonk.leaf("news")
     assert news.get_item() is None
     for one in "ab":
@@ -168,7 +166,7 @@ def test_without_an_id_the_newest_item_is_meant(thoonk: Any) -> None:
 
 
 @proves("TL-01")
-def test_a_bounded_feed_loses_its_oldest_but_not_by_an_edit(thoonk: Any) -> None:
+def test_publish_evicts_the_oldest_item_but_an_edit_does_not(thoonk: Any) -> None:
     news = thoonk.leaf("news", {"max_length": 3})
     for one in "abcd":
         news.publish("item", one)
@@ -182,7 +180,7 @@ def test_a_bounded_feed_loses_its_oldest_but_not_by_an_edit(thoonk: Any) -> None
 
 
 @proves("TL-03")
-def test_a_feed_tells_what_it_has(thoonk: Any) -> None:
+def test_length_and_has_id_describe_the_feed(thoonk: Any) -> None:
     news = thoonk.leaf("news")
     for one in ("a", "b", "a"):
         news.publish("item", one)
@@ -194,7 +192,7 @@ def test_a_feed_tells_what_it_has(thoonk: Any) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "a\0b", 5, "x" * 300])
-def test_an_id_that_cannot_be_one_is_refused(thoonk: Any, hr: Client, given: Any) -> None:
+def test_invalid_id_is_refused(thoonk: Any, hr: Client, given: Any) -> None:
     news = thoonk.leaf("news")
     before = dump(hr)
 
@@ -204,7 +202,7 @@ def test_an_id_that_cannot_be_one_is_refused(thoonk: Any, hr: Client, given: Any
     assert dump(hr) == before
 
 
-def test_a_leaf_is_a_feed_in_our_own_words(hr: Client, plain: Thoonk) -> None:
+def test_leaf_is_a_headrace_feed(hr: Client, plain: Thoonk) -> None:
     plain.leaf("news").publish({"title": "Bread"}, "a")
 
     assert hr.feed("news").all() == {"a": {"title": "Bread"}}

@@ -1,4 +1,4 @@
-"""A feed is opened as what it is; what others have made is left alone."""
+"""Opening feeds, also those that other programs have created."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from tests.proof import proves
 
 @proves("TD-12", "TD-10")
 @pytest.mark.parametrize("kind", ["queue", "job"])
-def test_a_queue_whose_maker_died_at_once_is_what_it_was_to_be(
-    thoonk: Any, hr: Client, kind: str
-) -> None:
+def test_open_completes_a_queue_whose_creator_died(thoonk: Any, hr: Client, kind: str) -> None:
     making = registry.create(Thoonk(hr), "it", {"type": kind})
     wish = next(making)
     while "it" not in hr.feeds():
@@ -32,7 +30,7 @@ def test_a_queue_whose_maker_died_at_once_is_what_it_was_to_be(
     assert feed.length() == 1
 
 
-def test_a_queue_that_behaves_otherwise_is_left_alone(thoonk: Any, hr: Client) -> None:
+def test_queue_with_other_settings_is_not_opened(thoonk: Any, hr: Client) -> None:
     hr.queue("mail").configure(lease=5)
     before = dump(hr)
 
@@ -42,7 +40,7 @@ def test_a_queue_that_behaves_otherwise_is_left_alone(thoonk: Any, hr: Client) -
     assert dump(hr) == before
 
 
-def test_what_was_set_of_a_queue_stays_when_it_is_opened(thoonk: Any, hr: Client) -> None:
+def test_open_keeps_the_settings_of_a_queue(thoonk: Any, hr: Client) -> None:
     thoonk.job("steps")
     hr.queue("steps").configure(result_ttl=60, lease=5)
 
@@ -53,7 +51,7 @@ def test_what_was_set_of_a_queue_stays_when_it_is_opened(thoonk: Any, hr: Client
 
 
 @proves("T-08", "TD-01")
-def test_thoonk_has_no_keys_of_its_own(thoonk: Any, hr: Client) -> None:
+def test_thoonk_uses_only_the_keys_of_headrace(thoonk: Any, hr: Client) -> None:
     thoonk.leaf("news").publish("item", "a")
     thoonk.queue("mail").put("item")
     steps = thoonk.job("steps")
@@ -98,11 +96,11 @@ def test_feeds_of_headrace_are_feeds_of_thoonk(thoonk: Any, hr: Client) -> None:
     hr.create_feed("line", sorted=True)
 
     assert thoonk.get_config("news") == {"type": "leaf", "max_length": 3}
-    assert (thoonk["news"]).get_all() == {"a": "item"}
-    assert (thoonk["line"]).type == "sorted_feed"
+    assert thoonk["news"].get_all() == {"a": "item"}
+    assert thoonk["line"].type == "sorted_feed"
 
 
-def test_all_feeds_are_listed_however_many(plain: Thoonk, hr: Client, monkeypatch: Any) -> None:
+def test_feeds_of_several_pages_are_listed(plain: Thoonk, hr: Client, monkeypatch: Any) -> None:
     monkeypatch.setattr(registry, "PAGE", 2)
     for name in "abcde":
         hr.create_feed(name)
@@ -110,7 +108,7 @@ def test_all_feeds_are_listed_however_many(plain: Thoonk, hr: Client, monkeypatc
     assert plain.get_feeds() == set("abcde")
 
 
-def test_it_is_opened_by_a_url_or_on_a_client(url: str, hr: Client) -> None:
+def test_thoonk_opens_by_a_url_or_on_a_client(url: str, hr: Client) -> None:
     with Thoonk(url, hr.core.namespace) as opened:
         opened.queue("mail").put("item")
     assert Thoonk(hr).queue("mail").length() == 1

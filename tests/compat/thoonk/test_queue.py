@@ -1,4 +1,4 @@
-"""Queue: who gets an item has it, and nothing of it is left."""
+"""Queue: get returns an item and removes it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.proof import proves
 
 
 @proves("T-30", "T-31")
-def test_publish_and_put_are_the_same_and_make_new_ids(thoonk: Any) -> None:
+def test_publish_and_put_make_new_ids(thoonk: Any) -> None:
     mail = thoonk.queue("mail")
 
     put = [mail.put("same"), mail.publish("same"), mail.put("x")]
@@ -29,7 +29,7 @@ def test_publish_and_put_are_the_same_and_make_new_ids(thoonk: Any) -> None:
 
 
 @proves("T-31", "TD-10")
-def test_a_put_and_a_get_are_one_step_each(hr: Client, plain: Thoonk) -> None:
+def test_put_and_get_are_one_step_each(hr: Client, plain: Thoonk) -> None:
     mail = plain.queue("mail")
 
     assert changes(hr, job_operations.put(mail, "item")) == 1
@@ -37,7 +37,7 @@ def test_a_put_and_a_get_are_one_step_each(hr: Client, plain: Thoonk) -> None:
 
 
 @proves("T-32")
-def test_items_leave_in_the_order_in_which_they_came(thoonk: Any) -> None:
+def test_items_are_returned_in_put_order(thoonk: Any) -> None:
     mail = thoonk.queue("mail")
     for item in (10, 20, 30, 40):
         mail.put(item)
@@ -47,7 +47,7 @@ def test_items_leave_in_the_order_in_which_they_came(thoonk: Any) -> None:
 
 @proves("T-32", "T-33")
 @pytest.mark.parametrize("span", [(), (0,), (20,)])
-def test_a_get_waits_for_an_item(thoonk: Any, hr: Client, span: tuple[int, ...]) -> None:
+def test_get_waits_for_an_item(thoonk: Any, hr: Client, span: tuple[int, ...]) -> None:
     mail = thoonk.queue("mail")
     getting = begun(mail.get, *span)
     until_listened_to(hr, "queue:mail")
@@ -58,7 +58,7 @@ def test_a_get_waits_for_an_item(thoonk: Any, hr: Client, span: tuple[int, ...])
 
 
 @proves("T-33")
-def test_a_get_in_vain_changes_nothing(thoonk: Any, hr: Client) -> None:
+def test_get_without_an_item_changes_nothing(thoonk: Any, hr: Client) -> None:
     mail = thoonk.queue("mail")
     before = dump(hr)
 
@@ -68,7 +68,7 @@ def test_a_get_in_vain_changes_nothing(thoonk: Any, hr: Client) -> None:
 
 
 @pytest.mark.parametrize("span", [-1, "soon", float("nan")])
-def test_a_time_that_makes_no_sense_is_refused(thoonk: Any, hr: Client, span: Any) -> None:
+def test_invalid_timeout_is_refused(thoonk: Any, hr: Client, span: Any) -> None:
     mail = thoonk.queue("mail")
     mail.put("item")
     before = dump(hr)
@@ -79,7 +79,7 @@ def test_a_time_that_makes_no_sense_is_refused(thoonk: Any, hr: Client, span: An
 
 
 @proves("T-34")
-def test_nothing_is_left_of_an_item_that_somebody_got(thoonk: Any, hr: Client) -> None:
+def test_get_leaves_no_keys_of_the_item(thoonk: Any, hr: Client) -> None:
     mail = thoonk.queue("mail")
     empty = keys(hr)
     mail.put("x" * 5000)
@@ -104,7 +104,7 @@ def test_each_item_goes_to_one_consumer(thoonk: Any) -> None:
 
 @proves("T-07")
 @pytest.mark.parametrize("made", ["before", "meanwhile"])
-def test_nothing_is_put_into_a_feed_that_is_deleted_in_that_moment(
+def test_put_into_a_feed_that_is_being_deleted_is_undone(
     hr: Client, plain: Thoonk, made: str
 ) -> None:
     mail = plain.queue("mail")
@@ -125,7 +125,7 @@ def test_nothing_is_put_into_a_feed_that_is_deleted_in_that_moment(
 
 
 def carried_out(hr: Client, operation: Operation[Any], answer: Any) -> type[Exception] | None:
-    """Carries out what is left of a talk, and says by which error it ended."""
+    """Run the rest of an operation and return the error that ended it."""
     try:
         while True:
             answer = hr.core.transport.send(operation.send(answer).commands)
@@ -136,7 +136,7 @@ def carried_out(hr: Client, operation: Operation[Any], answer: Any) -> type[Exce
 
 
 @proves("T-59", "T-74")
-def test_the_order_of_what_waits_is_visible_back_to_front(thoonk: Any) -> None:
+def test_waiting_items_are_listed_with_the_next_one_last(thoonk: Any) -> None:
     mail = thoonk.queue("mail")
     put = [mail.put(item) for item in "abc"]
 
@@ -149,7 +149,7 @@ def test_the_order_of_what_waits_is_visible_back_to_front(thoonk: Any) -> None:
     assert not mail.has_id("bogus")
 
 
-def test_an_item_of_high_priority_goes_before_the_others(thoonk: Any) -> None:
+def test_item_of_high_priority_comes_first(thoonk: Any) -> None:
     mail = thoonk.queue("mail")
     for item, priority in (("a", None), ("b", None), ("H1", mail.HIGH), ("H2", mail.HIGH)):
         mail.put(item, priority)
@@ -157,7 +157,7 @@ def test_an_item_of_high_priority_goes_before_the_others(thoonk: Any) -> None:
     assert [mail.get(1) for _ in range(4)] == ["H1", "H2", "a", "b"]
 
 
-def test_an_item_that_waits_can_be_retracted(thoonk: Any) -> None:
+def test_waiting_item_can_be_retracted(thoonk: Any) -> None:
     mail = thoonk.queue("mail")
     first, second = mail.put("same"), mail.put("same")
 
@@ -167,7 +167,7 @@ def test_an_item_that_waits_can_be_retracted(thoonk: Any) -> None:
     assert mail.get_ids() == [second]
 
 
-def test_all_that_waits_is_listed_however_much(
+def test_waiting_items_of_several_pages_are_listed(
     plain: Thoonk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_operations, "PAGE", 2)
@@ -177,7 +177,7 @@ def test_all_that_waits_is_listed_however_much(
     assert mail.get_ids() == put[::-1]
 
 
-def test_a_queue_is_an_ordinary_queue(hr: Client, plain: Thoonk) -> None:
+def test_queue_is_a_headrace_queue(hr: Client, plain: Thoonk) -> None:
     plain.queue("mail").put({"to": "ada"})
 
     assert hr.queues()["mail"].waiting == 1

@@ -1,4 +1,4 @@
-"""Feeds are made, configured, opened and deleted, as thoonk says it."""
+"""Feeds are created, configured, opened and deleted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TYPES = ("leaf", "sorted_feed", "queue", "job")
 
 
 @proves("T-01")
-def test_a_feed_is_made_once(thoonk: Any, hr: Client) -> None:
+def test_feed_is_created_once(thoonk: Any, hr: Client) -> None:
     leaf = thoonk.create_feed("news", {"type": "leaf"})
     leaf.publish("item", "a")
     thoonk.create_feed("mail", {"type": "queue"})
@@ -36,7 +36,7 @@ def test_a_feed_is_made_once(thoonk: Any, hr: Client) -> None:
 
 @proves("T-01", "T-05")
 @pytest.mark.parametrize("kind", TYPES)
-def test_the_constructors_open_what_is_there(thoonk: Any, hr: Client, kind: str) -> None:
+def test_constructors_open_an_existing_feed(thoonk: Any, hr: Client, kind: str) -> None:
     made = getattr(thoonk, kind)("it", {"colour": "red"})
     before = dump(hr)
 
@@ -49,7 +49,7 @@ def test_the_constructors_open_what_is_there(thoonk: Any, hr: Client, kind: str)
 
 @proves("T-05")
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_feed_opened_by_its_name_is_what_its_config_says(thoonk: Any, kind: str) -> None:
+def test_feed_opened_by_name_has_the_type_of_its_config(thoonk: Any, kind: str) -> None:
     made = thoonk.create_feed("it", {"type": kind})
 
     opened = thoonk["it"]
@@ -59,7 +59,7 @@ def test_a_feed_opened_by_its_name_is_what_its_config_says(thoonk: Any, kind: st
 
 
 @proves("T-05")
-def test_a_feed_is_not_opened_as_another_type(thoonk: Any, hr: Client) -> None:
+def test_feed_is_not_opened_as_another_type(thoonk: Any, hr: Client) -> None:
     thoonk.queue("mail")
     before = dump(hr)
 
@@ -71,7 +71,7 @@ def test_a_feed_is_not_opened_as_another_type(thoonk: Any, hr: Client) -> None:
 
 
 @proves("T-04")
-def test_a_config_is_replaced_as_a_whole(thoonk: Any, hr: Client) -> None:
+def test_set_config_replaces_the_whole_config(thoonk: Any, hr: Client) -> None:
     thoonk.create_feed("news", {"a": 1, "b": 2})
     assert thoonk.get_config("news") == {"type": "leaf", "a": 1, "b": 2}
 
@@ -84,7 +84,7 @@ def test_a_config_is_replaced_as_a_whole(thoonk: Any, hr: Client) -> None:
 
 
 @proves("T-04", "T-05")
-def test_a_feed_keeps_its_type(thoonk: Any, hr: Client) -> None:
+def test_type_of_a_feed_cannot_change(thoonk: Any, hr: Client) -> None:
     thoonk.queue("mail")
     before = dump(hr)
 
@@ -102,7 +102,7 @@ def test_a_feed_keeps_its_type(thoonk: Any, hr: Client) -> None:
         *({"max_length": 0}, {"type": "queue", "max_length": 3}, {"max_length": "3"}),
     ],
 )
-def test_a_config_that_makes_no_sense_is_refused(thoonk: Any, hr: Client, config: Any) -> None:
+def test_invalid_config_is_refused(thoonk: Any, hr: Client, config: Any) -> None:
     thoonk.leaf("news")
     before = dump(hr)
 
@@ -113,7 +113,7 @@ def test_a_config_that_makes_no_sense_is_refused(thoonk: Any, hr: Client, config
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 300, 5])
-def test_a_name_that_cannot_be_one_is_refused(thoonk: Any, hr: Client, name: Any) -> None:
+def test_invalid_name_is_refused(thoonk: Any, hr: Client, name: Any) -> None:
     before = dump(hr)
 
     for call in (thoonk.create_feed, thoonk.queue, thoonk.leaf, thoonk.delete_feed):
@@ -124,7 +124,7 @@ def test_a_name_that_cannot_be_one_is_refused(thoonk: Any, hr: Client, name: Any
 
 @proves("T-03", "TD-11")
 @pytest.mark.parametrize("kind", TYPES)
-def test_nothing_is_left_of_a_deleted_feed(thoonk: Any, hr: Client, kind: str) -> None:
+def test_deleted_feed_leaves_no_keys(thoonk: Any, hr: Client, kind: str) -> None:
     feed = thoonk.create_feed("it", {"type": kind})
     for number in range(3):
         feed.publish(f"item {number}")
@@ -141,14 +141,14 @@ def test_nothing_is_left_of_a_deleted_feed(thoonk: Any, hr: Client, kind: str) -
 
 
 @proves("T-03")
-def test_a_delete_is_one_step(hr: Client, plain: Thoonk) -> None:
+def test_delete_is_one_step(hr: Client, plain: Thoonk) -> None:
     plain.leaf("news").publish("item")
 
     assert changes(hr, registry.delete_feed(plain, "news")) == 1
 
 
 @proves("T-03", "TD-11")
-def test_what_is_put_while_a_queue_is_deleted_goes_too(hr: Client, plain: Thoonk) -> None:
+def test_job_put_during_a_delete_is_deleted_too(hr: Client, plain: Thoonk) -> None:
     mail = plain.queue("mail")
     mail.put("item")
     deleting = registry.delete_feed(plain, "mail")
@@ -163,7 +163,7 @@ def test_what_is_put_while_a_queue_is_deleted_goes_too(hr: Client, plain: Thoonk
 
 
 def resumed(operation: Operation[Any], wish: Any) -> Operation[Any]:
-    """The rest of a talk that was begun."""
+    """Run the rest of an operation."""
     while True:
         try:
             wish = operation.send((yield wish))
@@ -172,7 +172,7 @@ def resumed(operation: Operation[Any], wish: Any) -> Operation[Any]:
 
 
 @proves("T-03", "TD-11")
-def test_a_delete_that_was_interrupted_is_made_again(hr: Client, plain: Thoonk) -> None:
+def test_interrupted_delete_can_be_repeated(hr: Client, plain: Thoonk) -> None:
     plain.queue("mail").put("item")
     deleting = registry.delete_feed(plain, "mail")
     wish = next(deleting)
@@ -186,7 +186,7 @@ def test_a_delete_that_was_interrupted_is_made_again(hr: Client, plain: Thoonk) 
 
 @proves("TD-12", "T-13")
 @pytest.mark.parametrize("kind", ["leaf", "sorted_feed"])
-def test_a_feed_is_made_with_its_config_in_one_step(hr: Client, plain: Thoonk, kind: str) -> None:
+def test_feed_is_created_with_its_config_in_one_step(hr: Client, plain: Thoonk, kind: str) -> None:
     assert changes(hr, registry.create(plain, "news", {"type": kind, "a": 1})) == 1
     assert changes(hr, registry.set_config(plain, "news", {"a": 2})) == 1
 
@@ -203,9 +203,7 @@ def test_create_handler_finds_the_config_of_the_feed(listening: Any, plain: Thoo
 
 @proves("T-07")
 @pytest.mark.parametrize("kind", TYPES)
-def test_every_operation_on_a_feed_that_is_not_there_is_refused(
-    thoonk: Any, hr: Client, kind: str
-) -> None:
+def test_every_call_on_a_missing_feed_is_refused(thoonk: Any, hr: Client, kind: str) -> None:
     feed = thoonk.create_feed("it", {"type": kind})
     thoonk.delete_feed("it")
     before = dump(hr)
@@ -235,7 +233,7 @@ def test_every_operation_on_a_feed_that_is_not_there_is_refused(
 
 
 @proves("T-07")
-def test_a_feed_made_anew_as_another_type_is_not_the_old_one(thoonk: Any) -> None:
+def test_object_of_a_recreated_feed_with_another_type_is_refused(thoonk: Any) -> None:
     queue = thoonk.queue("it")
     thoonk.delete_feed("it")
     thoonk.job("it")
@@ -245,7 +243,7 @@ def test_a_feed_made_anew_as_another_type_is_not_the_old_one(thoonk: Any) -> Non
 
 
 @pytest.mark.parametrize("config", [{"type": []}, '{"type": {}}', "[" * 100_000, "\ud800"])
-def test_a_config_whose_type_is_no_text_is_refused(thoonk: Any, hr: Client, config: Any) -> None:
+def test_config_type_must_be_a_str(thoonk: Any, hr: Client, config: Any) -> None:
     thoonk.leaf("news")
     before = dump(hr)
 
@@ -256,7 +254,7 @@ def test_a_config_whose_type_is_no_text_is_refused(thoonk: Any, hr: Client, conf
 
 
 @pytest.mark.parametrize("about", ['{"type": []}', "[" * 10_000])
-def test_a_feed_of_which_others_say_anything_is_what_it_behaves_like(
+def test_feed_with_another_about_text_has_the_type_of_its_settings(
     thoonk: Any, hr: Client, about: str
 ) -> None:
     hr.create_feed("news", about=about)

@@ -1,4 +1,4 @@
-"""Results: what a job came to, with its item, for one who asks."""
+"""Results: the result of a job and its item, taken once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.proof import proves
 
 @proves("T-45", "T-47", "TD-13")
 @pytest.mark.parametrize(("item", "result"), [("item", "result"), ("a\0b", "c\0d"), ("", "\0")])
-def test_a_result_comes_with_the_item(thoonk: Any, item: str, result: str) -> None:
+def test_result_is_returned_with_the_item(thoonk: Any, item: str, result: str) -> None:
     steps, [job_id] = steps_of(thoonk, item)
     steps.get(1)
 
@@ -29,7 +29,7 @@ def test_a_result_comes_with_the_item(thoonk: Any, item: str, result: str) -> No
 
 @proves("T-46")
 @pytest.mark.parametrize("result", [None, "", [], 0, False])
-def test_an_empty_result_is_a_result(thoonk: Any, result: Any) -> None:
+def test_empty_result_is_a_result(thoonk: Any, result: Any) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     steps.get(1)
 
@@ -40,7 +40,7 @@ def test_an_empty_result_is_a_result(thoonk: Any, result: Any) -> None:
 
 @proves("T-46")
 @pytest.mark.parametrize("given", [(), (NO_RESULT,)])
-def test_a_job_finished_without_a_result_has_none(thoonk: Any, given: Any) -> None:
+def test_job_finished_without_a_result_has_none(thoonk: Any, given: Any) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     steps.get(1)
 
@@ -51,9 +51,7 @@ def test_a_job_finished_without_a_result_has_none(thoonk: Any, given: Any) -> No
 
 @proves("T-47", "T-48")
 @pytest.mark.parametrize("span", [(), (0,), (20,)])
-def test_a_result_may_be_waited_for_before_the_job_is_finished(
-    thoonk: Any, hr: Client, span: tuple[int, ...]
-) -> None:
+def test_get_result_waits_for_a_running_job(thoonk: Any, hr: Client, span: tuple[int, ...]) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     asking = begun(steps.get_result, job_id, *span)
     until_listened_to(hr, "ended:")
@@ -66,7 +64,7 @@ def test_a_result_may_be_waited_for_before_the_job_is_finished(
 
 
 @proves("T-48")
-def test_a_result_is_taken_by_one(thoonk: Any, hr: Client) -> None:
+def test_result_is_taken_once(thoonk: Any, hr: Client) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     steps.get(1)
     steps.finish(job_id, "result")
@@ -79,7 +77,7 @@ def test_a_result_is_taken_by_one(thoonk: Any, hr: Client) -> None:
 
 
 @proves("T-47")
-def test_a_result_that_does_not_come_in_time_changes_nothing(thoonk: Any, hr: Client) -> None:
+def test_get_result_timeout_changes_nothing(thoonk: Any, hr: Client) -> None:
     steps, [job_id, stalled] = steps_of(thoonk, "item", "stalled")
     steps.get(1)
     steps.get(1)
@@ -93,7 +91,7 @@ def test_a_result_that_does_not_come_in_time_changes_nothing(thoonk: Any, hr: Cl
 
 
 @proves("TD-14")
-def test_a_result_nobody_asks_for_goes_after_a_day(thoonk: Any, hr: Client, clock: Clock) -> None:
+def test_result_expires_after_a_day(thoonk: Any, hr: Client, clock: Clock) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     steps.get(1)
     steps.finish(job_id, "result")
@@ -107,7 +105,7 @@ def test_a_result_nobody_asks_for_goes_after_a_day(thoonk: Any, hr: Client, cloc
 
 
 @proves("T-44", "T-57")
-def test_a_finished_job_whose_result_waits_has_no_item_any_more(thoonk: Any, hr: Client) -> None:
+def test_finished_job_with_a_result_has_no_item(thoonk: Any, hr: Client) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     steps.get(1)
     steps.finish(job_id, "result")
@@ -121,7 +119,7 @@ def test_a_finished_job_whose_result_waits_has_no_item_any_more(thoonk: Any, hr:
 
 
 @proves("T-47")
-def test_a_result_that_will_never_come_is_not_waited_for(thoonk: Any) -> None:
+def test_get_result_does_not_wait_for_an_impossible_result(thoonk: Any) -> None:
     steps, ids = steps_of(thoonk, "without", "taken")
     without, taken = ids
     for _ in ids:
@@ -136,7 +134,7 @@ def test_a_result_that_will_never_come_is_not_waited_for(thoonk: Any) -> None:
 
 
 @proves("T-48")
-def test_a_result_is_taken_from_its_own_feed_alone(thoonk: Any, hr: Client) -> None:
+def test_result_is_taken_only_from_its_own_feed(thoonk: Any, hr: Client) -> None:
     steps, [job_id] = steps_of(thoonk, "item")
     other = thoonk.job("other")
     steps.get(1)

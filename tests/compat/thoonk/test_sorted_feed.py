@@ -1,4 +1,4 @@
-"""SortedFeed: items stand where they were put."""
+"""SortedFeed: items keep the position that publishers choose."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_items_are_moved(thoonk: Any, name: str, arguments: tuple[str, ...], ord
 
 
 @proves("TL-04")
-def test_an_item_is_edited_where_it_stands(thoonk: Any) -> None:
+def test_item_is_edited_in_its_position(thoonk: Any) -> None:
     line = line_of(thoonk, "a", "b")
 
     line.edit("1", "edited")
@@ -69,7 +69,7 @@ def test_an_item_is_edited_where_it_stands(thoonk: Any) -> None:
 
 
 @proves("TL-04", "T-16")
-def test_what_is_not_there_is_refused_and_nothing_changes(thoonk: Any, hr: Client) -> None:
+def test_missing_item_is_refused_and_nothing_changes(thoonk: Any, hr: Client) -> None:
     line = line_of(thoonk, "a")
     before = dump(hr)
 
@@ -86,7 +86,7 @@ def test_what_is_not_there_is_refused_and_nothing_changes(thoonk: Any, hr: Clien
 
 
 @proves("TL-04")
-def test_nothing_is_published_beside_what_is_not_there(thoonk: Any) -> None:
+def test_publish_next_to_a_missing_item_is_refused(thoonk: Any) -> None:
     line = line_of(thoonk, "a")
 
     tried(ItemDoesNotExist, line.publish_before, "9", "item")
@@ -97,7 +97,7 @@ def test_nothing_is_published_beside_what_is_not_there(thoonk: Any) -> None:
 
 
 @proves("TL-04", "T-15")
-def test_an_item_is_retracted(thoonk: Any) -> None:
+def test_item_is_retracted(thoonk: Any) -> None:
     line = line_of(thoonk, "a", "b")
 
     line.retract("1")
@@ -106,7 +106,7 @@ def test_an_item_is_retracted(thoonk: Any) -> None:
     assert not line.has_id("1")
 
 
-def test_a_place_that_is_none_is_refused(thoonk: Any, hr: Client) -> None:
+def test_invalid_position_is_refused(thoonk: Any, hr: Client) -> None:
     feed = thoonk.sorted_feed("sorted")
     feed.append("a")
     before = dump(hr)

@@ -1,1 +1,1 @@
-"""The words of worqr: the drawings of its document, and each of its sentences."""
+"""Tests of the worqr API: its document sentence by sentence, and later versions."""

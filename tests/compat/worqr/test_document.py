@@ -1,4 +1,4 @@
-"""The drawings of the document of worqr, one after the other."""
+"""The drawings of the worqr document, one by one."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ New = Callable[..., Any]
 
 
 @proves("W-10")
-def test_enqueue_adds_a_task_to_a_queue_and_tells_of_it(worqr: Any, new: New) -> None:
-    heard = receiving(worqr)
+def test_enqueue_adds_a_task_and_notifies(worqr: Any, new: New) -> None:
+    received = receiving(worqr)
     at_work(worqr, "Q1")
     producer = new("W0")
 
@@ -26,7 +26,7 @@ def test_enqueue_adds_a_task_to_a_queue_and_tells_of_it(worqr: Any, new: New) ->
     producer.enqueue("T1", "Q1")
 
     assert worqr.getTasks("Q1") == ["T0", "T1"]
-    expect(heard, ("work", 1), ("work", 1))
+    expect(received, ("work", 1), ("work", 1))
 
 
 @proves("W-13", "W-14")
@@ -73,18 +73,18 @@ def test_finish_task_removes_the_process_and_its_task(hr: Client, worqr: Any) ->
 
 
 @proves("W-19", "WD-06")
-def test_cancel_tasks_removes_every_such_task_and_tells_of_it(worqr: Any) -> None:
+def test_cancel_tasks_removes_equal_tasks_and_notifies(worqr: Any) -> None:
     worqr.enqueue(["T1", "T0", "T1", "T2"], "Q1")
     worqr.enqueue("T1", "Q2")
-    heard = receiving(worqr)
+    received = receiving(worqr)
     at_work(worqr, "Q1")
-    expect(heard, ("work", 4))
+    expect(received, ("work", 4))
 
     worqr.cancelTasks("Q1", "T1")
 
     assert worqr.getTasks("Q1") == ["T0", "T2"]
     assert worqr.getTasks("Q2") == ["T1"]
-    expect(heard, ("cancel", "T1"))
+    expect(received, ("cancel", "T1"))
 
 
 @proves("W-30")
@@ -103,7 +103,7 @@ def test_start_worker_registers_a_worker_for_3_seconds(
 
 
 @proves("W-31")
-def test_keep_worker_alive_gives_it_3_seconds_again(hr: Client, worqr: Any, clock: Clock) -> None:
+def test_keep_worker_alive_renews_3_seconds(hr: Client, worqr: Any, clock: Clock) -> None:
     worqr.startWorker("W1")
 
     for _ in range(5):
@@ -113,9 +113,7 @@ def test_keep_worker_alive_gives_it_3_seconds_again(hr: Client, worqr: Any, cloc
 
 
 @proves("W-32")
-def test_a_worker_that_failed_to_stay_alive_must_restart(
-    hr: Client, worqr: Any, clock: Clock
-) -> None:
+def test_expired_worker_must_restart(hr: Client, worqr: Any, clock: Clock) -> None:
     worqr.enqueue("T0", "Q1")
     at_work(worqr, "Q1")
     started(worqr)
@@ -132,16 +130,18 @@ def test_a_worker_that_failed_to_stay_alive_must_restart(
 
 
 @proves("W-33")
-def test_start_work_keeps_track_of_the_queue_and_tells_what_waits(hr: Client, worqr: Any) -> None:
+def test_start_work_registers_the_queue_and_notifies_of_waiting_tasks(
+    hr: Client, worqr: Any
+) -> None:
     worqr.enqueue(["T0", "T1"], "Q1")
-    heard = receiving(worqr)
+    received = receiving(worqr)
     worqr.startWorker("W1")
 
     worqr.startWork("W1", "Q0")
     worqr.startWork("W1", "Q1")
 
     assert hr.workers()[0].queues == ["Q0", "Q1"]
-    expect(heard, ("work", 2))
+    expect(received, ("work", 2))
 
 
 @proves("W-33")
@@ -155,7 +155,7 @@ def test_start_work_is_refused_without_a_worker(hr: Client, worqr: Any) -> None:
 
 
 @proves("W-34", "WD-09")
-def test_stop_work_returns_what_is_in_progress_of_that_queue_alone(hr: Client, worqr: Any) -> None:
+def test_stop_work_returns_the_tasks_of_that_queue_only(hr: Client, worqr: Any) -> None:
     for queue in ("Q0", "Q1"):
         worqr.enqueue(["T0", "T1"], queue)
     at_work(worqr, "Q0", "Q1")
@@ -173,14 +173,14 @@ def test_fail_worker_deletes_the_worker_and_returns_all_its_tasks(
     hr: Client, worqr: Any, new: New
 ) -> None:
     peer = new("W0")
-    heard = receiving(peer)
+    received = receiving(peer)
     worqr.enqueue(["T0", "T1"], "Q1")
     worqr.enqueue("T0", "Q2")
     at_work(peer, "Q1")
     at_work(worqr, "Q1", "Q2")
     started(worqr)
     started(worqr, "Q2")
-    expect(heard, ("work", 2))
+    expect(received, ("work", 2))
 
     worqr.failWorker("W1")
 
@@ -188,5 +188,5 @@ def test_fail_worker_deletes_the_worker_and_returns_all_its_tasks(
     assert peer.getProcesses() == []
     assert peer.getTasks("Q1") == ["T0", "T1"]
     assert peer.getTasks("Q2") == ["T0"]
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
     assert hr.audit().balanced

@@ -1,4 +1,4 @@
-"""Tasks and processes: what the attributes promise, what may be asked, what is refused."""
+"""Tasks and processes: guarantees, reads and refusals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ New = Callable[..., Any]
 
 
 @proves("W-02", "WD-04", "WD-05")
-def test_each_operation_changes_everything_in_one_script(hr: Client, url: str) -> None:
+def test_each_call_changes_everything_in_one_script(hr: Client, url: str) -> None:
     with Worqr(hr, workerId="W1", workerHeartbeatInterval=NEVER) as worqr:
         worqr.enqueue(["T0", "T1"], "Q1")
         worqr.startWorker()
@@ -45,7 +45,7 @@ def test_each_operation_changes_everything_in_one_script(hr: Client, url: str) -
 
 
 @proves("W-04", "W-18")
-def test_nothing_remains_of_a_task_that_is_done(hr: Client, worqr: Any) -> None:
+def test_finished_task_leaves_no_keys(hr: Client, worqr: Any) -> None:
     at_work(worqr, "Q1")
     ends = ("events", "log", "agenda", "books:Q1")
     before = {key for key in dump(hr) if not key.endswith(ends)}
@@ -62,7 +62,7 @@ def test_nothing_remains_of_a_task_that_is_done(hr: Client, worqr: Any) -> None:
 
 
 @proves("W-05", "W-47")
-def test_of_two_workers_that_try_one_gets_each_task(hr: Client) -> None:
+def test_each_task_goes_to_one_worker(hr: Client) -> None:
     with Worqr(hr, workerId="W1") as first, Worqr(hr, workerId="W2") as second:
         for worqr in (first, second):
             worqr.startWorker()
@@ -84,7 +84,7 @@ def test_of_two_workers_that_try_one_gets_each_task(hr: Client) -> None:
 
 @proves("W-06", "W-16")
 @pytest.mark.parametrize("task", [b"", b"\0\xff\xc2", b"\xff" * 31, b"x" * 70_000])
-def test_a_task_comes_back_byte_for_byte(url: str, task: bytes) -> None:
+def test_task_survives_the_round_trip_byte_for_byte(url: str, task: bytes) -> None:
     hr, _ = open_with_clock(url, codec="raw")
     with hr, Worqr(hr, workerId="W1") as worqr:
         worqr.startWorker()
@@ -103,7 +103,7 @@ def test_a_task_comes_back_byte_for_byte(url: str, task: bytes) -> None:
 
 
 @proves("W-16")
-def test_the_empty_text_is_a_task(worqr: Any) -> None:
+def test_empty_text_is_a_task(worqr: Any) -> None:
     at_work(worqr, "Q1")
     worqr.enqueue("", "Q1")
     assert worqr.peekTask("Q1") == ""
@@ -116,7 +116,7 @@ def test_the_empty_text_is_a_task(worqr: Any) -> None:
 
 
 @proves("W-08", "W-11")
-def test_many_tasks_are_served_in_their_order(worqr: Any) -> None:
+def test_tasks_start_in_the_order_of_enqueue(worqr: Any) -> None:
     at_work(worqr, "Q1")
 
     worqr.enqueue("T0", "Q1")
@@ -128,7 +128,7 @@ def test_many_tasks_are_served_in_their_order(worqr: Any) -> None:
 
 
 @proves("W-12", "WD-13")
-def test_equal_tasks_are_tasks_of_their_own(worqr: Any) -> None:
+def test_equal_tasks_are_independent(worqr: Any) -> None:
     at_work(worqr, "Q1")
     worqr.enqueue(["T", "T", "T"], "Q1")
     first, second = started(worqr), started(worqr)
@@ -141,7 +141,7 @@ def test_equal_tasks_are_tasks_of_their_own(worqr: Any) -> None:
 
 
 @proves("W-14", "WD-05")
-def test_a_queue_without_tasks_gives_none_and_leaves_no_trace(hr: Client, worqr: Any) -> None:
+def test_start_task_in_an_empty_queue_changes_nothing(hr: Client, worqr: Any) -> None:
     at_work(worqr, "Q1")
     before = dump(hr)
 
@@ -151,7 +151,7 @@ def test_a_queue_without_tasks_gives_none_and_leaves_no_trace(hr: Client, worqr:
 
 
 @proves("W-14")
-def test_dequeue_is_the_later_word_for_it(worqr: Any) -> None:
+def test_dequeue_is_an_alias_of_start_task(worqr: Any) -> None:
     at_work(worqr, "Q1")
     worqr.enqueue("T0", "Q1")
 
@@ -162,7 +162,7 @@ def test_dequeue_is_the_later_word_for_it(worqr: Any) -> None:
 
 
 @proves("W-15", "WL-03")
-def test_who_has_not_started_work_gets_nothing(hr: Client, worqr: Any, new: New) -> None:
+def test_start_task_without_start_work_is_refused(hr: Client, worqr: Any, new: New) -> None:
     worqr.enqueue("T0", "Q1")
     before = dump(hr)
     for queue in ("Q1", "nobody has used it"):
@@ -182,7 +182,7 @@ def test_who_has_not_started_work_gets_nothing(hr: Client, worqr: Any, new: New)
 
 
 @proves("W-21", "W-41")
-def test_a_process_that_is_over_is_refused_and_nothing_changes(hr: Client, worqr: Any) -> None:
+def test_ended_process_is_refused_and_nothing_changes(hr: Client, worqr: Any) -> None:
     at_work(worqr, "Q1")
     worqr.enqueue(["T0", "T1"], "Q1")
     gone, stopped = started(worqr), started(worqr)
@@ -203,7 +203,7 @@ def test_a_process_that_is_over_is_refused_and_nothing_changes(hr: Client, worqr
 
 
 @proves("W-22")
-def test_everything_can_be_asked_and_nothing_changes_by_it(hr: Client, worqr: Any) -> None:
+def test_reads_change_nothing(hr: Client, worqr: Any) -> None:
     at_work(worqr, "Q1", "Q2")
     worqr.enqueue(["T0", "T1", "T2"], "Q1")
     worqr.enqueue("T0", "Q2")
@@ -225,7 +225,7 @@ def test_everything_can_be_asked_and_nothing_changes_by_it(hr: Client, worqr: An
 
 
 @proves("WD-02", "W-36")
-def test_tasks_that_return_keep_their_order(worqr: Any, new: New) -> None:
+def test_returned_tasks_keep_their_order(worqr: Any, new: New) -> None:
     peer = at_work(new("W0"), "Q1")
     at_work(worqr, "Q1")
     (worqr.enqueue([f"T{number}" for number in range(9)], "Q1"))
@@ -240,7 +240,7 @@ def test_tasks_that_return_keep_their_order(worqr: Any, new: New) -> None:
 
 
 @proves("WD-14")
-def test_a_task_that_kills_its_workers_comes_back_unless_the_queue_has_a_limit(
+def test_task_that_kills_workers_is_retried_up_to_the_limit(
     hr: Client, worqr: Any, clock: Clock
 ) -> None:
     at_work(worqr, "Q1")
@@ -263,7 +263,7 @@ def test_a_task_that_kills_its_workers_comes_back_unless_the_queue_has_a_limit(
 
 @proves("WD-15")
 @pytest.mark.parametrize("name", ["a_b", "worqr:queues", "ä {1}", "*", "x" * 245])
-def test_names_may_have_any_visible_character(hr: Client, name: str) -> None:
+def test_names_may_have_any_printable_character(hr: Client, name: str) -> None:
     with Worqr(hr, workerId=f"{name}_W1") as worqr:
         worqr.enqueue("T", name)
         worqr.startWorker()
@@ -278,7 +278,7 @@ def test_names_may_have_any_visible_character(hr: Client, name: str) -> None:
 
 
 @proves("WL-01")
-def test_a_unique_task_is_refused_until_the_first_is_over(hr: Client, worqr: Any) -> None:
+def test_unique_task_is_refused_until_the_first_is_finished(hr: Client, worqr: Any) -> None:
     at_work(worqr, "Q1")
     worqr.enqueue("T", "Q1", unique=True)
     before = dump(hr)
@@ -301,7 +301,7 @@ def test_a_unique_task_is_refused_until_the_first_is_over(hr: Client, worqr: Any
     assert hr.audit().balanced
 
 
-def test_what_makes_no_sense_changes_nothing(hr: Client, worqr: Any) -> None:
+def test_invalid_arguments_change_nothing(hr: Client, worqr: Any) -> None:
     at_work(worqr, "Q1")
     before = dump(hr)
 
@@ -328,7 +328,7 @@ def test_what_makes_no_sense_changes_nothing(hr: Client, worqr: Any) -> None:
     assert dump(hr) == before
 
 
-def test_with_several_shards_it_is_the_same(url: str) -> None:
+def test_every_method_works_on_several_shards(url: str) -> None:
     hr, clock = open_with_clock(url, shards=3)
     with hr, Worqr(hr, workerId="W1") as worqr:
         worqr.startWorker()

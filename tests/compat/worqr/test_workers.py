@@ -1,4 +1,4 @@
-"""Workers: kept alive, failed by themselves and by others; what becomes of what they were at."""
+"""Workers: kept alive, failed by themselves and by others, and what happens to their tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def alive(hr: Client, worker: str = "W1") -> bool:
 
 
 def kept_alive(hr: Client, clock: Clock, seconds: float, *workers: str) -> None:
-    """Time passes in which these workers keep themselves alive in the background."""
+    """Advance the clock while background threads keep these workers alive."""
     for _ in range(round(seconds)):
         clock.tick(1)
         eventually(
@@ -36,7 +36,7 @@ def kept_alive(hr: Client, clock: Clock, seconds: float, *workers: str) -> None:
 
 
 @proves("W-31")
-def test_a_started_worker_keeps_itself_alive(hr: Client, new: New, clock: Clock) -> None:
+def test_started_worker_is_kept_alive(hr: Client, new: New, clock: Clock) -> None:
     worqr = at_work(new(workerHeartbeatInterval=SOON), "Q1")
     worqr.enqueue("T0", "Q1")
     process = started(worqr)
@@ -48,11 +48,11 @@ def test_a_started_worker_keeps_itself_alive(hr: Client, new: New, clock: Clock)
 
 
 @proves("W-32", "W-40")
-def test_a_worker_that_was_failed_notices_and_must_restart(
+def test_failed_worker_notices_and_must_restart(
     hr: Client, new: New, caplog: pytest.LogCaptureFixture
 ) -> None:
     worqr, peer = new(workerHeartbeatInterval=SOON), new("W2")
-    heard = receiving(worqr)
+    received = receiving(worqr)
     at_work(worqr, "Q1")
 
     peer.failWorker("W1")
@@ -69,15 +69,15 @@ def test_a_worker_that_was_failed_notices_and_must_restart(
         worqr.startTask("Q1")
     with pytest.raises(SessionEnded):
         worqr.startWork("Q1")
-    assert heard == []
+    assert received == []
     at_work(worqr, "Q1")
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
     assert drained(worqr) == ["T0"]
     assert alive(hr)
 
 
 @proves("W-37")
-def test_a_worker_may_fail_itself_and_others(hr: Client, worqr: Any, new: New) -> None:
+def test_worker_may_fail_itself_and_others(hr: Client, worqr: Any, new: New) -> None:
     other = at_work(new("W2"), "Q1")
     at_work(worqr, "Q1")
     worqr.enqueue(["T0", "T1"], "Q1")
@@ -97,9 +97,7 @@ def test_a_worker_may_fail_itself_and_others(hr: Client, worqr: Any, new: New) -
 
 
 @proves("W-01", "W-38")
-def test_the_next_task_that_a_peer_starts_may_be_that_of_a_dead_worker(
-    worqr: Any, new: New, clock: Clock
-) -> None:
+def test_peer_starts_the_task_of_a_dead_worker_first(worqr: Any, new: New, clock: Clock) -> None:
     at_work(worqr, "Q1")
     worqr.enqueue(["T0", "T1"], "Q1")
     started(worqr)
@@ -112,9 +110,7 @@ def test_the_next_task_that_a_peer_starts_may_be_that_of_a_dead_worker(
 
 
 @proves("W-38")
-def test_peers_look_after_dead_workers_now_and_then(
-    hr: Client, worqr: Any, new: New, clock: Clock
-) -> None:
+def test_peers_clean_up_dead_workers(hr: Client, worqr: Any, new: New, clock: Clock) -> None:
     peer = new("W2", workerHeartbeatInterval=SOON, workerCleanupInterval=SOON)
     at_work(worqr, "Q1")
     worqr.enqueue("T0", "Q1")
@@ -129,7 +125,7 @@ def test_peers_look_after_dead_workers_now_and_then(
 
 
 @proves("WD-03")
-def test_the_end_of_one_worker_does_not_touch_what_others_are_at(worqr: Any, new: New) -> None:
+def test_failed_worker_does_not_affect_tasks_of_others(worqr: Any, new: New) -> None:
     other = at_work(new("W2"), "Q1")
     at_work(worqr, "Q1")
     worqr.enqueue(["T0", "T1"], "Q1")
@@ -144,7 +140,7 @@ def test_the_end_of_one_worker_does_not_touch_what_others_are_at(worqr: Any, new
 
 
 @proves("WD-04")
-def test_a_task_started_just_before_returns_with_the_rest(worqr: Any, new: New) -> None:
+def test_stop_work_returns_tasks_that_another_instance_started(worqr: Any, new: New) -> None:
     other = at_work(new("W2"), "Q1")
     at_work(worqr, "Q1")
     worqr.enqueue(["T0", "T1", "T2"], "Q1")
@@ -161,7 +157,7 @@ def test_a_task_started_just_before_returns_with_the_rest(worqr: Any, new: New) 
 
 
 @proves("W-41", "WD-16")
-def test_what_a_dead_worker_says_later_does_not_touch_the_task_of_another(
+def test_late_calls_of_a_dead_worker_are_refused(
     hr: Client, worqr: Any, new: New, clock: Clock
 ) -> None:
     at_work(worqr, "Q1")
@@ -169,7 +165,7 @@ def test_what_a_dead_worker_says_later_does_not_touch_the_task_of_another(
     lost = started(worqr)
     clock.tick(3)
     peer = at_work(new("W2"), "Q1")
-    heard = receiving(peer)
+    received = receiving(peer)
     present = started(peer)
     before = dump(hr)
 
@@ -181,9 +177,9 @@ def test_what_a_dead_worker_says_later_does_not_touch_the_task_of_another(
     assert dump(hr) == before
     peer.finishTask(present.id)
     done = {"workerId": "W2", "task": "T0", "result": None}
-    expect(heard, ("work", 1), ("done", done))
-    told = [(event.kind, event.worker, event.reason) for event in hr.events() if event.job_id]
-    assert told[:4] == [
+    expect(received, ("work", 1), ("done", done))
+    logged = [(event.kind, event.worker, event.reason) for event in hr.events() if event.job_id]
+    assert logged[:4] == [
         ("put", "", None),
         ("popped", "W1", None),
         ("lost", "W1", "session ended"),
@@ -192,9 +188,7 @@ def test_what_a_dead_worker_says_later_does_not_touch_the_task_of_another(
 
 
 @proves("W-45")
-def test_workers_what_they_serve_and_hold_are_kept_where_anybody_finds_them(
-    hr: Client, worqr: Any
-) -> None:
+def test_server_stores_workers_their_queues_and_their_tasks(hr: Client, worqr: Any) -> None:
     at_work(worqr, "Q1")
     worqr.enqueue(["T0", "T1"], "Q1")
     process = started(worqr)
@@ -209,7 +203,7 @@ def test_workers_what_they_serve_and_hold_are_kept_where_anybody_finds_them(
     assert len(keys["waiting:Q1"]) == 2
 
 
-# options
+# Options.
 
 
 @proves("W-39")
@@ -237,7 +231,7 @@ def test_prefix_worker_and_times_are_options_with_defaults(valkey_url: str) -> N
 
 
 @proves("W-39", "WL-06")
-def test_a_negative_timeout_makes_a_permanent_worker(hr: Client, new: New, clock: Clock) -> None:
+def test_negative_timeout_makes_a_permanent_worker(hr: Client, new: New, clock: Clock) -> None:
     worqr = at_work(new(workerTimeout=-1), "Q1")
     worqr.enqueue("T0", "Q1")
     process = started(worqr)
@@ -254,9 +248,7 @@ def test_a_negative_timeout_makes_a_permanent_worker(hr: Client, new: New, clock
 
 
 @proves("WL-05")
-def test_a_task_that_never_ends_is_with_one_worker_at_a_time(
-    worqr: Any, new: New, clock: Clock
-) -> None:
+def test_endless_task_belongs_to_one_worker_at_a_time(worqr: Any, new: New, clock: Clock) -> None:
     worqr.enqueue("a connection", "Q1")
     at_work(worqr, "Q1")
     started(worqr)
@@ -293,12 +285,12 @@ def test_invalid_options_are_refused(hr: Client) -> None:
         Worqr(hr, redisKeyPrefix="another")
 
 
-def test_to_close_is_to_fail_and_nothing_runs_on(hr: Client, new: New) -> None:
+def test_close_fails_the_workers_and_stops_the_threads(hr: Client, new: New) -> None:
     worqr = new(workerHeartbeatInterval=SOON)
-    heard = receiving(worqr)
+    received = receiving(worqr)
     worqr.enqueue(["T0", "T1"], "Q1")
     at_work(worqr, "Q1", "Q2")
-    expect(heard, ("work", 2))
+    expect(received, ("work", 2))
     started(worqr)
 
     worqr.close()
@@ -309,13 +301,13 @@ def test_to_close_is_to_fail_and_nothing_runs_on(hr: Client, new: New) -> None:
     assert not [thread for thread in worqr.background._threads if thread.is_alive()]
 
 
-def test_who_is_used_again_after_it_was_closed_hears_again(new: New) -> None:
+def test_closed_instance_can_be_used_again(new: New) -> None:
     worqr = new()
-    heard = receiving(worqr)
+    received = receiving(worqr)
     worqr.enqueue("T0", "Q1")
     for _ in range(3):
         at_work(worqr, "Q1")
-        expect(heard, ("work", 1))
+        expect(received, ("work", 1))
         worqr.close()
 
 
@@ -355,7 +347,7 @@ def test_workers_that_start_work_concurrently_receive_each_notice_once(worqr: An
     eventually(lambda: all(one.broken for one in held), "every subscription has ended")
 
 
-def test_a_worker_that_is_started_again_has_lost_what_it_had(hr: Client, worqr: Any) -> None:
+def test_restarted_worker_has_lost_its_queues_and_tasks(hr: Client, worqr: Any) -> None:
     at_work(worqr, "Q1")
     worqr.enqueue("T0", "Q1")
     started(worqr)
@@ -367,18 +359,18 @@ def test_a_worker_that_is_started_again_has_lost_what_it_had(hr: Client, worqr: 
     assert worqr.background.subscriptions == {}
 
 
-def test_an_instance_may_have_several_workers(hr: Client, worqr: Any) -> None:
-    heard = receiving(worqr)
+def test_instance_may_have_several_workers(hr: Client, worqr: Any) -> None:
+    received = receiving(worqr)
     for name in ("W1", "W2"):
         worqr.startWorker(name)
         worqr.startWork(name, "Q1")
     worqr.enqueue("T0", "Q1")
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
     assert worqr.startTask("Q1", "W2").task == "T0"
 
     worqr.stopWork("W1", "Q1")
     worqr.enqueue("T1", "Q1")
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
     worqr.failWorker("W2")
 
     assert worqr.background.subscriptions == {}

@@ -1,4 +1,4 @@
-"""Handlers are called when feeds and items change, whoever changes them."""
+"""Handlers are called when any client changes feeds and items."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.proof import proves
 
 
 @proves("T-02", "T-03", "T-04", "T-70", "T-71")
-def test_feeds_made_configured_and_deleted_are_told(listening: Any, plain: Thoonk) -> None:
+def test_created_configured_and_deleted_feeds_are_notified(listening: Any, plain: Thoonk) -> None:
     notices = all_of(listening)
 
     for kind in ("leaf", "queue"):
@@ -35,12 +35,12 @@ def test_feeds_made_configured_and_deleted_are_told(listening: Any, plain: Thoon
         plain.set_config("it", {"colour": "red"})
         plain.delete_feed("it")
 
-        told = [("create", "it"), ("config", "it"), ("delete", "it")]
-        assert notices.next(3) == told
+        expected = [("create", "it"), ("config", "it"), ("delete", "it")]
+        assert notices.next(3) == expected
 
 
 @proves("T-02", "T-06")
-def test_a_client_can_tell_its_own_doings_from_those_of_others(
+def test_own_false_skips_the_changes_of_the_same_client(
     listening: Any, plain: Thoonk, hr: Client
 ) -> None:
     notices = RecordedNotices()
@@ -60,7 +60,7 @@ def test_a_client_can_tell_its_own_doings_from_those_of_others(
 
 
 @proves("T-12", "T-14", "T-15", "T-16", "T-70")
-def test_items_published_edited_and_retracted_are_told(listening: Any, plain: Thoonk) -> None:
+def test_published_edited_and_retracted_items_are_notified(listening: Any, plain: Thoonk) -> None:
     notices = all_of(listening)
     news = plain.leaf("news")
 
@@ -97,7 +97,7 @@ def test_changes_of_existing_and_new_feeds_are_notified(
 
 @proves("T-72", "T-14")
 @pytest.mark.parametrize("item", ["a\0b", "\0", "", {"title": "\0"}])
-def test_an_item_that_is_told_may_have_zero_bytes(listening: Any, plain: Thoonk, item: Any) -> None:
+def test_notified_item_may_contain_zero_bytes(listening: Any, plain: Thoonk, item: Any) -> None:
     notices = all_of(listening)
 
     plain.leaf("news").publish(item, "a")
@@ -108,21 +108,21 @@ def test_an_item_that_is_told_may_have_zero_bytes(listening: Any, plain: Thoonk,
 
 
 @proves("T-19")
-def test_every_listener_hears_everything(listening: Any, plain: Thoonk, hr: Client) -> None:
+def test_every_listener_receives_every_change(listening: Any, plain: Thoonk, hr: Client) -> None:
     notices, others = all_of(listening), RecordedNotices()
     with hr.listen_feeds(wait=20) as events:
         other = Thoonk(hr, listen=True)
         other.register_handler("publish", others.handler("publish"))
         plain.leaf("news").publish("item", "a")
 
-        told = ("publish", "news", "item", "a")
-        assert (notices.next(2))[1] == (others.next(1))[0] == told
+        expected = ("publish", "news", "item", "a")
+        assert notices.next(2)[1] == others.next(1)[0] == expected
         assert [next(events).kind for _ in range(2)] == ["made", "published"]
         other.close()
 
 
 @proves("TL-01", "TL-04")
-def test_evicted_and_moved_items_are_told(listening: Any, plain: Thoonk) -> None:
+def test_evicted_and_moved_items_are_notified(listening: Any, plain: Thoonk) -> None:
     notices = all_of(listening)
     news = plain.leaf("news", {"max_length": 1})
     news.publish("item", "a")
@@ -146,7 +146,7 @@ def test_evicted_and_moved_items_are_told(listening: Any, plain: Thoonk) -> None
 
 
 @proves("T-70")
-def test_what_happens_in_queues_is_not_told(listening: Any, plain: Thoonk) -> None:
+def test_changes_in_queues_are_not_notified(listening: Any, plain: Thoonk) -> None:
     notices = all_of(listening)
     steps = plain.job("steps")
     steps.put("item")
@@ -156,7 +156,7 @@ def test_what_happens_in_queues_is_not_told(listening: Any, plain: Thoonk) -> No
     assert notices.next(2) == [("create", "steps"), ("create", "news")]
 
 
-def test_a_handler_that_fails_keeps_nobody_else_from_hearing(
+def test_handler_that_fails_does_not_stop_the_others(
     listening: Any, plain: Thoonk, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(*_: Any) -> None:
@@ -175,14 +175,14 @@ def test_a_handler_that_fails_keeps_nobody_else_from_hearing(
 
 
 @proves("T-73")
-def test_a_handler_where_nobody_listens_is_refused(thoonk: Any, listening: Any) -> None:
+def test_handler_without_listen_is_refused(thoonk: Any, listening: Any) -> None:
     tried(NotListening, thoonk.register_handler, "create", print)
     tried(InvalidArgument, listening.register_handler, "birth", print)
     tried(InvalidArgument, listening.register_handler, "create", "print")
 
 
 @proves("T-73")
-def test_what_can_go_wrong_has_the_name_that_thoonk_gave_it(thoonk: Any) -> None:
+def test_exceptions_have_the_names_of_thoonk(thoonk: Any) -> None:
     news, mail = thoonk.leaf("news"), thoonk.queue("mail")
     steps = thoonk.job("steps")
     errors: list[tuple[type[HeadraceError], Callable[..., Any], tuple[Any, ...]]] = [

@@ -1,4 +1,4 @@
-"""What handlers hear: work, cancel, delete and done."""
+"""The notices that handlers receive: work, cancel, delete and done."""
 
 from __future__ import annotations
 
@@ -20,49 +20,49 @@ New = Callable[..., Any]
 
 
 @proves("W-07", "W-11")
-def test_new_work_is_heard_at_once_and_nobody_polls(hr: Client, worqr: Any, url: str) -> None:
-    heard = receiving(worqr)
+def test_new_work_is_notified_without_polling(hr: Client, worqr: Any, url: str) -> None:
+    received = receiving(worqr)
     at_work(worqr, "Q1")
     worqr.enqueue(["T", "T"], "Q1")
-    expect(heard, ("work", 2))
+    expect(received, ("work", 2))
 
     with commands(url) as sent:
         worqr.enqueue(["T0", "T1", "T2"], "Q1")
-        expect(heard, ("work", 3))
+        expect(received, ("work", 3))
 
     scripts = [hr.core.library[op].sha for op in ("queue_settings", "put")]
     assert [line.split()[1] for line in sent] == scripts
 
 
 @proves("W-46", "WD-07")
-def test_a_queue_has_one_channel_and_a_worker_another(hr: Client, worqr: Any, url: str) -> None:
+def test_queue_and_worker_have_separate_channels(hr: Client, worqr: Any, url: str) -> None:
     at_work(worqr, "Q1")
     with listening(hr, url, "queue:Q1", "worker:W1") as subscription:
         worqr.enqueue(["T0", "T1"], "Q1")
         process = started(worqr)
         worqr.cancelTasks("Q1", "T0")
         worqr.deleteQueue("Q1")
-        heard = subscription.heard()
+        received = subscription.heard()
 
-    of_queue = [message for channel, message in heard if channel == "queue:Q1"]
+    of_queue = [message for channel, message in received if channel == "queue:Q1"]
     assert of_queue == [b"work 2", b"cancelled T0", b"deleted"]
-    [of_worker] = [message for channel, message in heard if channel == "worker:W1"]
+    [of_worker] = [message for channel, message in received if channel == "worker:W1"]
     assert process.id.partition("_")[2].encode() in of_worker
 
 
 @proves("W-20", "WD-10")
-def test_a_task_that_is_cancelled_while_it_runs_is_over_and_its_worker_hears(
+def test_cancelled_running_task_is_removed_and_its_worker_notified(
     hr: Client, worqr: Any, new: New
 ) -> None:
-    heard = receiving(worqr)
+    received = receiving(worqr)
     at_work(worqr, "Q1")
     worqr.enqueue("T0", "Q1")
     process = started(worqr)
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
 
     new("W9").cancelTasks("Q1", "T0")
 
-    expect(heard, ("cancel", "T0"))
+    expect(received, ("cancel", "T0"))
     assert worqr.getMatchingProcesses("T0") == []
     before = dump(hr)
     for end in (worqr.stopTask, worqr.finishTask):
@@ -72,30 +72,28 @@ def test_a_task_that_is_cancelled_while_it_runs_is_over_and_its_worker_hears(
     assert worqr.startTask("Q1") is None
 
 
-def test_of_a_large_task_that_is_cancelled_it_is_heard_that_one_was(worqr: Any) -> None:
-    heard = receiving(worqr)
+def test_cancel_notice_of_a_large_task_has_no_task(worqr: Any) -> None:
+    received = receiving(worqr)
     at_work(worqr, "Q1")
     worqr.enqueue("x" * 20_000, "Q1")
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
 
     worqr.cancelTasks("Q1", "x" * 20_000)
 
-    expect(heard, ("cancel", None))
+    expect(received, ("cancel", None))
 
 
 @proves("W-23")
-def test_a_queue_that_is_deleted_is_told_of_and_made_anew_by_the_next_task(
-    hr: Client, worqr: Any
-) -> None:
-    heard = receiving(worqr)
+def test_deleted_queue_is_notified_and_recreated_by_the_next_task(hr: Client, worqr: Any) -> None:
+    received = receiving(worqr)
     at_work(worqr, "Q1")
     worqr.enqueue(["T0", "T1"], "Q1")
     started(worqr)
-    expect(heard, ("work", 2))
+    expect(received, ("work", 2))
 
     worqr.deleteQueue("Q1")
 
-    expect(heard, ("delete", None))
+    expect(received, ("delete", None))
     assert worqr.getQueues() == worqr.getProcesses() == []
     assert not hr.feeds()
     worqr.stopWork("Q1")
@@ -108,81 +106,83 @@ def test_a_queue_that_is_deleted_is_told_of_and_made_anew_by_the_next_task(
 
 
 @proves("WD-11")
-def test_whatever_makes_a_task_wait_is_heard(
-    hr: Client, worqr: Any, new: New, clock: Clock
-) -> None:
+def test_every_return_of_a_task_is_notified(hr: Client, worqr: Any, new: New, clock: Clock) -> None:
     peer = new("W2")
     at_work(peer, "Q1")
-    heard = receiving(peer)
+    received = receiving(peer)
     worqr.enqueue("T0", "Q1")
     at_work(worqr, "Q1")
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
 
     worqr.stopTask(started(worqr).id)
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
     started(worqr)
     worqr.stopWork("Q1")
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
     worqr.startWork("Q1")
     started(worqr)
     worqr.failWorker()
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
     at_work(worqr, "Q1")
     started(worqr)
     clock.tick(3)
     hr.sweep()
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
 
 
 @proves("WD-12")
-def test_who_was_cut_off_looks_when_it_is_back(hr: Client, worqr: Any) -> None:
-    heard = receiving(worqr)
+def test_worker_checks_for_tasks_after_a_broken_connection(hr: Client, worqr: Any) -> None:
+    received = receiving(worqr)
     at_work(worqr, "Q1")
     worqr.enqueue("T0", "Q1")
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
 
     hr.core.transport.send([(0, ("CLIENT", "KILL", "TYPE", "pubsub"))])
 
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
 
 
 @proves("WD-12")
-def test_who_hears_nothing_looks_now_and_then(worqr: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_checks_for_tasks_after_a_silence(
+    worqr: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(notices, "CHECK_EVERY", 0.01)
-    heard = receiving(worqr)
+    received = receiving(worqr)
     worqr.enqueue("T0", "Q1")
     at_work(worqr, "Q1")
 
-    eventually(lambda: len(heard) > 3, "it has looked again and again")
+    eventually(lambda: len(received) > 3, "it has looked again and again")
 
-    assert set(heard) == {("work", 1)}
+    assert set(received) == {("work", 1)}
     worqr.stopWork("Q1")
 
 
 @proves("W-48", "WL-03")
-def test_who_asks_for_work_hears_how_much_there_is(worqr: Any) -> None:
-    heard = receiving(worqr)
+def test_request_work_notifies_of_the_number_of_tasks(worqr: Any) -> None:
+    received = receiving(worqr)
     at_work(worqr, "Q1")
     worqr.requestWork("Q1")
     worqr.enqueue(["T0", "T1", "T2"], "Q1")
-    expect(heard, ("work", 3))
+    expect(received, ("work", 3))
     worqr.finishTask(started(worqr).id)
-    expect(heard, ("done", {"workerId": "W1", "task": "T0", "result": None}))
+    expect(received, ("done", {"workerId": "W1", "task": "T0", "result": None}))
 
     worqr.requestWork("Q1")
 
-    expect(heard, ("work", 2))
+    expect(received, ("work", 2))
 
 
 @proves("WL-02")
-def test_who_works_on_a_queue_hears_what_others_have_done(hr: Client, worqr: Any, new: New) -> None:
+def test_workers_of_a_queue_are_notified_of_finished_tasks(
+    hr: Client, worqr: Any, new: New
+) -> None:
     peer = new("W2")
-    heard = receiving(peer)
+    received = receiving(peer)
     at_work(peer, "Q1")
     at_work(worqr, "Q1", "Q2")
     worqr.enqueue(["T0", "\udcff"], "Q1")
     worqr.enqueue("T0", "Q2")
-    expect(heard, ("work", 2))
+    expect(received, ("work", 2))
 
     process = started(worqr)
     worqr.finishTask(process.id, "some result")
@@ -190,7 +190,7 @@ def test_who_works_on_a_queue_hears_what_others_have_done(hr: Client, worqr: Any
     worqr.finishTask(started(worqr, "Q2").id)
 
     expect(
-        heard,
+        received,
         ("done", {"workerId": "W1", "task": "T0", "result": "some result"}),
         ("done", {"workerId": "W1", "task": "\udcff", "result": None}),
     )
@@ -204,12 +204,12 @@ def test_who_works_on_a_queue_hears_what_others_have_done(hr: Client, worqr: Any
     ("codec", "task", "result"),
     [("json", {"to": "ada"}, [1, None]), ("msgpack", b"\xff", {}), ("raw", b"\xff", b"\0\xfe")],
 )
-def test_what_is_done_is_told_in_the_codec_of_the_client(
+def test_done_notice_uses_the_codec_of_the_client(
     url: str, codec: str, task: Any, result: Any
 ) -> None:
     hr, _ = open_with_clock(url, codec=codec)
     with hr, Worqr(hr, workerId="W1") as worqr:
-        heard = receiving(worqr)
+        received = receiving(worqr)
         worqr.startWorker()
         worqr.startWork("Q1")
         for given in (result, None):
@@ -219,7 +219,7 @@ def test_what_is_done_is_told_in_the_codec_of_the_client(
             worqr.finishTask(process.id, given)
 
         expect(
-            heard,
+            received,
             ("work", 1),
             ("done", {"workerId": "W1", "task": task, "result": result}),
             ("work", 1),
@@ -228,7 +228,7 @@ def test_what_is_done_is_told_in_the_codec_of_the_client(
 
 
 @proves("WL-02")
-def test_what_is_done_is_told_by_a_notice_alone(hr: Client, worqr: Any, url: str) -> None:
+def test_done_notice_is_one_publish(hr: Client, worqr: Any, url: str) -> None:
     at_work(worqr, "Q1")
     worqr.enqueue(["T0", "T1"], "Q1")
     worqr.finishTask(started(worqr).id, "result")
@@ -243,8 +243,8 @@ def test_what_is_done_is_told_by_a_notice_alone(hr: Client, worqr: Any, url: str
 
 
 @proves("WL-02")
-def test_who_stays_when_a_queue_is_deleted_goes_on_to_hear_what_is_done(worqr: Any) -> None:
-    heard = receiving(worqr)
+def test_worker_receives_done_notices_after_the_queue_was_deleted(worqr: Any) -> None:
+    received = receiving(worqr)
     at_work(worqr, "Q1")
     worqr.enqueue("T0", "Q1")
     worqr.deleteQueue("Q1")
@@ -253,7 +253,7 @@ def test_who_stays_when_a_queue_is_deleted_goes_on_to_hear_what_is_done(worqr: A
     worqr.finishTask(started(worqr).id)
 
     done = {"workerId": "W1", "task": "T1", "result": None}
-    expect(heard, ("work", 1), ("delete", None), ("work", 1), ("done", done))
+    expect(received, ("work", 1), ("delete", None), ("work", 1), ("done", done))
 
 
 @proves("WD-12")
@@ -261,47 +261,45 @@ def test_who_stays_when_a_queue_is_deleted_goes_on_to_hear_what_is_done(worqr: A
     ("channel", "message"),
     [("queue", "work"), ("queue", "work many"), ("done", "x"), ("done", b"\x93\x01\x02\x03")],
 )
-def test_a_notice_that_makes_no_sense_is_left_out(
+def test_invalid_notice_is_ignored(
     hr: Client, worqr: Any, caplog: pytest.LogCaptureFixture, channel: str, message: str | bytes
 ) -> None:
-    heard = receiving(worqr)
+    received = receiving(worqr)
     at_work(worqr, "Q1")
 
     hr.core.transport.send([(0, ("SPUBLISH", hr.core.key(0, f"{channel}:Q1"), message))])
     worqr.enqueue("T0", "Q1")
 
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
     assert "ignored a notice of queue 'Q1'" in caplog.text
 
 
-def test_what_another_codec_has_written_makes_nobody_deaf(
-    url: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_notice_of_another_codec_is_ignored(url: str, caplog: pytest.LogCaptureFixture) -> None:
     hr, _ = open_with_clock(url)
     with (
         hr,
         headrace.connect(url, namespace=hr.core.namespace, codec="raw") as other,
         Worqr(hr, workerId="W1") as worqr,
     ):
-        heard = receiving(worqr)
+        received = receiving(worqr)
         worqr.startWorker()
         worqr.startWork("Q1")
         other.queue("Q1").put(b"\xff")
-        expect(heard, ("work", 1))
+        expect(received, ("work", 1))
 
         other.cancel_matching("Q1", b"\xff")
         worqr.enqueue("T0", "Q1")
 
-        expect(heard, ("work", 1))
+        expect(received, ("work", 1))
         assert "it was written by another codec" in caplog.text
         assert "cannot receive notices" not in caplog.text
 
 
-# handlers
+# Handlers.
 
 
-def test_a_handler_may_do_the_work(hr: Client, new: New) -> None:
-    """The example of its authors: do one task, then ask for more."""
+def test_handler_may_start_and_finish_tasks(hr: Client, new: New) -> None:
+    """The example of the worqr authors: finish one task, then request more work."""
     worqr = new()
     done: list[Any] = []
 
@@ -329,25 +327,25 @@ def test_handler_that_fails_does_not_stop_the_others(
         raise ValueError("no good")
 
     worqr.on("Q1", fail)
-    heard = receiving(worqr)
+    received = receiving(worqr)
     at_work(worqr, "Q1")
 
     for _ in range(2):
         worqr.enqueue("T0", "Q1")
-        expect(heard, ("work", 1))
+        expect(received, ("work", 1))
 
     eventually(lambda: caplog.text.count("ValueError: no good") >= 2, "it is logged")
     assert "a handler of queue 'Q1' failed" in caplog.text
 
 
-def test_a_handler_can_be_taken_away(worqr: Any) -> None:
+def test_removed_handler_is_not_called(worqr: Any) -> None:
     gone: list[Any] = []
 
     def handler(*notice: Any) -> None:
         gone.append(notice)
 
     worqr.on("Q1", handler)
-    heard = receiving(worqr)
+    received = receiving(worqr)
     worqr.removeListener("Q1", handler)
     worqr.removeListener("Q1", handler)
     worqr.removeListener("Q2", handler)
@@ -355,11 +353,11 @@ def test_a_handler_can_be_taken_away(worqr: Any) -> None:
 
     worqr.enqueue("T0", "Q1")
 
-    expect(heard, ("work", 1))
+    expect(received, ("work", 1))
     assert gone == []
 
 
-def test_a_handler_may_stop_the_work(worqr: Any, hr: Client) -> None:
+def test_handler_may_stop_work(worqr: Any, hr: Client) -> None:
     def stop(kind: str, _message: Any) -> None:
         if kind == "delete":
             worqr.stopWork("Q1")
@@ -371,11 +369,11 @@ def test_a_handler_may_stop_the_work(worqr: Any, hr: Client) -> None:
     worqr.deleteQueue("Q1")
 
     eventually(lambda: hr.workers()[0].queues == [], "it has stopped")
-    eventually(lambda: worqr.background.subscriptions == {}, "nothing is heard any more")
+    eventually(lambda: worqr.background.subscriptions == {}, "the subscription has ended")
 
 
-def test_nothing_is_heard_after_stop_work(worqr: Any, new: New) -> None:
-    heard, others = receiving(worqr), receiving(worqr, "Q2")
+def test_handlers_are_not_called_after_stop_work(worqr: Any, new: New) -> None:
+    received, others = receiving(worqr), receiving(worqr, "Q2")
     at_work(worqr, "Q1", "Q2")
     worqr.stopWork("Q1")
 
@@ -383,4 +381,4 @@ def test_nothing_is_heard_after_stop_work(worqr: Any, new: New) -> None:
     new("W9").enqueue("T0", "Q2")
 
     expect(others, ("work", 1))
-    assert heard == []
+    assert received == []
