@@ -43,7 +43,7 @@ SYNC_ONLY = {
         *("startWork", "startWorker", "stopWork"),
     },
 }
-NOT_AWAITED = {"ingress", "make_function", "serves", "structure"}
+NOT_AWAITED = {"ingress", "serves", "structure"}
 
 
 def methods(kind: type) -> dict[str, Any]:
@@ -55,11 +55,9 @@ def methods(kind: type) -> dict[str, Any]:
 def test_both_forms_have_the_same_methods(pair: tuple[type, type]) -> None:
     sync, asynchronous = pair
     offered = methods(asynchronous)
-    assert set(methods(sync)) - SYNC_ONLY.get(sync.__name__, set()) == set(offered) - {
-        *("open", "make_function"),
-    }
+    assert set(methods(sync)) - SYNC_ONLY.get(sync.__name__, set()) == set(offered) - {"open"}
     for name, method in offered.items():
-        assert method.__doc__ or name == "make_function", name
+        assert method.__doc__, name
         assert inspect.iscoroutinefunction(method) == (name not in NOT_AWAITED), name
         if name in methods(sync):
             expected = str(inspect.signature(methods(sync)[name]))

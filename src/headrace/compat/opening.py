@@ -58,7 +58,7 @@ class OpeningMethods(AsyncMethods):
     """Base of async classes whose first awaited call opens the connection."""
 
     @staticmethod
-    def make_function(operation: AnyOperation) -> Callable[..., Any]:
+    def _make_function(operation: AnyOperation) -> Callable[..., Any]:
         """Make a coroutine function that awaits `self.open()` before it runs the operation."""
 
         @wraps(operation)

@@ -57,20 +57,20 @@ class SyncMethods:
 class AsyncMethods:
     """Base of async classes: their methods are coroutines.
 
-    A subclass may override `make_function`, for example to open a connection first.
+    A subclass may override `_make_function`, for example to open a connection first.
     """
 
     __slots__ = ()
     core: Core
 
     @staticmethod
-    def make_function(operation: AnyOperation) -> Callable[..., Any]:
+    def _make_function(operation: AnyOperation) -> Callable[..., Any]:
         """Make the coroutine function of an operation."""
         return _async_function(operation)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        _install(cls, cls.make_function)
+        _install(cls, cls._make_function)
 
 
 Mode = TypeVar("Mode", SyncMethods, AsyncMethods)
