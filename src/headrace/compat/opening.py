@@ -46,6 +46,7 @@ class CompatClient(SyncMethods, ClosesOnExit):
 
     @property
     def core(self) -> Core:  # type: ignore[override]
+        """The namespace and its connection."""
         return self.client.core
 
     def close(self) -> None:
@@ -94,6 +95,7 @@ class AsyncCompatClient(OpeningMethods, ClosesOnAsyncExit):
 
     @property
     def core(self) -> Core:  # type: ignore[override]
+        """The namespace and its connection."""
         return self.client.core
 
     async def open(self) -> None:

@@ -88,24 +88,29 @@ class QlessLike(Protocol):
     """An object of a Qless client, such as the client itself, a queue or a job."""
 
     @property
-    def core(self) -> Core: ...
+    def core(self) -> Core:
+        """The namespace and its connection."""
 
     @property
-    def context(self) -> QlessContext: ...
+    def context(self) -> QlessContext:
+        """The options and the leases of the client."""
 
 
 class QlessQueueLike(QlessLike, Protocol):
     """A queue of a Qless client."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the queue."""
 
 
 class QlessJobLike(QlessLike, Protocol):
     """A job of a Qless client."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The id of the job."""
 
     @property
-    def lease(self) -> LeaseBase | None: ...
+    def lease(self) -> LeaseBase | None:
+        """The lease with which the job came, if this client popped it."""

@@ -16,7 +16,8 @@ T = TypeVar("T")
 class OpenableQless(QlessLike, Protocol):
     """An AsyncQless."""
 
-    async def open(self) -> None: ...
+    async def open(self) -> None:
+        """Connect, unless that has happened already."""
 
 
 class QlessGroup(SyncMethods):
@@ -31,6 +32,7 @@ class QlessGroup(SyncMethods):
 
     @property
     def core(self) -> Core:  # type: ignore[override]
+        """The namespace and its connection."""
         return self._qless.core
 
     def _drive(self, operation: Operation[T]) -> T:
@@ -48,6 +50,7 @@ class AsyncQlessGroup(OpeningMethods):
 
     @property
     def core(self) -> Core:  # type: ignore[override]
+        """The namespace and its connection."""
         return self._qless.core
 
     async def open(self) -> None:

@@ -18,19 +18,24 @@ class RedisQueueLike(Protocol):
     """A RedisQueue or an AsyncRedisQueue."""
 
     @property
-    def core(self) -> Core: ...
+    def core(self) -> Core:
+        """The namespace and its connection."""
 
     @property
-    def worker(self) -> str: ...
+    def worker(self) -> str:
+        """The name of the worker that pops."""
 
     @property
-    def poptimeout(self) -> Span | None: ...
+    def poptimeout(self) -> Span | None:
+        """Seconds that a pop waits; None for no limit."""
 
     @property
-    def tasktimeout(self) -> Span: ...
+    def tasktimeout(self) -> Span:
+        """Seconds after which a popped id comes back."""
 
     @property
-    def exptime(self) -> Span | None: ...
+    def exptime(self) -> Span | None:
+        """Seconds that a message may wait; None for no limit."""
 
 
 def safe_pop(client: RedisQueueLike, qkey: str) -> Operation[str | None]:

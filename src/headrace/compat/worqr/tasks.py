@@ -32,12 +32,15 @@ class WorqrLike(Protocol):
     """A Worqr or an AsyncWorqr."""
 
     @property
-    def core(self) -> Core: ...
+    def core(self) -> Core:
+        """The namespace and its connection."""
 
     @property
-    def workerId(self) -> str: ...
+    def workerId(self) -> str:
+        """The default worker."""
 
-    def serves(self, worker: str, queue: str) -> bool: ...
+    def serves(self, worker: str, queue: str) -> bool:
+        """Return whether a worker of this instance has started work on a queue."""
 
 
 class RunningTask(NamedTuple):

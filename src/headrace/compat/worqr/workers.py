@@ -20,10 +20,12 @@ class WorqrWithWorkers(WorqrLike, Protocol):
     """A Worqr."""
 
     @property
-    def background(self) -> WorqrBackground: ...
+    def background(self) -> WorqrBackground:
+        """The threads of the instance."""
 
     @property
-    def workerTimeout(self) -> float: ...
+    def workerTimeout(self) -> float:
+        """Seconds without a heartbeat after which a worker ends."""
 
 
 def startWorker(client: WorqrWithWorkers, worker: str | None = None) -> Operation[None]:

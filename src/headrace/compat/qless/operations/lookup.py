@@ -20,7 +20,8 @@ class QlessJobsLike(QlessLike, Protocol):
     """The group `jobs` of a Qless client."""
 
     @property
-    def job_class(self) -> type[QlessJobFields]: ...
+    def job_class(self) -> type[QlessJobFields]:
+        """The class of the jobs that the group returns."""
 
 
 def job(owner: QlessLike, kind: type[J], job_id: str) -> Operation[J | None]:

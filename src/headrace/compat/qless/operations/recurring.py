@@ -45,7 +45,8 @@ class RecurringJobLike(QlessLike, Protocol):
     """A recurring job of a Qless client."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The id of the job."""
 
 
 def recur(
