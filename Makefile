@@ -1,4 +1,4 @@
-# Every command runs from this folder by relative paths, so the folder may lie anywhere.
+# All commands use relative paths from this folder, so the folder may be anywhere.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -29,55 +29,55 @@ $(READY): requirements/dev.txt pyproject.toml
 	@touch $(READY)
 	@echo 'Ready'
 
-check: setup  ## Format, lint, types, import rules, Lua, generated documents
+check: setup  ## Check format, lint, types, import rules, Lua, generated documents
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.lint_lua
-	$(BIN)/python -m docs.generate --check
+	$(BIN)/python -m tools.docs.generate --check
 
-test: setup check  ## Everything in check, then all tests but the long ones
+test: setup check  ## Run check, then all tests except the long ones
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not long' --ignore tests/spark
 	$(BIN)/pytest -m 'not long' tests/spark
 
-test-slow: setup  ## The long tests: a cluster on this machine, processes killed again and again
+test-slow: setup  ## Run the long tests: a local cluster, repeated kill -9
 	$(BIN)/pytest -m long
 
-demo: setup  ## See it work
+demo: setup  ## Run the demo
 	@$(BIN)/headrace demo
 
-docs: setup  ## Write the documents that are made from the code
-	@$(BIN)/python -m docs.generate
+docs: setup  ## Write the generated documents
+	@$(BIN)/python -m tools.docs.generate
 
-requirements: setup  ## Which requirement is proved by which test
+requirements: setup  ## List the tests of each requirement
 	@$(BIN)/python -m tests.requirements
 
 bench-engine: setup  ## Measure the engine on this machine
 	@$(BIN)/python -m benchmarks.engine
 
-bench-limits: setup  ## Measure what limits cost a pop
+bench-limits: setup  ## Measure the cost of limits per pop
 	@$(BIN)/python -m benchmarks.limits
 
-bench-feeds: setup  ## Measure how soon what is published is heard
+bench-feeds: setup  ## Measure the delay from publish to listener
 	@$(BIN)/python -m benchmarks.feeds
 
-bench-field: setup  ## Measure it beside other queues, an hour; brings them to benchmarks/.rivals
+bench-field: setup  ## Compare with other queues, for an hour; installs them in benchmarks/.rivals
 	@$(BIN)/python -m benchmarks.field
 
-bench-quick: setup  ## The same beside the four that tell most, in less than five minutes
+bench-quick: setup  ## Compare with the four most informative queues, in less than five minutes
 	@$(BIN)/python -m benchmarks.field --quick
 
-bench-scale: setup  ## Measure the same drain over more shards, and say what more nodes would do
+bench-scale: setup  ## Measure the drain over more shards, and forecast more nodes
 	@$(BIN)/python -m benchmarks.scale
 
-bench-costs: setup  ## Count what each operation costs: round trips, commands, bytes
+bench-costs: setup  ## Count round trips, commands, bytes and instructions of each operation
 	@$(BIN)/python -m benchmarks.costs
 
-bench-pipeline: setup  ## Measure the data pipeline beside plain loops
+bench-pipeline: setup  ## Compare the Spark pipeline with plain Python loops
 	@$(BIN)/python -m benchmarks.pipeline
 
-bench: setup  ## Measure everything: the field, more shards, costs, the pipeline, the engine, feeds, limits
+bench: setup  ## Run all benchmarks
 	@failed=0; for part in field scale costs pipeline engine feeds limits; do \
 		$(BIN)/python -m benchmarks.$$part || failed=1; done; exit $$failed
 
@@ -91,4 +91,4 @@ lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that st
 clean:  ## Remove .venv, caches and built files; data in .headrace stays
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache \
 		build dist benchmarks/.rivals
-	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,9 +1,13 @@
-"""What each operation costs: round trips, commands on the server, bytes both ways, and time in the
-script. Commands and bytes are the same on every machine; the time is that of this one.
+"""The cost of each operation: round trips, commands, bytes, time in the script, and instructions.
+
+Round trips, commands and bytes are the same on every machine; the time is that of this machine.
+Instructions are counted by callgrind and skipped if valgrind is not installed. With `--source` they
+are counted for another version of the package as well, and compared.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Callable
@@ -14,16 +18,24 @@ from typing import Any
 
 import redis
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 import headrace
+from benchmarks.instructions.callgrind import is_available
+from benchmarks.instructions.measure import (
+    CALLS,
+    TURNS,
+    Effort,
+    Instructions,
+    count_instructions,
+)
 from headrace.local_server.scratch import private_server
 
 RESULTS = Path(__file__).parent / "results"
 PAYLOAD = {"to": "ada@example.org", "subject": "hello", "body": "x" * 46}
 WORKER = "worker-1"
 BATCH = 100
-TURNS = 200
+REPETITIONS = 200
 # What is not done within a script of ours.
 AROUND = {"cmdstat_evalsha", "cmdstat_info", "cmdstat_script|load", "cmdstat_client|info"}
 
@@ -63,7 +75,7 @@ class Meter:
         sent, received = self._bytes()
         commands, micros = self._done()
         self.trips = 0
-        jobs = sum(act() for _ in range(TURNS))
+        jobs = sum(act() for _ in range(REPETITIONS))
         trips = self.trips
         commands_after, micros_after = self._done()
         sent_after, received_after = self._bytes()
@@ -105,9 +117,9 @@ class Work:
 
     def fill(self) -> None:
         """More jobs than will be popped, and more held than will be ended one by one."""
-        for _ in range(2 * TURNS):
+        for _ in range(2 * REPETITIONS):
             self.put_many()
-        for _ in range(TURNS // 10):
+        for _ in range(REPETITIONS // 10):
             self.pop_many()
 
     def put(self) -> int:
@@ -129,7 +141,7 @@ class Work:
         return 1
 
     def complete(self, count: int = 1) -> int:
-        self.client.complete_many(self._first(count))
+        self.client.leases.complete(self._first(count))
         return count
 
     def complete_many(self) -> int:
@@ -192,12 +204,74 @@ def show(console: Console, costs: list[Cost]) -> None:
     console.print(table)
 
 
+def show_instructions(console: Console, counted: list[Instructions]) -> None:
+    table = Table("instructions", "client", "server")
+    for each in counted:
+        table.add_row(each.operation, f"{each.client:,.0f}", f"{each.server:,.0f}")
+    console.print(table)
+
+
+def show_comparison(
+    console: Console, counted: list[Instructions], others: list[Instructions]
+) -> None:
+    """Print both counts and their ratio: above 1, this version executes more instructions."""
+    table = Table(
+        Column("instructions", no_wrap=True),
+        *("client", "other", "ratio", "server", "other", "ratio"),
+    )
+    for own, other in zip(counted, others, strict=True):
+        table.add_row(
+            own.operation,
+            *(f"{own.client:,.0f}", f"{other.client:,.0f}", f"{own.client / other.client:.3f}"),
+            *(f"{own.server:,.0f}", f"{other.server:,.0f}", f"{own.server / other.server:.3f}"),
+        )
+    console.print(table)
+
+
+def parsed_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m benchmarks.costs", description=__doc__)
+    parser.add_argument(
+        "--instructions", action="store_true", help="only count instructions, and store nothing"
+    )
+    parser.add_argument(
+        "--source", type=Path, help="folder src of another version to compare instructions with"
+    )
+    parser.add_argument(
+        "--calls", type=int, default=CALLS, help="calls of each operation (%(default)s)"
+    )
+    parser.add_argument(
+        "--turns", type=int, default=TURNS, help="turns of the worker (%(default)s)"
+    )
+    return parser.parse_args()
+
+
 def main() -> int:
+    arguments = parsed_arguments()
+    console = Console()
+    effort = Effort(arguments.calls, arguments.turns)
+    if not is_available():
+        console.print("valgrind is not installed: instructions are not counted")
+        if arguments.instructions or arguments.source:
+            return 1
+    if arguments.source:
+        counted = count_instructions(effort)
+        show_comparison(console, counted, count_instructions(effort, arguments.source))
+        return 0
+    if arguments.instructions:
+        show_instructions(console, count_instructions(effort))
+        return 0
     with private_server() as url:
         costs = measure(url)
-    show(Console(), costs)
+    show(console, costs)
+    counted = count_instructions(effort) if is_available() else []
+    if counted:
+        show_instructions(console, counted)
     now = datetime.now(UTC)
-    kept = {"at": now.isoformat(timespec="seconds"), "costs": [asdict(cost) for cost in costs]}
+    kept = {
+        "at": now.isoformat(timespec="seconds"),
+        "costs": [asdict(cost) for cost in costs],
+        "instructions": [asdict(each) for each in counted],
+    }
     (RESULTS / f"costs-{now:%Y-%m-%d}.json").write_text(json.dumps(kept, indent=2) + "\n")
     return 0
 

@@ -109,7 +109,7 @@ class Ours:
             start = time.perf_counter()
             leases = self.queue.pop("w", count=size)
             middle = time.perf_counter()
-            self.client.complete_many(leases)
+            self.client.leases.complete(leases)
             popping += middle - start
             completing += time.perf_counter() - middle
         return popping, completing
@@ -208,7 +208,7 @@ def _costs(client: headrace.Client, queue: headrace.Queue, turns: int = 60) -> t
     for _ in range(turns):
         timed("put", lambda: queue.put_many([b"x" * 100] * BATCH))
         leases = timed("pop", partial(queue.pop, "w", count=BATCH))
-        timed("complete", partial(client.complete_many, leases))
+        timed("complete", partial(client.leases.complete, leases))
     return tuple(statistics.median(values) for values in spent.values())
 
 

@@ -58,7 +58,7 @@ def hear(kind: str, url: str, told: Connection) -> None:
 
 def compare(url: str, rounds: int) -> dict[str, list[list[float]]]:
     """Seconds from publish to hearing, by kind and round; the first round warms up."""
-    feed = headrace.connect(url, namespace="bench").create_feed("news")
+    feed = headrace.connect(url, namespace="bench").feeds.create("news")
     server = redis.Redis.from_url(url)
 
     def publish(body: Any) -> None:

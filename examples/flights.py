@@ -85,7 +85,7 @@ def put(spark: SparkSession, hr: headrace.Client, server: Server, rows: int | No
         jobs.write.format("headrace").options(
             url=server.url, namespace=server.namespace, queue="flights", writeId=write_id
         ).mode("append").save()
-    written = hr.written(write_id)
+    written = hr.writes.get(write_id)
     if written is not None:
         say("", f"{written.made:,} jobs; run again, it makes none")
 
@@ -147,7 +147,7 @@ def write_letters(hr: headrace.Client) -> None:
         while leases := letters.pop("clerk", count=250):
             for lease in leases:
                 lease.data["apology"] = f"we are sorry for {lease.data['late']:.0f} minutes"
-            hr.complete_many(leases)
+            hr.leases.complete(leases)
             written += len(leases)
     say("", f"{written:,} letters")
 

@@ -114,7 +114,7 @@ def report(hr: headrace.Client, job_id: str) -> None:
     """What went where."""
     for name, counts in hr.queues().items():
         print(f"{name}: {counts.complete} complete, {counts.failed} failed, {counts.length} left")
-    print("failures:", dict(sorted(hr.failures().items())))
+    print("failures:", dict(sorted(hr.failures.counts().items())))
     print(f"one of them: {hr.result(job_id).value}, and its way")
     for event in hr.events():
         if event.job_id == job_id:

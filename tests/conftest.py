@@ -1,27 +1,37 @@
-"""One server of each kind for a test run; a namespace and a clock for each test."""
+"""Servers for a test run; clients, clocks and connections that tests share.
+
+The fixtures `hr`, `calm`, `any_client` and `far_client` are clients of one namespace, which is new
+for every test. The fixture `location` says on which server it is and how many shards it has: a
+directory or a module may override it, or use the marker `namespace`.
+"""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
+import redis
 
 from headrace import Client, Queue
-from headrace.testing import Clock, open_with_clock
-from tests import servers
-from tests.effort import EFFORT
+from headrace.testing import Clock
+from tests.support import servers
+from tests.support.clients import CLIENT_KINDS, Location, opened, opened_on
+from tests.support.effort import EFFORT
+from tests.support.proxy import Way, way_to
+from tests.support.restartable import Restartable, restartable
 
-# Whoever starts the tests in the background of a shell makes them, and all they start, deaf to it.
+# A shell makes the processes that it starts in the background ignore SIGINT, and they pass it on.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The scripts are the same; on both servers they are tried in the long run.
+# The scripts are the same for both servers, so Redis is only tried by the long tests.
 KINDS = ["valkey", *(["redis7"] if EFFORT > 1 and servers.redis_server_path() else [])]
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What may take longest, and says so by a time of its own, is begun first."""
+    """Start the longest tests first: those that have a timeout of their own."""
     items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
 
 
@@ -34,26 +44,85 @@ def valkey_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session", params=KINDS)
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A private server; tests that use it run on Valkey and, where installed, on Redis 7."""
+    """A private server: Valkey, and in the long tests also Redis 7 if it is installed."""
+    if request.param == "valkey":
+        yield request.getfixturevalue("valkey_url")
+        return
     with getattr(servers, request.param)() as found:
         yield found
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _empty_server(valkey_url: str) -> None:
+    """Delete the keys that the tests of other modules left: `dump` reads the names of all keys."""
+    with redis.Redis.from_url(valkey_url) as server:
+        server.flushall()
+
+
 @pytest.fixture
-def hr(url: str) -> Iterator[Client]:
-    """A client on a namespace of its own, whose clock stands still."""
-    client, _ = open_with_clock(url)
-    with client:
+def location(request: pytest.FixtureRequest, url: str) -> Location:
+    """The server and the shards of the test's namespace, from the marker `namespace`."""
+    marker = request.node.get_closest_marker("namespace")
+    return Location(url, **(marker.kwargs if marker else {}))
+
+
+@pytest.fixture
+def calm(location: Location) -> Iterator[Client]:
+    """A sync client that prepares and inspects, where `hr` is the client under test."""
+    with opened_on(location) as client:
         yield client
 
 
 @pytest.fixture
-def clock(hr: Client) -> Clock:
-    """The clock of hr."""
-    return Clock(hr)
+def hr(calm: Client) -> Client:
+    """A sync client on a namespace of its own, whose clock only moves when the test moves it."""
+    return calm
+
+
+@pytest.fixture
+def clock(calm: Client) -> Clock:
+    """The clock of the namespace."""
+    return Clock(calm)
 
 
 @pytest.fixture
 def queue(hr: Client) -> Queue:
     """A queue of hr with the default profile."""
     return hr.queue("mail")
+
+
+@pytest.fixture(params=CLIENT_KINDS)
+async def any_client(
+    request: pytest.FixtureRequest, location: Location, calm: Client
+) -> AsyncIterator[Any]:
+    """A sync client, then an asyncio client, on the namespace of calm."""
+    async with opened(request.param, location.url, namespace=calm.core.namespace) as client:
+        yield client
+
+
+@pytest.fixture
+def way(location: Location) -> Iterator[Way]:
+    """A proxy to the server that cuts connections where a test says."""
+    with way_to(location.url) as found:
+        yield found
+
+
+@pytest.fixture(params=CLIENT_KINDS)
+async def far_client(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIterator[Any]:
+    """A client of either kind that is connected through `way`, on the namespace of calm."""
+    async with opened(request.param, way.url, namespace=calm.core.namespace) as client:
+        yield client
+
+
+@pytest.fixture
+def server() -> Iterator[Restartable]:
+    """A server of the test's own that can be killed and started again."""
+    with restartable() as found:
+        yield found
+
+
+@pytest.fixture
+def admin(location: Location) -> Iterator[redis.Redis]:
+    """A plain connection to the server, for commands that a client never sends."""
+    with redis.Redis.from_url(location.url) as found:
+        yield found

@@ -1,4 +1,4 @@
-"""Runs luacheck over the composed scripts: over the sources it would see free names."""
+"""Run luacheck over the composed scripts; the sources alone would have undefined names."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def main() -> int:
                 "lua51",
                 "--read-globals",
                 *GLOBALS,
-                # 211, 231: a lib file may define more than one operation needs.
-                # 411, 421, 431: an argument may be named as in another file of the script.
+                # 211, 231: a library file may define more than one operation needs.
+                # 411, 421, 431: an argument may have a name of another file of the script.
                 "--ignore",
                 "211",
                 "231",

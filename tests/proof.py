@@ -1,4 +1,4 @@
-"""proves("Q-37"): says which requirements a test shows to hold; `make requirements` lists them."""
+"""The mark proves("Q-37"): which requirements a test proves; `make requirements` lists them."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import pytest
 
 
 def proves(*ids: str) -> pytest.MarkDecorator:
-    """Marks a test with the ids of docs/requirements that it proves."""
+    """Mark a test with the ids of docs/requirements that it proves."""
     return pytest.mark.proves(*ids)

@@ -1,9 +1,9 @@
-"""`make requirements`: list every requirement with the tests that prove it; fail if one has none.
+"""List every requirement with the tests that prove it, for `make requirements`.
 
-The requirements are the lines "- **ID** text" of docs/requirements/*.md. The proofs are the tests
+The requirements are the lines "- **ID** text" of docs/requirements/*.md. A test proves one if it is
 marked with proves("ID"). A requirement from one of the four documents needs a test of the engine
-and a test of the compatibility API of that document. If the API cannot show it, the module
-not_shown of its tests says why.
+and a test of the compatibility API of that document, or a reason in the API's not_shown.py. The
+command fails if a requirement lacks a test.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+API_TESTS = ROOT / "tests" / "compat"
 APIS = {"T": "thoonk", "Q": "qless", "W": "worqr", "R": "redis_queue"}
 
 
 @dataclass
 class Proof:
-    """The tests that prove a requirement, or why its compatibility API has none."""
+    """The tests that prove a requirement, and the reason if its compatibility API has none."""
 
     engine: list[str] = field(default_factory=list)
     api: list[str] = field(default_factory=list)
@@ -30,23 +31,22 @@ class Proof:
 
 
 def required() -> dict[str, str]:
-    """Return the ids and texts of all requirements, in the order of the documents."""
+    """Return the texts of the requirements by id, in the order of the documents."""
     found: dict[str, str] = {}
     for page in sorted((ROOT / "docs" / "requirements").glob("*.md")):
         lines = re.findall(r"^- \*\*([A-Z]+-\d+)\*\* (.*)$", page.read_text(), re.MULTILINE)
         for identity, text in lines:
             if identity in found:
-                raise SystemExit(f"{identity} appears twice in docs/requirements")
+                raise SystemExit(f"requirement {identity} occurs twice in docs/requirements")
             found[identity] = text
     return found
 
 
 def proofs() -> dict[str, Proof]:
-    """Return the proofs by requirement id."""
+    """Return the proofs by the id of the requirement."""
     found: dict[str, Proof] = {}
-    of_apis = tuple(ROOT / "tests" / "compat" / api for api in APIS.values())
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        is_of_api = any(path.is_relative_to(folder) for folder in of_apis)
+        is_of_api = any(path.is_relative_to(API_TESTS / api) for api in APIS.values())
         for name, identity in _marked(ast.parse(path.read_text())):
             proof = found.setdefault(identity, Proof())
             tests = proof.api if is_of_api else proof.engine
@@ -71,43 +71,41 @@ def _marked(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _not_shown(api: str) -> dict[str, str]:
-    if not (ROOT / "tests" / "compat" / api / "not_shown.py").exists():
+    if not (API_TESTS / api / "not_shown.py").exists():
         return {}
-    found: dict[str, str] = import_module(f"tests.compat.{api}.not_shown").NOT_SHOWN
+    found: dict[str, str] = import_module(f"tests.{API_TESTS.name}.{api}.not_shown").NOT_SHOWN
     return found
 
 
 def api_of(identity: str) -> str | None:
-    """Return the compatibility API that must show a requirement, or None."""
-    parts = re.fullmatch(r"([TQWR])D?-\d+", identity)
-    return APIS[parts[1]] if parts else None
+    """Return the compatibility API that must show a requirement; None if no API must."""
+    found = re.fullmatch(r"([TQWR])D?-\d+", identity)
+    return APIS[found[1]] if found else None
 
 
 def _proved(identity: str, proof: Proof) -> bool:
-    """Return whether a test proves a requirement.
-
-    What a document says needs a test of the engine. Later additions need only one of the API.
-    """
+    """Return whether the engine has a test; a later requirement may have one of its API alone."""
     return bool(proof.engine or (proof.api and not api_of(identity)))
 
 
 def problems(wanted: dict[str, str], found: dict[str, Proof]) -> dict[str, list[str]]:
-    """Return the ids with a problem, by problem."""
+    """Return the ids of the requirements by what is wrong with them."""
+    shown_by = {one: api_of(one) for one in wanted}
     none = Proof()
     return {
         "without a test": [one for one in wanted if not _proved(one, found.get(one, none))],
-        "tests name ids that docs/requirements does not": sorted(set(found) - set(wanted)),
+        "named by a test, but not in docs/requirements": sorted(set(found) - set(wanted)),
         **{
             f"without a test of the API {api}": [
                 one
                 for one in wanted
-                if api_of(one) == api
+                if shown_by[one] == api
                 and not found.get(one, none).api
                 and not found.get(one, none).not_shown
             ]
             for api in APIS.values()
         },
-        "listed as not shown, but shown": [
+        "in not_shown.py, but with a test": [
             one for one, proof in found.items() if proof.api and proof.not_shown
         ],
     }
@@ -116,13 +114,13 @@ def problems(wanted: dict[str, str], found: dict[str, Proof]) -> dict[str, list[
 def _lines(identity: str, proof: Proof) -> Iterator[str]:
     yield from proof.engine
     if not _proved(identity, proof):
-        yield "NO TEST"
+        yield "NOTHING PROVES THIS"
     api = api_of(identity)
     if proof.not_shown:
-        yield f"not shown by {api}: {proof.not_shown}"
+        yield f"not shown by the API {api}: {proof.not_shown}"
     elif identity[0] in APIS and (proof.api or api):
-        yield f"by {APIS[identity[0]]}:"
-        yield from (f"    {test}" for test in proof.api or ["NO TEST"])
+        yield f"by the API {APIS[identity[0]]}:"
+        yield from (f"    {test}" for test in proof.api or ["NOTHING PROVES THIS"])
 
 
 def main() -> int:

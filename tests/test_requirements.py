@@ -1,18 +1,18 @@
-"""Every requirement has a test of the engine and a test of its compatibility API."""
+"""Every requirement has a test, and one of the compatibility API of its document."""
 
 from __future__ import annotations
 
 from tests.requirements import Proof, problems, proofs, required
 
 
-def test_every_requirement_has_a_test_and_every_proof_names_a_requirement() -> None:
+def test_every_requirement_has_a_test_and_every_mark_a_requirement() -> None:
     wrong = problems(required(), proofs())
 
     assert {what: ids for what, ids in wrong.items() if ids} == {}
     assert len(required()) > 200
 
 
-def test_problems_name_the_requirements() -> None:
+def test_missing_tests_are_reported() -> None:
     wanted = {"T-01": "both", "T-02": "engine", "TD-03": "reason", "T-04": "api", "S-05": "own"}
     found = {
         "T-01": Proof(["a test"], ["a test"]),
@@ -25,7 +25,7 @@ def test_problems_name_the_requirements() -> None:
 
     assert {what: ids for what, ids in problems(wanted, found).items() if ids} == {
         "without a test": ["T-04"],
-        "tests name ids that docs/requirements does not": ["T-99"],
+        "named by a test, but not in docs/requirements": ["T-99"],
         "without a test of the API thoonk": ["T-02"],
-        "listed as not shown, but shown": ["T-04"],
+        "in not_shown.py, but with a test": ["T-04"],
     }

@@ -31,7 +31,7 @@ from headrace.spark import session
 from headrace.spark.equality import compare
 from headrace.spark.hot import look, make_views
 from headrace.spark.options import Server
-from tests import servers
+from tests.support import servers
 
 RESULTS = Path(__file__).parent.parent / "results"
 FEW, MICRO_BATCH = 100_000, 50_000

@@ -51,9 +51,9 @@ def _turn(client: headrace.Client, clock: Clock, chance: random.Random, name: st
         leases = queue.pop(f"worker-{chance.randrange(WORKERS)}", count=250)
         clock.tick(chance.expovariate(0.5))
         bad = [lease for lease in leases[:3] if chance.random() < 0.5]
-        client.complete_many(leases[len(bad) :])
+        client.leases.complete(leases[len(bad) :])
         if bad:
-            client.fail_many(
+            client.leases.fail(
                 [Fail(lease, chance.choice(FAILURES), "as it happens") for lease in bad]
             )
         left -= len(leases)

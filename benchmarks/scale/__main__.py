@@ -25,7 +25,7 @@ from benchmarks.field.workloads.drain import rate, watch
 from benchmarks.scale import report
 from benchmarks.scale.model import Costs, forecast
 from headrace.local_server.scratch import scratch_directory
-from tests.servers import cluster
+from tests.support.servers import cluster
 
 SHARDS = (1, 2, 4)
 NODES = (3, 12, 48)

@@ -77,7 +77,6 @@ if TYPE_CHECKING:
         FailureGroup,
         Job,
         Page,
-        Put,
         Result,
         Stage,
         Throttle,
@@ -85,6 +84,7 @@ if TYPE_CHECKING:
         Worker,
         Written,
     )
+    from headrace.options import Put
 
 __version__ = "0.1.0"
 
@@ -123,7 +123,7 @@ _LATER = {
     "Limits": "headrace.engine.check",
     "Listener": "headrace.operations.listening",
     "Page": "headrace.operations.values",
-    "Put": "headrace.operations.values",
+    "Put": "headrace.options",
     "Queue": "headrace.client.queue",
     "Result": "headrace.operations.values",
     "Retry": "headrace.app.verdicts",

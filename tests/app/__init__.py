@@ -1,1 +1,1 @@
-"""Tasks: from functions to jobs."""
+"""Tests of apps and tasks."""

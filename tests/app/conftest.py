@@ -1,4 +1,4 @@
-"""An app on a private server, whose clock stands still until it is moved."""
+"""An app on a private server, with a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 
 from headrace import App
 from headrace.testing import Clock, settable_clock
+from tests.support.clients import Location
 
 
 @pytest.fixture
 def app(valkey_url: str) -> Iterator[App]:
-    """An app in a namespace of its own."""
+    """Return an app in a new namespace."""
     found = App(f"test-{uuid4().hex[:12]}", url=valkey_url, library=settable_clock())
     yield found
     found.close()
@@ -21,5 +22,12 @@ def app(valkey_url: str) -> Iterator[App]:
 
 @pytest.fixture
 def app_clock(app: App) -> Clock:
-    """The clock of app."""
+    """Return the clock of the app fixture."""
     return Clock(app.client)
+
+
+@pytest.fixture
+def location(request: pytest.FixtureRequest, valkey_url: str) -> Location:
+    """Use the server of valkey_url, which the tests of this directory name themselves."""
+    marker = request.node.get_closest_marker("namespace")
+    return Location(valkey_url, **(marker.kwargs if marker else {}))

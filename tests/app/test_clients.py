@@ -1,4 +1,4 @@
-"""The clients of an app are connected once, however many ask for them at the same time."""
+"""Concurrent callers share one connection attempt of an app's clients."""
 
 from __future__ import annotations
 
@@ -11,16 +11,10 @@ from uuid import uuid4
 import pytest
 
 from headrace import App, ServerUnavailable
-from tests.proxy import LATE, Way, way_to
-from tests.servers import until
+from tests.support.proxy import LATE, Way
+from tests.support.servers import until
 
 OPENING = b"EVALSHA"
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
 
 
 @pytest.fixture
@@ -30,11 +24,11 @@ def app(way: Way) -> Iterator[App]:
     found.close()
 
 
-def test_threads_that_ask_at_once_get_the_same_client(app: App, way: Way) -> None:
-    all_ask = threading.Barrier(8)
+def test_concurrent_threads_share_one_client(app: App, way: Way) -> None:
+    barrier = threading.Barrier(8)
 
     def ask() -> object:
-        all_ask.wait(20)
+        barrier.wait(20)
         return app.client
 
     with ThreadPoolExecutor(8) as pool:
@@ -44,7 +38,7 @@ def test_threads_that_ask_at_once_get_the_same_client(app: App, way: Way) -> Non
     assert way.welcomed == 1
 
 
-async def test_tasks_that_ask_at_once_get_the_same_client(app: App, way: Way) -> None:
+async def test_concurrent_asyncio_tasks_share_one_client(app: App, way: Way) -> None:
     found = await asyncio.gather(*[app.async_client() for _ in range(8)])
 
     assert {id(client) for client in found} == {id(await app.async_client())}
@@ -52,13 +46,13 @@ async def test_tasks_that_ask_at_once_get_the_same_client(app: App, way: Way) ->
     await app.aclose()
 
 
-async def test_who_no_longer_wants_the_client_does_not_take_it_from_the_others(
+async def test_cancelled_caller_does_not_cancel_the_connection_of_others(
     app: App, way: Way
 ) -> None:
     held = threading.Event()
     way.lose(OPENING, LATE, meanwhile=lambda: print(held.wait(20)))
     first, second = (asyncio.ensure_future(app.async_client()) for _ in range(2))
-    await asyncio.to_thread(until, lambda: way.cuts > 0, "they wait for the server")
+    await asyncio.to_thread(until, lambda: way.cuts > 0, "both wait for the server")
 
     first.cancel()
     await asyncio.wait([first])
@@ -69,7 +63,7 @@ async def test_who_no_longer_wants_the_client_does_not_take_it_from_the_others(
     await app.aclose()
 
 
-async def test_a_connection_that_failed_is_tried_anew(app: App, way: Way) -> None:
+async def test_failed_connection_is_retried_by_the_next_call(app: App, way: Way) -> None:
     way.close()
     found = await asyncio.gather(*[app.async_client() for _ in range(8)], return_exceptions=True)
     assert {type(error) for error in found} == {ServerUnavailable}
@@ -83,27 +77,25 @@ async def test_a_connection_that_failed_is_tried_anew(app: App, way: Way) -> Non
     await app.aclose()
 
 
-async def test_an_app_that_is_closed_while_it_connects_leaves_no_connection(
-    app: App, way: Way
-) -> None:
+async def test_closing_an_app_while_it_connects_leaves_no_connection(app: App, way: Way) -> None:
     held = threading.Event()
     way.lose(OPENING, LATE, meanwhile=lambda: print(held.wait(20)))
     asking = asyncio.ensure_future(app.async_client())
-    await asyncio.to_thread(until, lambda: way.cuts > 0, "it waits for the server")
+    await asyncio.to_thread(until, lambda: way.cuts > 0, "the app waits for the server")
 
     await app.aclose()
     held.set()
 
     with pytest.raises(asyncio.CancelledError):
         await asking
-    await asyncio.to_thread(until, lambda: way.clients() == 0, "nobody is connected")
+    await asyncio.to_thread(until, lambda: way.clients() == 0, "no client is connected")
 
 
-def test_each_loop_has_a_client_of_its_own_which_ends_with_it(app: App, way: Way) -> None:
+def test_every_loop_has_its_own_client_which_closes_with_the_loop(app: App, way: Way) -> None:
     async def ask() -> None:
         assert await (await app.async_client()).queues() == {}
 
     for _ in range(3):
         asyncio.run(ask())
 
-        until(lambda: way.clients() == 0, "nobody is connected")
+        until(lambda: way.clients() == 0, "no client is connected")

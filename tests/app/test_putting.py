@@ -1,4 +1,4 @@
-"""A call of a task becomes a job: its arguments are checked, its options are those of the task."""
+"""Calls of tasks become jobs with checked arguments and the options of the task."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_call_is_put_into_the_queue_of_its_task(app: App) -> None:
     assert job.data == {"task": "send", "args": {"to": "ada", "subject": "hello"}}
 
 
-def test_called_plainly_a_task_is_its_function(app: App) -> None:
+def test_calling_a_task_calls_its_function(app: App) -> None:
     @app.task()
     def double(n: int) -> int:
         """Twice as much."""
@@ -56,7 +56,7 @@ def test_called_plainly_a_task_is_its_function(app: App) -> None:
     assert app.client.queues() == {}
 
 
-def test_arguments_that_are_left_out_stay_with_their_defaults(app: App) -> None:
+def test_omitted_arguments_are_not_stored(app: App) -> None:
     @app.task()
     def send(to: str, at: float = 1.5) -> None: ...
 
@@ -103,7 +103,7 @@ GOOD: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("kind", "value"), GOOD)
 @pytest.mark.parametrize("codec", ["json", "msgpack"])
-def test_what_travels_arrives_as_it_was(
+def test_arguments_of_supported_types_survive_the_round_trip(
     app: App, valkey_url: str, kind: Any, value: Any, codec: str
 ) -> None:
     packed = App(f"{app.name}-{codec}", url=valkey_url, codec=codec)
@@ -139,9 +139,7 @@ WRONG: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("kind", "value"), WRONG)
-def test_a_wrong_argument_is_refused_before_anything_is_put(
-    app: App, kind: Any, value: Any
-) -> None:
+def test_wrong_argument_is_refused_by_put(app: App, kind: Any, value: Any) -> None:
     def take(value): ...  # type: ignore[no-untyped-def]
 
     take.__annotations__["value"] = kind
@@ -160,11 +158,11 @@ def test_a_wrong_argument_is_refused_before_anything_is_put(
     [
         ((), {}, "missing required field `to`"),
         (("a", "b", "c"), {}, "it takes 2 arguments, not 3"),
-        (("a",), {"to": "b"}, "'to' is given twice"),
+        (("a",), {"to": "b"}, "'to' is passed twice"),
         ((), {"to": "a", "cc": "b"}, "unknown field `cc`"),
     ],
 )
-def test_calls_that_do_not_fit_are_refused(
+def test_calls_that_do_not_match_the_signature_are_refused(
     app: App, args: tuple[Any, ...], kwargs: dict[str, Any], says: str
 ) -> None:
     @app.task()
@@ -180,7 +178,7 @@ class Unknown:
     pass
 
 
-def test_a_type_that_cannot_travel_is_refused_where_the_task_is_written(app: App) -> None:
+def test_parameter_type_that_cannot_be_serialized_is_refused_by_the_decorator(app: App) -> None:
     def take(value): ...  # type: ignore[no-untyped-def]
 
     take.__annotations__["value"] = Unknown
@@ -190,7 +188,7 @@ def test_a_type_that_cannot_travel_is_refused_where_the_task_is_written(app: App
     assert app.tasks == {}
 
 
-def test_tasks_take_named_arguments_only(app: App) -> None:
+def test_tasks_with_variable_arguments_are_refused(app: App) -> None:
     with pytest.raises(InvalidArgument, match=r"\*args"):
 
         @app.task()
@@ -228,13 +226,13 @@ def test_two_tasks_of_one_name_are_refused(app: App) -> None:
     @app.task()
     def send() -> None: ...
 
-    with pytest.raises(InvalidArgument, match="there is a task 'send' already"):
+    with pytest.raises(InvalidArgument, match="already has a task 'send'"):
 
         @app.task(name="send")
         def other() -> None: ...
 
 
-def test_the_options_of_a_call_go_before_those_of_the_task_and_the_app(valkey_url: str) -> None:
+def test_options_of_a_call_override_those_of_the_task_and_the_app(valkey_url: str) -> None:
     app = App("test-options", url=valkey_url, retries=1, queue="slow", tags=["app"])
 
     @app.task(retries=2)
@@ -249,8 +247,8 @@ def test_the_options_of_a_call_go_before_those_of_the_task_and_the_app(valkey_ur
     assert (other.queue, other.retries, other.tags) == ("fast", 3, ["call"])
 
 
-def test_an_unknown_option_is_refused_with_those_there_are(app: App) -> None:
-    with pytest.raises(InvalidArgument, match=r"no option 'que'; there are: .*queue"):
+def test_unknown_or_invalid_options_are_refused(app: App) -> None:
+    with pytest.raises(InvalidArgument, match=r"no option 'que'; the options are: .*queue"):
         app.task(que="mail")(lambda: None)  # type: ignore[call-arg]
     with pytest.raises(InvalidArgument, match="timeout must be more than 0"):
         app.task(timeout=0)(lambda: None)
@@ -291,7 +289,7 @@ def test_a_unique_task_is_put_once_for_the_same_arguments(app: App) -> None:
     assert refused.value.job_id == first
 
 
-def test_a_task_can_be_put_for_later(app: App) -> None:
+def test_task_can_be_put_with_a_time_or_a_delay(app: App) -> None:
     @app.task()
     def send(to: str) -> None: ...
 
@@ -323,11 +321,11 @@ def test_many_calls_are_put_in_order(app: App) -> None:
     assert [job.data["args"]["to"] for job in app.client.jobs(ids)] == ["ada", "grace", "alan"]
     with pytest.raises(InvalidArgument, match="its arguments by name"):
         send.put_many(["ada"])  # type: ignore[list-item]
-    with pytest.raises(InvalidArgument, match="do not share an id"):
+    with pytest.raises(InvalidArgument, match="cannot share an id"):
         send.options(id="x").put_many([{"to": "ada"}])
 
 
-async def test_the_same_is_there_for_code_that_awaits(app: App) -> None:
+async def test_async_put_put_many_and_result(app: App) -> None:
     @app.task(queue="mail")
     async def send(to: str) -> str:
         return to
@@ -345,7 +343,7 @@ async def test_the_same_is_there_for_code_that_awaits(app: App) -> None:
     await app.aclose()
 
 
-def test_a_result_is_what_the_function_says_it_returns(app: App) -> None:
+def test_result_has_the_annotated_return_type(app: App) -> None:
     @app.task()
     def locate(name: str) -> Address: ...  # type: ignore[empty-body]
 
@@ -360,10 +358,10 @@ def test_a_result_is_what_the_function_says_it_returns(app: App) -> None:
     with pytest.raises(NoResult):
         locate.result(third)
     with pytest.raises(JobNotFound):
-        locate.result("nobody")
+        locate.result("unknown")
 
 
-def test_a_function_that_returned_nothing_has_none_as_its_result(app: App) -> None:
+def test_result_of_a_function_that_returned_nothing_is_none(app: App) -> None:
     @app.task()
     def send() -> None: ...
 
@@ -373,7 +371,7 @@ def test_a_function_that_returned_nothing_has_none_as_its_result(app: App) -> No
     assert send.result(job_id) is None
 
 
-def test_async_functions_run_in_the_loop_and_plain_ones_in_threads(app: App) -> None:
+def test_async_functions_run_in_the_loop_and_sync_functions_in_threads(app: App) -> None:
     async def waits() -> None: ...
 
     def works() -> None: ...
@@ -386,7 +384,7 @@ def test_async_functions_run_in_the_loop_and_plain_ones_in_threads(app: App) -> 
             app.task(name="d", run=run)(function)
 
 
-def test_a_cron_task_takes_no_arguments(app: App) -> None:
+def test_cron_task_with_required_parameters_is_refused(app: App) -> None:
     @app.cron("*/5 * * * *", zone="Europe/Berlin", queue="upkeep")
     def clean() -> None: ...
 
@@ -397,7 +395,7 @@ def test_a_cron_task_takes_no_arguments(app: App) -> None:
         def purge(days: int) -> None: ...
 
 
-def test_what_is_written_wrongly_is_refused_where_it_is_written(app: App) -> None:
+def test_wrong_decorators_are_refused_where_they_are_written(app: App) -> None:
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: app.task(len), "with parentheses"),
         (lambda: app.cron(len), "write @app.cron"),  # type: ignore[arg-type]
@@ -412,7 +410,7 @@ def test_what_is_written_wrongly_is_refused_where_it_is_written(app: App) -> Non
     assert app.tasks == {}
 
 
-def test_nothing_is_put_for_the_end_of_time(app: App) -> None:
+def test_time_after_the_year_3000_is_refused(app: App) -> None:
     @app.task()
     def send() -> None: ...
 

@@ -16,14 +16,14 @@ from benchmarks.field.workloads import idle
 LITTLE = Effort(
     rounds=1,
     seconds=1,
-    jobs=500,
+    jobs=200,
     latencies=5,
-    naps=200,
+    naps=100,
     burns=4,
     idle_seconds=0.2,
     steps=200,
-    backlog=2_000,
-    pops=100,
+    backlog=500,
+    pops=20,
 )
 
 

@@ -15,7 +15,7 @@ from headrace.cli import completing
 from headrace.local_server import embedded
 from headrace.local_server.scratch import scratch_directory
 from tests.cli.conftest import Type, fail
-from tests.servers import listen
+from tests.support.servers import listen
 
 Offered = Callable[..., list[str]]
 

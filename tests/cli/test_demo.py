@@ -26,7 +26,7 @@ from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.local_server import embedded
 from headrace.local_server.scratch import scratch_directory
-from tests.processes import gone
+from tests.support.processes import gone
 
 # Spark takes its time where others work too.
 pytestmark = pytest.mark.timeout(600)

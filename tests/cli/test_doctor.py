@@ -29,8 +29,8 @@ from headrace.local_server.scratch import scratch_directory
 from headrace.operations.lakes import mark_lake
 from headrace.testing import open_with_clock
 from headrace.transport.drive import drive
-from tests import servers
-from tests.engine.desk import Desk
+from tests.engine.support.sink_scripts import Desk
+from tests.support import servers
 
 MAIN = "from headrace.cli.main import main; main()"
 PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")} | {
@@ -38,7 +38,7 @@ PLAIN = {name: value for name, value in os.environ.items() if not name.startswit
     "NO_COLOR": "1",
     "FORCE_COLOR": "",
 }
-PAGE = Path(__file__).parent.parent.parent / "docs" / "operations.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "guides" / "operations.md"
 
 
 @pytest.fixture

@@ -75,8 +75,8 @@ def test_every_example_can_be_typed(example: str) -> None:
 
 
 def test_the_page_of_the_command_line_names_every_command() -> None:
-    page = (ROOT / "docs" / "cli.md").read_text()
-    listed = page.partition("## The commands")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text()
+    listed = page.partition("\n## Commands")[2].partition("\n## ")[0]
     shown = re.findall(r"`([^`]+)`", listed)
 
     assert set(NAMES) <= {words.split()[0] for words in shown}

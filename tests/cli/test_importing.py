@@ -16,7 +16,7 @@ from headrace import Client
 from tests.cli.conftest import Type
 from tests.cli.terminal import MAIN, on_a_terminal
 from tests.compat.importing.installation import Installation, waiting
-from tests.servers import until
+from tests.support.servers import until
 
 KEYS = "LPUSH worqr:queues:q a b\nLPUSH worqr:processes:q_1 r\nSADD worqr:workers w"
 

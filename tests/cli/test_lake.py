@@ -98,11 +98,11 @@ def test_forget_lets_the_server_trim(
     said = typed("lake", "forget", *place)
     assert said.code == 1
     assert "has yet to take 7 events" in said.err
-    assert len(client.lakes()) == 1
+    assert len(client.lakes.list()) == 1
 
     said = typed("lake", "forget", *place, "--yes")
     assert said.out == f"The server no longer keeps events for lake {lake.identity.id}.\n"
-    assert client.lakes() == []
+    assert client.lakes.list() == []
     said = typed("lake", "forget", lake.identity.id, "--json")
     assert said.json == {"lake": lake.identity.id, "forgotten": False, "behind": 0}
     said = typed("lake", "status", *place)
@@ -160,7 +160,7 @@ def test_a_sync_that_is_killed_goes_on_where_it_was(
         os.killpg(first.pid, signal.SIGKILL)
     lake = Lake.open(LocalFiles(tmp_path))
     assert lake.snapshot().number < 6
-    assert client.lakes()[0].behind >= 3000 - lake.snapshot().rows
+    assert client.lakes.list()[0].behind >= 3000 - lake.snapshot().rows
 
     mail.put_many(range(100))
     with syncing(valkey_url, client.core.namespace, *words) as second:
@@ -177,7 +177,7 @@ def test_a_sync_that_is_killed_goes_on_where_it_was(
         "ending after the batch at hand; Ctrl-C again ends now",
     ]
     assert numbers_in(lake) == [(0, number) for number in range(1, 3101)]
-    assert client.lakes()[0].behind == 0
+    assert client.lakes.list()[0].behind == 0
 
 
 def test_a_lake_of_another_namespace_is_refused_before_spark_is_asked(

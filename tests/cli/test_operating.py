@@ -13,7 +13,7 @@ import headrace
 from headrace import Client, Queue
 from headrace.cli import bulk, cancel, choosing
 from tests.cli.conftest import Type, fail
-from tests.writes import was_long_ago, write_and_die
+from tests.support.interrupted_write import was_long_ago, write_and_die
 
 
 def states(client: Client, *ids: str) -> list[str]:
@@ -68,9 +68,9 @@ def test_failed_jobs_are_tried_again_by_type_the_oldest_first(
         fail(queue, "smtp", "")
 
     def retried(*words: str) -> list[str]:
-        before = {job.id for job in client.failed("smtp").jobs}
+        before = {job.id for job in client.failures.jobs("smtp").jobs}
         told = typed("retry", "--failure", "smtp", "--json", *words).json
-        left = {job.id for job in client.failed("smtp").jobs}
+        left = {job.id for job in client.failures.jobs("smtp").jobs}
         assert (told["matched"], told["refused"]) == (told["retried"], 0)
         assert told["retried"] == len(before - left)
         return sorted(before - left)
@@ -80,7 +80,7 @@ def test_failed_jobs_are_tried_again_by_type_the_oldest_first(
     assert retried("--tag", "vip") == ["mail-3"]
     assert retried("--all") == ["mail-2", "mail-4"]
     assert retried() == []
-    assert client.failures() == {}
+    assert client.failures.counts() == {}
 
 
 def test_failed_jobs_are_tried_again_by_queue_alone_and_at_a_pace(
@@ -123,7 +123,7 @@ def test_a_dry_run_of_a_retry_counts_and_changes_nothing(
     told = typed("cancel", "--failure", "smtp", "--dry-run", "--json").json
     assert told == {"dry_run": True, "matched": 3}
     assert typed("retry", "job-0", "--dry-run").out == "job-0\n"
-    assert client.failures() == {"smtp": 3}
+    assert client.failures.counts() == {"smtp": 3}
 
 
 def test_a_dry_run_names_the_jobs_and_changes_nothing(typed: Type, mail: Queue) -> None:
@@ -392,14 +392,14 @@ def test_an_interrupted_retry_ends_after_its_step_and_tells_how_far_it_came(
 ) -> None:
     mail.put_many(range(700))
     while leases := mail.pop("ann", count=500):
-        client.fail_many([headrace.Fail(lease, "smtp") for lease in leases])
+        client.leases.fail([headrace.Fail(lease, "smtp") for lease in leases])
     monkeypatch.setattr(choosing, "progress", bar_at_which_somebody_hits_ctrl_c)
 
     said = typed("retry", "--failure", "smtp", "--all")
 
     assert (said.code, said.out) == (130, "")
     assert said.err == "headrace: interrupted, retried 500 of 700\n"
-    assert client.failures() == {"smtp": 200}
+    assert client.failures.counts() == {"smtp": 200}
 
 
 def test_an_interrupted_cancel_ends_after_its_step_and_tells_how_far_it_came(

@@ -15,7 +15,7 @@ import pytest
 
 from headrace import Client, Queue
 from tests.cli.conftest import Type
-from tests.servers import until
+from tests.support.servers import until
 
 
 def test_put_prints_the_id_and_the_job_has_all_that_was_given(

@@ -115,12 +115,12 @@ def test_many_are_retried_only_after_a_yes_or_with_yes(
     code, shown = at_terminal("retry", "--failure", "smtp", answer="\n")
     assert code == 1
     assert "Retry 2 jobs? [y/N]" in shown
-    assert client.failures() == {"smtp": 2}
+    assert client.failures.counts() == {"smtp": 2}
 
     code, shown = at_terminal("retry", "--failure", "smtp", "--yes")
     assert code == 0
     assert "?" not in shown
-    assert client.failures() == {}
+    assert client.failures.counts() == {}
 
 
 def test_jobs_that_are_named_are_not_asked_about(at_terminal: Typed, mail: Queue) -> None:

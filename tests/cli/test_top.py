@@ -33,10 +33,10 @@ from headrace.cli.top.model import (
 from headrace.cli.top.snapshot import QUEUES, Day, Failures, Queue, Server, Snapshot, take
 from tests.cli.terminal import KEPT, MAIN, on_a_terminal
 from tests.docs.test_operations import rights
-from tests.restartable import restartable
-from tests.servers import until
+from tests.support.restartable import restartable
+from tests.support.servers import until
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "top.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "guides" / "top.md"
 SERVER = Server("Valkey 9.1.2", 1, 2_000_000, 8_000_000, 12, 3, 7200)
 
 

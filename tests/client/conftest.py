@@ -9,6 +9,7 @@ import pytest
 
 from headrace.local_server import embedded
 from headrace.local_server.scratch import scratch_directory
+from tests.support.clients import Location
 
 
 @pytest.fixture
@@ -16,3 +17,10 @@ def home() -> Iterator[Path]:
     with scratch_directory() as path:
         yield path / "home"
         embedded.stop(path / "home")
+
+
+@pytest.fixture
+def location(request: pytest.FixtureRequest, valkey_url: str) -> Location:
+    """Use the server of valkey_url, which the tests of this directory name themselves."""
+    marker = request.node.get_closest_marker("namespace")
+    return Location(valkey_url, **(marker.kwargs if marker else {}))

@@ -10,7 +10,7 @@ import pytest
 
 import headrace
 from headrace import Client, HeadraceError, InvalidArgument, Unreadable
-from headrace.transport.transport import EARS_KEPT
+from headrace.transport.transport import IDLE_SUBSCRIPTIONS
 
 
 def open_files() -> int:
@@ -32,17 +32,17 @@ async def test_a_cancelled_pop_ends_whenever_it_is_cancelled(valkey_url: str) ->
 def test_waiting_on_many_queues_keeps_few_connections(valkey_url: str) -> None:
     with headrace.connect(valkey_url, namespace="many") as hr:
         before = open_files()
-        for number in range(5 * EARS_KEPT):
+        for number in range(5 * IDLE_SUBSCRIPTIONS):
             hr.queue(f"queue-{number}").pop("w", wait=0.001)
-        assert open_files() <= before + EARS_KEPT + 2
+        assert open_files() <= before + IDLE_SUBSCRIPTIONS + 2
 
 
 async def test_awaiting_on_many_queues_keeps_few_connections(valkey_url: str) -> None:
     async with await headrace.connect_async(valkey_url, namespace="many") as hr:
         before = open_files()
-        for number in range(5 * EARS_KEPT):
+        for number in range(5 * IDLE_SUBSCRIPTIONS):
             await hr.queue(f"queue-{number}").pop("w", wait=0.001)
-        assert open_files() <= before + EARS_KEPT + 2
+        assert open_files() <= before + IDLE_SUBSCRIPTIONS + 2
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,16 @@ import pytest
 
 import headrace
 from headrace import Client
-from headrace.client.client import AsyncConfig, Config
+from headrace.client.groups import AsyncFeeds, AsyncTracking, Feeds, Tracking
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, listed, opened
-from tests.processes import run_python
-from tests.servers import until
+from tests.support.clients import CLIENT_KINDS, got, listed, opened
+from tests.support.processes import run_python
+from tests.support.servers import until
 
 PAIRS: list[tuple[type, type]] = [
     (headrace.Client, headrace.AsyncClient),
-    (Config, AsyncConfig),
+    (Feeds, AsyncFeeds),
+    (Tracking, AsyncTracking),
     (headrace.Feed, headrace.AsyncFeed),
     (headrace.Group, headrace.AsyncGroup),
     (headrace.Lease, headrace.AsyncLease),
@@ -52,7 +53,8 @@ def test_both_offer_the_same_names_and_signatures(blocking: type, awaiting: type
     for name, method in methods(blocking).items():
         other = methods(awaiting)[name]
         assert parameters(method) == parameters(other), name
-        assert inspect.getdoc(method) == inspect.getdoc(other), name
+        about, about_other = inspect.getdoc(method), inspect.getdoc(other)
+        assert about == about_other or f"see {blocking.__name__}.{name}." in str(about_other), name
         assert inspect.iscoroutinefunction(other) == (name not in NOT_AWAITED), name
         assert not inspect.iscoroutinefunction(method), name
 
@@ -103,7 +105,7 @@ def test_importing_headrace_imports_no_redis() -> None:
 async def told(valkey_url: str) -> dict[str, list[Any]]:
     """The story as each of the two tells it."""
     tellings: dict[str, list[Any]] = {}
-    for colour in COLOURS:
+    for colour in CLIENT_KINDS:
         calm, clock = open_with_clock(valkey_url, namespace=f"story-{uuid4().hex}")
         with calm:
             async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
@@ -125,20 +127,20 @@ async def story(hr: Any, calm: Client, clock: Clock) -> list[Any]:
     told.append(await got(one.heartbeat(lease_for=60, data="changed")))
     told.append([await got(one.progress(0.5, "half")), await got(one.log("a line"))])
     told.append(await got(hr.job(one.id)))
-    told.append([await got(hr.tag(one.id, "late")), await got(hr.untag(one.id, "vip"))])
-    told.append([await got(hr.track(one.id)), await got(hr.tracked())])
-    told.append([await got(hr.tagged("late")), await got(hr.top_tags(least=1))])
+    told.append([await got(hr.tags.add(one.id, "late")), await got(hr.tags.remove(one.id, "vip"))])
+    told.append([await got(hr.tracking.add(one.id)), await got(hr.tracking.list())])
+    told.append([await got(hr.tags.jobs("late")), await got(hr.tags.top(least=1))])
     waiting = asyncio.ensure_future(in_background(hr.result, one.id, wait=20))
     told.append(await got(one.complete({"well": True})))
     told.append(await waiting)
     told.append(await got(two.fail("boom", "why")))
     told.append(await got(three.fail("boom", retry_in=5)))
-    told.append([await got(hr.failures()), await got(hr.failed("boom"))])
+    told.append([await got(hr.failures.counts()), await got(hr.failures.jobs("boom"))])
     told.append(await got(hr.retry(two.id)))
     told.append(await got(four.release(position="back")))
     told.append(await refused(hr.result, four.id))
     told.append([await got(queue.counts()), await got(queue.length())])
-    told.append([worker.jobs for worker in await got(hr.workers())])
+    told.append([worker.jobs for worker in await got(hr.workers.list())])
     await got(session.end())
     told.append(await refused(session.renew))
     told.append(await refused(one.heartbeat))
@@ -146,9 +148,11 @@ async def story(hr: Any, calm: Client, clock: Clock) -> list[Any]:
     told.append(await got(queue.stats()))
     told.append([await got(hr.config.get("lease")), (await got(queue.settings()))["lease"]])
     told.append(await got(queue.schedule("tick", "tock", cron="@daily", zone="Asia/Kathmandu")))
-    told.append(await got(hr.reschedule("tick", every=60, tags=["often"])))
-    told.append([await got(hr.schedule("tick")), await got(hr.schedules("mail"))])
-    told.append([await got(hr.unschedule("tick", "tack")), await got(hr.schedule("tick"))])
+    told.append(await got(hr.schedules.update("tick", every=60, tags=["often"])))
+    told.append([await got(hr.schedules.get("tick")), await got(hr.schedules.list("mail"))])
+    told.append(
+        [await got(hr.schedules.delete("tick", "tack")), await got(hr.schedules.get("tick"))]
+    )
     told.append(await refused(hr.reschedule, "tick"))
     told.append(await got(hr.audit()))
     told.append([comparable(event) for event in await listed(hr.events())])
@@ -160,20 +164,20 @@ async def story(hr: Any, calm: Client, clock: Clock) -> list[Any]:
 
 
 async def story_of_feeds(hr: Any) -> list[Any]:
-    news = await got(hr.create_feed("news", max_length=2, about="new"))
+    news = await got(hr.feeds.create("news", max_length=2, about="new"))
     told: list[Any] = [await refused(hr.create_feed, "news")]
-    listening, to_all = await got(news.listen(wait=20)), await got(hr.listen_feeds(wait=20))
+    listening, to_all = await got(news.listen(wait=20)), await got(hr.feeds.listen(wait=20))
     told.append(await got(news.publish({"n": 1}, id="a")))
     told.append(await got(news.publish_many({"b": 2, "c": 3})))
     told.append([await got(news.ids()), await got(news.all()), await got(news.item("b"))])
     told.append([await got(news.retract("b", "x")), await got(news.has("c"))])
     await got(news.configure(about="newer"))
     told.append([await got(news.settings()), await got(news.counts()), await got(news.length())])
-    line = await got(hr.create_feed("line", sorted=True))
+    line = await got(hr.feeds.create("line", sorted=True))
     told.append([await got(line.publish_many(["x", "z"])), line.sorted])
     await got(line.move("2", first=True))
     told.append([await got(line.ids()), await refused(line.move, "9")])
-    told.append([await got(hr.feeds()), await got(hr.feed_exists("line"))])
+    told.append([await got(hr.feeds.list()), await got(hr.feeds.exists("line"))])
     told.append((await got(hr.feed("news"))).sorted)
     await got(line.delete())
     told.append(await refused(line.length))
@@ -221,7 +225,7 @@ def comparable(event: headrace.Event) -> Any:
 
 
 async def test_a_story_ends_the_same_in_both_colours(told: dict[str, list[Any]]) -> None:
-    blocking, awaiting = told["blocking"], told["awaiting"]
+    blocking, awaiting = told["sync"], told["async"]
     assert len(blocking) == len(awaiting) > 20
     for one, other in zip(blocking, awaiting, strict=True):
         assert one == other

@@ -9,7 +9,7 @@ import redis
 from headrace import Client, Queue
 from headrace.operations.requests import ask
 from headrace.transport.drive import drive
-from tests.servers import until
+from tests.support.servers import until
 
 
 def test_a_closed_client_can_be_used_again(hr: Client, queue: Queue) -> None:

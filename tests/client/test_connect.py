@@ -15,16 +15,16 @@ import headrace
 from headrace import InvalidArgument, NamespaceMismatch, ServerUnavailable
 from headrace.client.connect import LAYOUT
 from headrace.local_server import embedded, server_process
-from tests.colours import COLOURS, got, listed, opened
-from tests.processes import start_python
-from tests.servers import TlsServer, sentinel, tls_server, until
+from tests.support.clients import CLIENT_KINDS, got, listed, opened
+from tests.support.processes import start_python
+from tests.support.servers import TlsServer, sentinel, tls_server, until
 
 
 def fresh() -> str:
     return f"connect-{uuid4().hex}"
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_client_goes_on_after_a_failover(colour: str) -> None:
     with sentinel() as watched:
         url = f"redis+sentinel://{watched.host}:{watched.port}/{watched.service}"
@@ -49,7 +49,7 @@ def replicated(primary: int) -> bool:
     return f"offset={facts['master_repl_offset']}," in facts["slave0"]
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_sentinel_that_knows_no_such_service_is_said_to_be_away(colour: str) -> None:
     with sentinel() as watched:
         url = f"redis+sentinel://{watched.host}:{watched.port}/nonsense"
@@ -81,7 +81,7 @@ async def tls(served: TlsServer) -> AsyncIterator[TlsServer]:
             await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_user_comes_in_by_tls(colour: str, tls: TlsServer) -> None:
     url = f"{tls.url}?ssl_ca_certs={tls.ca}"
     async with opened(colour, url, namespace=fresh()) as hr:
@@ -93,7 +93,7 @@ async def test_a_user_comes_in_by_tls(colour: str, tls: TlsServer) -> None:
 
 async def test_much_goes_through_tls_in_both_directions(tls: TlsServer) -> None:
     url = f"{tls.url}?ssl_ca_certs={tls.ca}"
-    async with opened("awaiting", url, namespace=fresh()) as hr:
+    async with opened("async", url, namespace=fresh()) as hr:
         large = ["x" * 1_000_000] * 20
         putting = asyncio.ensure_future(hr.queue("large").put_many(large))
         await asyncio.gather(*[hr.queue("small").put(number) for number in range(20)])
@@ -101,7 +101,7 @@ async def test_much_goes_through_tls_in_both_directions(tls: TlsServer) -> None:
         assert [job.data for job in await hr.jobs(await putting)] == large
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 @pytest.mark.parametrize("login", ["headrace:wrong", "nobody:secret", ""])
 async def test_who_may_not_come_in_is_told_at_once(colour: str, login: str, tls: TlsServer) -> None:
     url = tls.url.replace("headrace:secret", login) + f"?ssl_ca_certs={tls.ca}"
@@ -114,7 +114,7 @@ async def test_who_may_not_come_in_is_told_at_once(colour: str, login: str, tls:
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_server_with_a_foreign_certificate_is_not_trusted(
     colour: str, tls: TlsServer
 ) -> None:

@@ -15,8 +15,8 @@ import redis
 from headrace.errors import EmbeddedServerError
 from headrace.local_server import embedded, server_process
 from headrace.local_server.scratch import private_server
-from tests.processes import gone, run_python, start_python
-from tests.servers import until
+from tests.support.processes import gone, run_python, start_python
+from tests.support.servers import until
 
 
 def pid_in(home: Path) -> int:

@@ -16,8 +16,8 @@ import redis
 from headrace.errors import EmbeddedServerError
 from headrace.local_server import embedded, server_process
 from tests.client.test_embedded import pid_in
-from tests.processes import gone
-from tests.servers import until
+from tests.support.processes import gone
+from tests.support.servers import until
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 

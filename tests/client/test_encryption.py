@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import headrace
 from headrace import Client, Encrypted, InvalidArgument, Unreadable
 from headrace.codecs.codec import Codec, Raw, codec_of, digest_of
-from tests.colours import COLOURS, got, opened
+from tests.support.clients import CLIENT_KINDS, got, opened
 
 OLD, NEW = Encrypted.new_key(), Encrypted.new_key()
 VALUES = st.recursive(
@@ -193,7 +193,7 @@ def test_a_digest_needs_the_key_and_is_that_of_the_data() -> None:
     assert twice.decode(twice.encode("x")) == "x"
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_nothing_that_the_server_stores_or_tells_can_be_read(
     valkey_url: str, colour: str
 ) -> None:
@@ -217,7 +217,7 @@ async def test_nothing_that_the_server_stores_or_tells_can_be_read(
         assert b"secret" not in raw.result(ids[0]).value
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_unique_data_are_told_apart_by_what_they_mean(valkey_url: str, colour: str) -> None:
     namespace = f"crypt-{uuid4().hex}"
     codec = Encrypted({"2026": NEW})
@@ -237,7 +237,8 @@ async def test_unique_data_are_told_apart_by_what_they_mean(valkey_url: str, col
 def test_jobs_are_not_found_by_data_that_are_encrypted(valkey_url: str) -> None:
     with connected(valkey_url, Encrypted({"a": NEW})) as hr:
         hr.queue("mail").put("x")
-        for refused in (hr.matching, hr.cancel_matching):
+        mail = hr.queue("mail")
+        for refused in (mail.matching, mail.cancel_matching):
             with pytest.raises(InvalidArgument, match="cannot be found by data with this codec"):
-                refused("mail", "x")
+                refused("x")
         assert hr.queue("mail").counts().waiting == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -15,16 +15,10 @@ import redis
 
 import headrace
 from headrace import AsyncClient, ServerUnavailable
-from headrace.transport.async_connection import LINES_IN_USE, LINES_KEPT
-from headrace.transport.transport import EARS_KEPT
-from tests.proxy import LATE, Way, way_to
-from tests.servers import until
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
+from headrace.transport.async_connection import MOST_IDLE, MOST_IN_USE
+from headrace.transport.transport import IDLE_SUBSCRIPTIONS
+from tests.support.proxy import LATE, Way
+from tests.support.servers import until
 
 
 @pytest.fixture
@@ -48,10 +42,10 @@ async def test_what_is_asked_at_once_shares_a_bounded_number_of_connections(
 
     await asyncio.gather(*[queue.put(number) for number in range(1500)])
 
-    assert way.welcomed <= LINES_IN_USE
-    await until_open(way, LINES_KEPT)
+    assert way.welcomed <= MOST_IN_USE
+    await until_open(way, MOST_IDLE)
     assert (await queue.counts()).waiting == 1500
-    assert way.welcomed <= LINES_IN_USE
+    assert way.welcomed <= MOST_IN_USE
 
 
 async def test_those_that_are_cancelled_while_they_wait_for_a_connection_leave_nothing(
@@ -59,16 +53,16 @@ async def test_those_that_are_cancelled_while_they_wait_for_a_connection_leave_n
 ) -> None:
     queue = ahr.queue("mail")
     for turns in range(0, 40, 5):
-        calls = [asyncio.ensure_future(queue.counts()) for _ in range(3 * LINES_IN_USE)]
+        calls = [asyncio.ensure_future(queue.counts()) for _ in range(3 * MOST_IN_USE)]
         for _ in range(turns):
             await asyncio.sleep(0)
         for call in calls[turns % 2 :: 2]:
             call.cancel()
         await asyncio.gather(*calls[1 - turns % 2 :: 2])
     # All turns are still there.
-    held = [asyncio.ensure_future(until_released(ahr)) for _ in range(LINES_IN_USE)]
+    held = [asyncio.ensure_future(until_released(ahr)) for _ in range(MOST_IN_USE)]
     await asyncio.gather(*held)
-    await until_open(way, LINES_KEPT)
+    await until_open(way, MOST_IDLE)
 
 
 async def until_released(hr: AsyncClient) -> None:
@@ -77,13 +71,13 @@ async def until_released(hr: AsyncClient) -> None:
 
 async def test_a_client_that_is_closed_ends_those_that_wait_for_a_connection(way: Way) -> None:
     hr = await connected(way)
-    calls = [asyncio.ensure_future(hr.queue("mail").put(n)) for n in range(5 * LINES_IN_USE)]
+    calls = [asyncio.ensure_future(hr.queue("mail").put(n)) for n in range(5 * MOST_IN_USE)]
     for _ in range(10):
         await asyncio.sleep(0)
 
     await hr.close()
 
-    assert len(await asyncio.gather(*calls)) == 5 * LINES_IN_USE
+    assert len(await asyncio.gather(*calls)) == 5 * MOST_IN_USE
     await until_open(way, 0)
 
 
@@ -98,14 +92,14 @@ async def test_those_that_follow_the_log_keep_nobody_from_a_connection(
             return event.kind
         return ""
 
-    followers = [asyncio.ensure_future(first_event()) for _ in range(LINES_IN_USE + 5)]
+    followers = [asyncio.ensure_future(first_event()) for _ in range(MOST_IN_USE + 5)]
     await asyncio.to_thread(until, lambda: blocked() >= len(followers), "all of them wait")
     assert not any(follower.done() for follower in followers)
 
     await ahr.queue("mail").put("x")
 
     assert set(await asyncio.gather(*followers)) == {"put"}
-    await until_open(way, LINES_KEPT)
+    await until_open(way, MOST_IDLE)
 
 
 async def test_who_waits_for_a_server_that_does_not_answer_is_not_told_later_than_the_others(
@@ -116,12 +110,12 @@ async def test_who_waits_for_a_server_that_does_not_answer_is_not_told_later_tha
     with socket.socket(socket.AF_UNIX) as silent:
         silent.bind(str(way.path))
         silent.listen(1000)
-        calls = [hr.queue("mail").counts() for _ in range(4 * LINES_IN_USE)]
+        calls = [hr.queue("mail").counts() for _ in range(4 * MOST_IN_USE)]
 
         found = await asyncio.gather(*calls, return_exceptions=True)
 
         assert {type(error) for error in found} == {ServerUnavailable}
-        assert waiting_at(silent) <= LINES_IN_USE
+        assert waiting_at(silent) <= MOST_IN_USE
         await hr.close()
 
 
@@ -149,7 +143,7 @@ async def test_subscriptions_beyond_a_few_are_not_kept(ahr: AsyncClient, valkey_
         await until_heard_by(40)
         await ahr.queue("mail").put_many(range(40))
         assert [len(leases) for leases in await asyncio.gather(*pops)] == [1] * 40
-        await until_heard_by(EARS_KEPT)
+        await until_heard_by(IDLE_SUBSCRIPTIONS)
 
 
 async def test_a_pop_that_waits_while_its_client_is_closed_leaves_no_connection(way: Way) -> None:

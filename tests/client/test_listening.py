@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 import redis
@@ -21,38 +19,12 @@ from headrace.operations.listening import (
     seconds,
     subscribe,
 )
-from headrace.testing import open_with_clock
 from headrace.transport import subscription
 from headrace.transport.drive import Operation, drive, drive_async
-from tests.colours import COLOURS, got, opened
-from tests.proxy import LATE, Way, way_to
-from tests.restartable import Restartable, restartable
-from tests.servers import until
-
-
-@pytest.fixture
-def admin(valkey_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(valkey_url) as server:
-        yield server
-
-
-@pytest.fixture
-def calm(valkey_url: str) -> Iterator[Client]:
-    client, _ = open_with_clock(valkey_url, namespace=f"listened-{uuid4().hex}")
-    with client:
-        yield client
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
-
-
-@pytest.fixture
-def server() -> Iterator[Restartable]:
-    with restartable() as found:
-        yield found
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.proxy import LATE, Way
+from tests.support.restartable import Restartable
+from tests.support.servers import until
 
 
 async def listen(hr: Any, *, wait: float | None = 20) -> Any:
@@ -83,7 +55,7 @@ def subscribers(admin: redis.Redis, hr: Any) -> int:
     return int(admin.pubsub_shardnumsub(name)[0][1])
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_hears_from_the_moment_it_is_made(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
@@ -96,7 +68,7 @@ async def test_it_hears_from_the_moment_it_is_made(
         await got(listening.close())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_ends_when_nothing_comes_and_can_go_on(
     colour: str, valkey_url: str, calm: Client
 ) -> None:
@@ -111,7 +83,7 @@ async def test_it_ends_when_nothing_comes_and_can_go_on(
         assert await next_of(listening) is None
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_outlives_a_killed_connection(
     colour: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
@@ -138,7 +110,7 @@ async def kill_subscribers(admin: redis.Redis, hr: Any) -> None:
     await nobody_listens(admin, hr)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_outlives_a_server(colour: str, server: Restartable) -> None:
     async with opened(colour, server.url) as hr:
         listening = await listen(hr)
@@ -156,7 +128,7 @@ async def two_of(listening: Any) -> list[Any]:
     return [await next_of(listening), await next_of(listening)]
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_says_that_the_server_stays_away_and_goes_on_when_it_is_back(
     colour: str, way: Way, calm: Client
 ) -> None:
@@ -178,11 +150,11 @@ async def test_it_says_that_the_server_stays_away_and_goes_on_when_it_is_back(
         await got(listening.close())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_connection_that_gives_no_sign_of_life_is_replaced(
     colour: str, way: Way, calm: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscription, "SILENCE", 0.25)
+    monkeypatch.setattr(subscription, "PROBE_AFTER", 0.25)
     async with opened(colour, way.url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
         assert await next_of(listening) == "subscribed"
@@ -204,7 +176,7 @@ def pings(way: Way) -> int:
     return sum(b"PING" in request for request in way.requests)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_closing_wakes_who_waits(
     colour: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
@@ -221,7 +193,7 @@ async def test_closing_wakes_who_waits(
         await nobody_listens(admin, calm)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_it_ends_with_its_client(
     colour: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
@@ -237,7 +209,7 @@ async def test_it_ends_with_its_client(
         await nobody_listens(admin, calm)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_block_closes_it(
     colour: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
@@ -256,7 +228,7 @@ async def test_a_block_closes_it(
 
 
 async def test_a_wait_that_is_cancelled_loses_nothing(valkey_url: str, calm: Client) -> None:
-    async with opened("awaiting", valkey_url, namespace=calm.core.namespace) as hr:
+    async with opened("async", valkey_url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr, wait=None)
         assert await next_of(listening) == "subscribed"
         for number in range(1, 20):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import pytest
 import redis
@@ -11,25 +10,13 @@ import redis
 import headrace
 from headrace import ServerUnavailable
 from headrace.testing import open_with_clock
-from tests.colours import COLOURS, got, listed, opened
-from tests.proxy import Way, way_to
-from tests.restartable import Restartable, meanwhile, restartable
-from tests.servers import until
+from tests.support.clients import CLIENT_KINDS, got, listed, opened
+from tests.support.proxy import Way
+from tests.support.restartable import Restartable, meanwhile
+from tests.support.servers import until
 
 
-@pytest.fixture
-def server() -> Iterator[Restartable]:
-    with restartable() as found:
-        yield found
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as way:
-        yield way
-
-
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_client_outlives_a_server_that_is_killed_and_started_again(
     colour: str, server: Restartable
 ) -> None:
@@ -70,7 +57,7 @@ def _listeners(url: str) -> int:
         return sum(int(client["ssub"]) > 0 for client in found)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_server_that_stays_away_was_not_asked(colour: str, way: Way) -> None:
     async with opened(colour, way.url, namespace=f"away-{colour}", retry_for=0.3) as hr:
         way.close()
@@ -87,7 +74,7 @@ async def test_a_server_that_stays_away_was_not_asked(colour: str, way: Way) -> 
         assert await got(hr.queue("mail").counts())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_server_that_goes_away_in_the_middle_may_have_done_it(
     colour: str, way: Way
 ) -> None:

@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 import pytest
 
 from headrace.transport import spin_wait
-from headrace.transport.spin_wait import AWAKE, SELDOM, STANDS, TRIALS, SpinWait
+from headrace.transport.spin_wait import (
+    CALLS_BETWEEN_TRIALS,
+    IDLE_AFTER,
+    SPIN_FOR,
+    TRIALS,
+    SpinWait,
+)
 
 US = 1e-6
 A_LOOK = 2 * US
@@ -101,7 +107,7 @@ def test_what_was_quicker_in_the_trials_stands(
     for _ in range(IN_TRIALS):
         machine.ask(waiting)
 
-    assert {machine.ask(waiting) for _ in range(STANDS)} == {is_awake}
+    assert {machine.ask(waiting) for _ in range(CALLS_BETWEEN_TRIALS)} == {is_awake}
 
 
 def test_it_is_found_out_anew_when_the_machine_has_changed(
@@ -109,7 +115,7 @@ def test_it_is_found_out_anew_when_the_machine_has_changed(
 ) -> None:
     machine = Machine(40 * US, 50 * US)
     waiting = waiting_on(machine, connection, monkeypatch)
-    for _ in range(IN_TRIALS + STANDS - 1):
+    for _ in range(IN_TRIALS + CALLS_BETWEEN_TRIALS - 1):
         machine.ask(waiting)
     assert machine.ask(waiting)
 
@@ -131,15 +137,15 @@ def test_nobody_stays_awake_for_longer_than_it_takes_to_wake_up(
     machine.answer_at = begun + 1.0
     waiting.wait(begun)
 
-    assert AWAKE <= machine.now - begun <= AWAKE + 2 * A_LOOK
+    assert SPIN_FOR <= machine.now - begun <= SPIN_FOR + 2 * A_LOOK
 
 
 def test_who_asks_seldom_sleeps(connection: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(40 * US, 50 * US)
     waiting = awake_on(machine, connection, monkeypatch)
 
-    for _ in range(STANDS + IN_TRIALS):
-        machine.now += SELDOM
+    for _ in range(CALLS_BETWEEN_TRIALS + IN_TRIALS):
+        machine.now += IDLE_AFTER
         assert not machine.ask(waiting)
         assert machine.looks == []
 
@@ -154,7 +160,7 @@ def test_beside_other_threads_nobody_stays_awake_nor_tries_to(
 
     monkeypatch.setattr(threading, "active_count", lambda: 2)
 
-    for _ in range(STANDS + IN_TRIALS):
+    for _ in range(CALLS_BETWEEN_TRIALS + IN_TRIALS):
         assert not machine.ask(waiting)
         assert machine.looks == []
 

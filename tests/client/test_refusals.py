@@ -11,16 +11,10 @@ import redis
 import headrace
 from headrace import ServerUnavailable
 from headrace.local_server import server_process
-from tests.colours import COLOURS, got, listed, opened
-from tests.proxy import Way, way_to
-from tests.restartable import Restartable, meanwhile, restartable
-from tests.servers import until
-
-
-@pytest.fixture
-def server() -> Iterator[Restartable]:
-    with restartable() as found:
-        yield found
+from tests.support.clients import CLIENT_KINDS, got, listed, opened
+from tests.support.proxy import Way, way_to
+from tests.support.restartable import Restartable, meanwhile
+from tests.support.servers import until
 
 
 @pytest.fixture
@@ -29,7 +23,7 @@ def way(server: Restartable) -> Iterator[Way]:
         yield way
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_server_that_reads_its_data_is_waited_for(colour: str, server: Restartable) -> None:
     async with opened(colour, server.url, namespace="n") as hr:
         await got(hr.queue("mail").put_many(range(4000)))
@@ -52,7 +46,7 @@ async def test_a_server_that_reads_its_data_is_waited_for(colour: str, server: R
             assert (await got(hr.queue("mail").counts())).waiting == 4000
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_scripts_that_the_server_has_forgotten_are_sent_again(
     colour: str, valkey_url: str
 ) -> None:
@@ -91,7 +85,7 @@ def test_a_script_that_the_server_will_not_have_is_not_sent_for_ever(server: Res
         headrace.connect(url, retry_for=30)
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("colour", CLIENT_KINDS)
 async def test_a_primary_that_is_a_replica_for_a_while_is_waited_for(
     colour: str, server: Restartable
 ) -> None:

@@ -13,8 +13,8 @@ import redis
 from headrace.errors import EmbeddedServerError
 from headrace.local_server import server_process
 from headrace.local_server.scratch import private_server
-from tests.processes import gone, start_python
-from tests.servers import until
+from tests.support.processes import gone, start_python
+from tests.support.servers import until
 
 OWNER = """
 from headrace.local_server.scratch import private_server

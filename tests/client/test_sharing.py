@@ -16,17 +16,14 @@ import redis
 
 import headrace
 from headrace import AsyncClient, Client
-from tests.proxy import LATE, way_to
-from tests.restartable import meanwhile
-from tests.servers import until
+from tests.support.proxy import LATE, way_to
+from tests.support.restartable import meanwhile
+from tests.support.servers import until
+
+pytestmark = pytest.mark.namespace(server_clock=True)
+
 
 THREADS = 8
-
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    with headrace.connect(valkey_url, namespace=f"shared-{uuid4().hex}") as client:
-        yield client
 
 
 @pytest.fixture
@@ -34,12 +31,6 @@ async def ahr(valkey_url: str) -> AsyncIterator[AsyncClient]:
     namespace = f"shared-{uuid4().hex}"
     async with await headrace.connect_async(valkey_url, namespace=namespace) as client:
         yield client
-
-
-@pytest.fixture
-def admin(valkey_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(valkey_url) as server:
-        yield server
 
 
 def listeners(admin: redis.Redis, hr: Client | AsyncClient) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 import headrace
 from headrace.transport.transport import _packed
-from tests.processes import run_python
+from tests.support.processes import run_python
 
 TIMES = "200"
 

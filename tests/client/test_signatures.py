@@ -24,11 +24,12 @@ from headrace import (
     Session,
     Watch,
 )
-from headrace.client.client import AsyncConfig, Config
+from headrace.client.groups import AsyncFeeds, AsyncTracking, Feeds, Tracking
 
 PAIRS: list[tuple[type, type]] = [
     (Client, AsyncClient),
-    (Config, AsyncConfig),
+    (Feeds, AsyncFeeds),
+    (Tracking, AsyncTracking),
     (Feed, AsyncFeed),
     (Group, AsyncGroup),
     (Lease, AsyncLease),

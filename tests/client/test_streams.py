@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -24,24 +24,12 @@ from headrace.transport import subscription as subscriptions
 from headrace.transport.async_connection import AsyncNodeConnection
 from headrace.transport.subscription import AsyncSubscription, Subscription
 from headrace.transport.topology import Topology
-from tests.proxy import LATE, TOGETHER, Way, way_to
-from tests.servers import until
+from tests.support.proxy import LATE, TOGETHER, Way, way_to
+from tests.support.servers import until
 
 CHANNEL = "news"
 PING: bytes = hiredis.pack_command(("PING",))
 NEVER = 1000.0
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
-
-
-@pytest.fixture
-def admin(valkey_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(valkey_url) as server:
-        yield server
 
 
 def maker(url: str) -> Callable[[], Any]:
@@ -159,11 +147,11 @@ def async_on(url: str) -> Topology[AsyncConnectionPool]:
 def test_what_comes_with_the_confirmation_is_heard_at_once(
     way: Way, admin: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscriptions, "SILENCE", NEVER)
+    monkeypatch.setattr(subscriptions, "PROBE_AFTER", NEVER)
     way.lose(b"SSUBSCRIBE", TOGETHER, meanwhile=lambda: publish(admin, "early"))
     subscription = Subscription(on(way.url), ((0, CHANNEL),))
 
-    assert subscription.hear(NEVER) == [(CHANNEL, b"early")]
+    assert subscription.receive(NEVER) == [(CHANNEL, b"early")]
     subscription.disconnect()
 
 
@@ -188,7 +176,7 @@ def test_who_hears_while_another_thread_ends_the_ear_waits_for_no_other_connecti
 
     subscription._poll = EndedJustBefore()  # type: ignore[assignment]
 
-    assert subscription.hear(NEVER) == []
+    assert subscription.receive(NEVER) == []
     assert woken
     until(lambda: subscription.broken, "the ear is disconnected")
     for pair in taken:
@@ -204,7 +192,7 @@ def test_after_a_fork_an_ear_hears_nothing_and_waits_for_no_thread_of_the_parent
     held, told = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with subscription._hearing:
+        with subscription._receiving:
             held.set()
             told.wait(10)
 
@@ -213,7 +201,7 @@ def test_after_a_fork_an_ear_hears_nothing_and_waits_for_no_thread_of_the_parent
     held.wait(10)
     subscription._process += 1
 
-    assert subscription.hear(NEVER) == []
+    assert subscription.receive(NEVER) == []
     assert subscription.broken
     told.set()
     holding.join()
@@ -230,14 +218,14 @@ async def test_an_ear_hears_at_once_what_comes_with_the_confirmation(
     subscription = AsyncSubscription(((0, CHANNEL),))
     await subscription.subscribe(async_on(way.url))
 
-    assert await subscription.hear(20) == [(CHANNEL, b"early")]
+    assert await subscription.receive(20) == [(CHANNEL, b"early")]
     subscription.disconnect()
 
 
 async def test_all_who_wait_at_an_ear_wake_up(valkey_url: str, admin: redis.Redis) -> None:
     subscription = AsyncSubscription(((0, CHANNEL),))
     await subscription.subscribe(async_on(valkey_url))
-    waiting = [asyncio.ensure_future(subscription.hear(4)) for _ in range(3)]
+    waiting = [asyncio.ensure_future(subscription.receive(4)) for _ in range(3)]
     await asyncio.sleep(0)
 
     publish(admin, "x")
@@ -307,14 +295,14 @@ def shard_on(topology: Topology[Any], name: str) -> int:
 def test_an_error_instead_of_a_sign_of_life_breaks_an_ear(
     valkey_url: str, admin: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscriptions, "SILENCE", 0.05)
+    monkeypatch.setattr(subscriptions, "PROBE_AFTER", 0.05)
     rights = ("on", ">secret", "~*", "&*", "+@all", "-ping")
     admin.execute_command("ACL", "SETUSER", "mute", *rights)
     subscription = Subscription(
         on(valkey_url.replace("unix://", "unix://mute:secret@")), ((0, CHANNEL),)
     )
 
-    until(lambda: not subscription.hear(1) and subscription.broken, "it is broken")
+    until(lambda: not subscription.receive(1) and subscription.broken, "it is broken")
 
     assert "ping" in str(subscription.cause).lower()
     admin.execute_command("ACL", "DELUSER", "mute")

@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 import redis
 
 from headrace import Client
-from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, next_of, opened
+from headrace.testing import Clock
 from tests.proof import proves
-from tests.servers import until
+from tests.support.clients import got, next_of
+from tests.support.servers import until
 
 
 @pytest.fixture
-def admin(valkey_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(valkey_url) as server:
-        yield server
-
-
-@pytest.fixture
-def calm(valkey_url: str) -> Iterator[Client]:
-    client, _ = open_with_clock(valkey_url, namespace=f"tracked-{uuid4().hex}")
-    with client:
-        yield client
-
-
-@pytest.fixture
-def clock(calm: Client) -> Clock:
-    return Clock(calm)
-
-
-@pytest.fixture(params=COLOURS)
-async def hr(request: pytest.FixtureRequest, valkey_url: str, calm: Client) -> AsyncIterator[Any]:
-    async with opened(request.param, valkey_url, namespace=calm.core.namespace) as client:
-        yield client
+def hr(any_client: Any) -> Any:
+    """The client under test."""
+    return any_client
 
 
 async def kinds(listening: Any, count: int) -> list[str | None]:
@@ -67,8 +47,8 @@ async def test_it_hears_of_tracked_jobs_from_the_moment_it_is_made(hr: Any, calm
     mail = calm.queue("mail")
     mail.put_many(["x"])
     mine = mail.put("mine", priority=-1, tags=["ä"])
-    calm.track(mine)
-    listening = await got(hr.listen_tracked(wait=20))
+    calm.tracking.add(mine)
+    listening = await got(hr.tracking.listen(wait=20))
     mail.put("other")
     mail.put("new", id=mine)
     [lease] = mail.pop("w")
@@ -84,7 +64,7 @@ async def test_it_hears_of_tracked_jobs_from_the_moment_it_is_made(hr: Any, calm
 
 @proves("QL-13")
 async def test_it_ends_when_nothing_comes(hr: Any, calm: Client) -> None:
-    listening = await got(hr.listen_tracked(wait=0.01))
+    listening = await got(hr.tracking.listen(wait=0.01))
     calm.queue("mail").put("not tracked")
     assert await kinds(listening, 2) == [None, None]
     await got(listening.close())
@@ -96,8 +76,8 @@ async def test_after_a_broken_connection_it_says_that_something_may_be_missing(
 ) -> None:
     mail = calm.queue("mail")
     mail.put("x", id="x")
-    calm.track("x")
-    listening = await got(hr.listen_tracked(wait=20))
+    calm.tracking.add("x")
+    listening = await got(hr.tracking.listen(wait=20))
     mail.pop("w")
     assert await kinds(listening, 1) == ["popped"]
 
@@ -119,8 +99,8 @@ async def test_where_nothing_happened_meanwhile_nothing_is_missing(
 ) -> None:
     mail = calm.queue("mail")
     mail.put("x", id="x")
-    calm.track("x")
-    listening = await got(hr.listen_tracked(wait=20))
+    calm.tracking.add("x")
+    listening = await got(hr.tracking.listen(wait=20))
     for number in range(3):
         mail.put(number, id="x")
         assert await kinds(listening, 1) == ["put"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -25,11 +25,11 @@ from headrace.client.lease import Lease
 from headrace.operations.held_leases import EARLY
 from headrace.operations.lease_watch import LOOK_EVERY
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, opened
-from tests.processes import run_python
 from tests.proof import proves
-from tests.proxy import Way, way_to
-from tests.servers import until
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.processes import run_python
+from tests.support.proxy import Way
+from tests.support.servers import until
 
 SOON = 4.0  # less than the time after which a watch asks in any case
 assert SOON < LOOK_EVERY
@@ -46,21 +46,9 @@ class Scene:
 
 
 @pytest.fixture
-def calm(valkey_url: str) -> Iterator[Client]:
-    client, _ = open_with_clock(valkey_url, namespace=f"watch-{uuid4().hex}")
-    with client:
-        yield client
-
-
-@pytest.fixture
-def clock(calm: Client) -> Clock:
-    return Clock(calm)
-
-
-@pytest.fixture(params=COLOURS)
-async def hr(request: pytest.FixtureRequest, valkey_url: str, calm: Client) -> AsyncIterator[Any]:
-    async with opened(request.param, valkey_url, namespace=calm.core.namespace) as client:
-        yield client
+def hr(any_client: Any) -> Any:
+    """The client under test."""
+    return any_client
 
 
 async def pop_one(hr: Any, calm: Client, job_id: str = "a", **options: Any) -> Any:
@@ -93,7 +81,7 @@ def expired_without_retries(scene: Scene) -> None:
 
 TAKEN: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "cancel": ("cancelled", lambda scene: scene.calm.cancel("a")),
-    "cancel by value": ("cancelled", lambda scene: scene.calm.cancel_matching("mail", "x")),
+    "cancel by value": ("cancelled", lambda scene: scene.calm.queue("mail").cancel_matching("x")),
     "delete its queue": ("cancelled", lambda scene: scene.calm.queue("mail").delete()),
     "timeout": ("lost", lambda scene: scene.calm.timeout("a")),
     "release by id": ("lost", lambda scene: scene.calm.release("a")),
@@ -136,7 +124,7 @@ async def lapses(scene: Scene) -> None:
 ENDED: dict[str, Callable[[Scene], Any]] = {
     "it lapses": lapses,
     "its worker ends it": lambda scene: scene.session.end(),
-    "an operator ends it": lambda scene: scene.calm.end_worker("w"),
+    "an operator ends it": lambda scene: scene.calm.workers.end("w"),
     "another one replaces it": lambda scene: scene.calm.session("w"),
     "its worker serves no more": lambda scene: scene.session.unserve("mail"),
 }
@@ -200,8 +188,8 @@ async def test_what_the_holder_ends_itself_is_not_taken(hr: Any, calm: Client) -
         await got(leases[0].complete())
         await got(leases[1].fail("typo"))
         await got(leases[2].release(delay=60))
-        await got(hr.complete_many(leases[3:5]))
-        await got(hr.release_many(leases[5:6], delay=60))
+        await got(hr.leases.complete(leases[3:5]))
+        await got(hr.leases.release(leases[5:6], delay=60))
         _, more = await got(hr.queue("mail").complete_and_pop(leases[6:7], "w"))
 
         assert watch._held_leases.proofs() == [
@@ -474,13 +462,7 @@ async def test_a_function_that_must_be_awaited_is_refused(hr: Any) -> None:
 # broken connections
 
 
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
-
-
-@pytest.fixture(params=COLOURS)
+@pytest.fixture(params=CLIENT_KINDS)
 async def far(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIterator[Any]:
     """A client whose way to the server can be cut."""
     namespace = calm.core.namespace

@@ -190,7 +190,7 @@ async def test_first_call_opens_the_connection(
         with headrace.connect(valkey_url, namespace=namespace) as hr:
             for queue in hr.queues():
                 hr.queue(queue).delete()
-            for feed in hr.feeds():
+            for feed in hr.feeds.list():
                 hr.feed(feed).delete()
 
 

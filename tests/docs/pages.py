@@ -1,4 +1,4 @@
-"""The documents as their readers see them: blocks of code, and what they are said to print."""
+"""Read the code blocks of the documents and the output that the documents show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHANGING = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(\+00:00)?"), "<time>"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "<day>"),
     (re.compile(r"unix://\S+"), "<url>"),
-    # A table is as wide as what stands in it.
+    # The width of a table column depends on its content.
     (re.compile(r"\d+ s ago *"), "<ago> "),
     (re.compile(r"when *"), "when "),
 )
@@ -41,7 +41,7 @@ class Block:
 
 
 def tracked() -> list[Path]:
-    """Every file of the project, also new ones that nobody has added yet."""
+    """Return every file of the project, including new files that are not staged yet."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -53,12 +53,12 @@ def tracked() -> list[Path]:
 
 
 def pages() -> list[Path]:
-    """Every document."""
+    """Return every document."""
     return sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").rglob("*.md"))
 
 
 def blocks(page: Path) -> list[Block]:
-    """The fenced blocks of a page, in order."""
+    """Return the fenced blocks of a page, in order."""
     text = page.read_text()
     name = str(page.relative_to(ROOT))
     return [
@@ -69,7 +69,7 @@ def blocks(page: Path) -> list[Block]:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that a reader does: writes a file, begins a worker, runs Python or a command."""
+    """An action of a reader: write a file, start a worker, run Python or a command."""
 
     block: Block
     kind: str
@@ -78,9 +78,10 @@ class Step:
 
 
 def steps(page: Path) -> list[Step]:
-    """What is done on a page in one place, one thing after the other: all of its Python, and from
-    the first worker that is begun (with a & after it), or the first use of Spark, its commands too,
-    and those with a variable that its Python has set.
+    """Return the actions of a page that run in one directory, in order.
+
+    These are all of its Python blocks. Commands are included after the first worker (a command with
+    a & at its end) or the first use of Spark, and if they contain a variable that Python has set.
     """
     found: list[Step] = []
     for block in blocks(page):
@@ -95,9 +96,7 @@ def steps(page: Path) -> list[Step]:
 
 
 def commands(page: Path) -> Iterator[tuple[Block, list[tuple[str, str]]]]:
-    """Blocks with the commands that they show after a $, and what these are said to print; those
-    that are no steps of the page.
-    """
+    """Yield each console block that is not a step of the page, with its commands and output."""
     of_the_page = {step.block for step in steps(page)}
     for block in blocks(page):
         if block.kind == "console" and block not in of_the_page:
@@ -121,8 +120,10 @@ def _typed(block: Block, line: str, said: str) -> Step:
 
 
 def same(printed: str, said: str) -> bool:
-    """Whether this was printed; where a page leaves lines out with ..., whether those it shows were
-    printed in that order, with whatever numbers. A line may end with ... too.
+    """Return whether the output matches the text of the page.
+
+    If the page omits lines with a line of ..., its other lines must occur in this order, and their
+    numbers may differ. A line may end with ... too.
     """
     if not re.search(r"^ *\.\.\.$", said, re.MULTILINE):
         return steady(printed) == steady(said)
@@ -131,7 +132,7 @@ def same(printed: str, said: str) -> bool:
 
 
 def missing(log: str, said: str) -> list[str]:
-    """The lines of a worker's log that a page shows and that the worker has not written."""
+    """Return the lines that a page shows of a worker's log and that are not in the log."""
     written = _shapes(log)
     return [shape for shape in _shapes(said) if not any(_fits(line, shape) for line in written)]
 
@@ -141,13 +142,13 @@ def _fits(line: str, shape: str) -> bool:
 
 
 def _shapes(text: str) -> list[str]:
-    """Lines without what differs from run to run: numbers, bars, how far things stand apart."""
+    """Return the lines without numbers, bars and column widths, which differ between runs."""
     lines = [_DIFFERS.sub("#", line) for line in steady(text).splitlines()]
     return [" ".join(line.split()) for line in lines if line.strip() not in ("", "...")]
 
 
 def steady(output: str) -> str:
-    """What was printed without what differs from run to run: ids, moments, places."""
+    """Return the output without ids, timestamps and paths, which differ between runs."""
     for changing, name in _CHANGING:
         output = changing.sub(name, output)
     return "\n".join(line.rstrip() for line in output.strip().splitlines())

@@ -1,8 +1,8 @@
-"""A reader who does what stands on a page: told by stdin, what was printed goes to stdout.
+"""Execute the steps of a page as a reader would: steps come from stdin, outputs go to stdout.
 
-Files are written, Python is run in one process, commands and workers in others; but where that one
-has a session of Spark, commands run there too, and start none of their own. What a worker wrote to
-its log is what it printed.
+Python blocks run in this process, commands and workers in other processes. If this process has a
+Spark session, commands run here too, so that they do not start their own. The output of a worker is
+its log.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HEADRACE = [sys.executable, "-W", "error", "-c", "from headrace.cli.main import 
 
 
 def main() -> None:
-    """Does one thing after the other; workers end last."""
+    """Run all steps in order, then stop the workers."""
     names: dict[str, Any] = {"__name__": "__main__"}
     outputs: list[str] = []
     workers: dict[int, tuple[subprocess.Popen[bytes], Any]] = {}
@@ -51,11 +51,11 @@ def _do(kind: str, where: str, text: str, names: dict[str, Any]) -> None:
     elif kind == "run":
         print(subprocess.run(_command(text), check=True, capture_output=True, text=True).stdout)
     else:
-        exec(compile(text, where, "exec"), names)  # noqa: S102 - that is what it is for
+        exec(compile(text, where, "exec"), names)  # noqa: S102 - the blocks are part of this repository
 
 
 def _run_here(text: str) -> None:
-    from headrace.cli.main import main as headrace  # noqa: PLC0415 - of the page's own process
+    from headrace.cli.main import main as headrace  # noqa: PLC0415 - only if this process has a Spark session
 
     sys.argv = _command(text)[len(HEADRACE) - 1 :]
     try:
@@ -66,7 +66,7 @@ def _run_here(text: str) -> None:
 
 
 def _begin(text: str) -> tuple[subprocess.Popen[bytes], Any]:
-    log = tempfile.TemporaryFile()  # noqa: SIM115 - it is read when the worker has ended
+    log = tempfile.TemporaryFile()  # noqa: SIM115 - read after the worker has stopped
     return subprocess.Popen(_command(text), stderr=log), log
 
 

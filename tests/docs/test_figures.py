@@ -1,4 +1,4 @@
-"""The figures in the documents are those of the newest results."""
+"""The figures in the documents come from the newest results."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from benchmarks.field import results as kept
 from benchmarks.scale import report
 from benchmarks.scale.model import Costs, forecast
 from benchmarks.scale.report import Scale, made
-from docs import figures
 from tests.benchmarks.field import results
+from tools.docs import figures
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: Scale) -> Path:
-    """A project with results and two documents that have a place for them."""
+    """A project with results and two documents with a place for them."""
     monkeypatch.setattr(kept, "PLACE", tmp_path)
     monkeypatch.setattr(report, "PLACE", tmp_path)
     results().write(partial=False)
     for name in figures.SECTIONS:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"Before.\n\n{figures.BEGIN}\n\n{figures.END}\n\nAfter.\n")
     performance = tmp_path / figures.SCALE_IN
     performance.write_text(
@@ -39,7 +39,7 @@ def scale() -> Scale:
     return made(datetime(2026, 11, 1, tzinfo=UTC), 2, 1000, {"4": costs}, [told])
 
 
-def test_documents_get_the_figures_once(root: Path) -> None:
+def test_documents_get_each_figure_once(root: Path) -> None:
     written = dict(figures.stale(root, root))
 
     assert {str(path.relative_to(root)) for path in written} == set(figures.SECTIONS)
@@ -49,13 +49,13 @@ def test_documents_get_the_figures_once(root: Path) -> None:
         path.write_text(text)
     assert list(figures.stale(root, root)) == []
     assert "12,600" in (root / "README.md").read_text()
-    performance = (root / "docs/performance.md").read_text()
+    performance = (root / "docs/internals/performance.md").read_text()
     assert "| put, of huey |" in performance
     assert "| 4 | 2 | 40,000 | 25 | 20 |" in performance
     assert performance.count("| 3 | 12 |") == 1
 
 
-def test_other_results_make_them_stale(root: Path) -> None:
+def test_new_results_make_documents_stale(root: Path) -> None:
     for path, text in figures.stale(root, root):
         path.write_text(text)
     results(put={"headrace": {"rate": [1.0]}}).write(partial=False)
@@ -63,13 +63,13 @@ def test_other_results_make_them_stale(root: Path) -> None:
     assert len(list(figures.stale(root, root))) == len(figures.SECTIONS)
 
 
-def test_without_results_nothing_is_stale(
+def test_no_document_is_stale_without_results(
     root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     assert list(figures.stale(root, tmp_path_factory.mktemp("empty"))) == []
 
 
-def test_a_document_without_a_place_is_refused(root: Path) -> None:
+def test_document_without_a_place_for_figures_is_refused(root: Path) -> None:
     (root / "README.md").write_text("no place")
 
     with pytest.raises(ValueError, match="no place for figures"):

@@ -1,33 +1,36 @@
-"""The documents that are made from the code say what the code says."""
+"""The generated documents match the code."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from docs import generate, sentences
+import headrace
 from headrace.engine.events import KINDS, Event
 from headrace.engine.profile import PROFILES
 from headrace.engine.states import MOVES, STATES
+from headrace.options import OPTIONS
 from tests.engine.test_states import ACCEPTED
+from tools.docs import generate, sentences
 
 
 def test_no_generated_document_is_stale() -> None:
     assert [path.name for path, _ in generate.stale()] == []
 
 
-def test_a_stale_document_is_named_and_written_anew(
+def test_stale_document_is_reported_and_rewritten(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(generate, "HERE", tmp_path)
+    monkeypatch.setattr(generate, "FOLDER", tmp_path)
     monkeypatch.setattr("sys.argv", ["generate"])
     generate.main()
     (tmp_path / "states.md").write_text("old")
 
     monkeypatch.setattr("sys.argv", ["generate", "--check"])
-    with pytest.raises(SystemExit, match=r"docs/states\.md; write them anew with: make docs"):
+    with pytest.raises(SystemExit, match=r"out of date: states\.md; write them with: make docs"):
         generate.main()
     assert (tmp_path / "states.md").read_text() == "old"
 
@@ -37,14 +40,14 @@ def test_a_stale_document_is_named_and_written_anew(
     generate.main()
 
 
-def test_everything_has_a_sentence_and_no_sentence_is_left_over() -> None:
+def test_every_name_has_a_description_and_none_is_unused() -> None:
     assert set(sentences.STATES) == set(STATES)
     assert set(sentences.KINDS) == set(KINDS)
     assert set(sentences.FIELDS) == {field.name for field in fields(Event)}
     assert set(sentences.PROFILES) == set(PROFILES)
 
 
-# Moves that no operation on a job in a known state makes: time and pop do.
+# Transitions that are not made by an operation on a job in a known state, but by time or pop.
 BY_OTHERS = {
     ("", "waiting"),
     ("", "scheduled"),
@@ -58,8 +61,8 @@ BY_OTHERS = {
 }
 
 
-def test_the_moves_are_those_that_operations_make() -> None:
-    """The table of tests/engine/test_states.py is tried on a server; the moves must be its own."""
+def test_transitions_match_the_tested_operations() -> None:
+    """tests/engine/test_states.py tries its table on a server; MOVES must list the same."""
     listed = {(before, after) for before, after, _ in MOVES}
     from_any = {after for before, after in listed if before == "any state"}
     made = {
@@ -72,3 +75,10 @@ def test_the_moves_are_those_that_operations_make() -> None:
     without_any = {(before, after) for before, after in listed if before != "any state"}
     assert without_any <= moves | BY_OTHERS
     assert {state for move in listed for state in move} <= {"", "gone", "any state", *STATES}
+
+
+def test_reference_names_everything_that_can_be_imported_and_every_option() -> None:
+    page = (generate.FOLDER / "api.md").read_text()
+
+    assert [name for name in headrace.__all__ if not re.search(rf"\b{name}\b", page)] == []
+    assert [name for name in OPTIONS if f"| `{name}` |" not in page] == []

@@ -1,4 +1,4 @@
-"""The numbers of docs/guarantees.md are those of the code, and its exceptions are real."""
+"""The numbers in docs/reference/guarantees.md match the code, and its exceptions are real."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from headrace import Client, Limits, NoResult
 from headrace.engine.profile import default
 from headrace.engine.source import source
 from headrace.operations.finishing import LOG_LINES
+from headrace.operations.ids import MOST_LINKS
 from headrace.operations.matching import MATCH_AT_MOST, MATCH_BYTES
 from headrace.operations.popping import SAFETY_POLL
-from headrace.operations.put_options import MOST_LINKS
 from headrace.operations.queues import DELETE_AT_MOST
 from headrace.operations.sessions import TTL
 from headrace.operations.tracking import MOST_TRACKED
-from tests import servers
 from tests.docs.pages import ROOT
-from tests.proxy import Way, way_to
+from tests.support import servers
+from tests.support.proxy import Way
 
 DAY = 86400
 LOST = "before the answer"
@@ -37,23 +37,23 @@ def days(name: str) -> str:
     return f"{value / DAY:g} day"
 
 
-def test_the_page_has_the_numbers_of_the_code() -> None:
-    text = " ".join((ROOT / "docs" / "guarantees.md").read_text().split())
+def test_numbers_on_the_page_match_the_code() -> None:
+    text = " ".join((ROOT / "docs" / "reference" / "guarantees.md").read_text().split())
     limits = Limits()
 
     for phrase in (
         f"more than {limits.batch} jobs of a shard (`Limits.batch`)",
         f"more than {DELETE_AT_MOST} jobs in a shard: {DELETE_AT_MOST} in a step",
         f"more than {MATCH_AT_MOST:,} jobs in a shard: {MATCH_AT_MOST:,} are looked at in a step",
-        f"of large payloads as many as make {MATCH_BYTES >> 20} MiB",
+        f"or as many large payloads as make {MATCH_BYTES >> 20} MiB",
         f"more than {in_lua('lib/end_session', 'AT_MOST')} jobs in a shard",
         f"`retract` of more than {limits.batch} items of a feed: one step for each {limits.batch}",
         f"leaves out more than {in_lua('lib/feed_evict', 'EVICT_AT_MOST'):,} items",
         f"fewer if these are more than {MOST_LINKS:,}",
         f"on which more than {in_lua('lib/follow_up', 'FOLLOW_AT_MOST')} others depend",
         f"seconds after its last renewal ({TTL:g} by default)",
-        f"as pop says, else the queue, else {default('lease'):g} seconds",
-        f"A job has {default('retries')} retries unless told otherwise",
+        f"that of the pop, or else of the queue, or else {default('lease'):g} seconds",
+        f"A job has {default('retries')} retries by default",
         f"looks again after {SAFETY_POLL:g} seconds at the latest",
         f"| {default('keep_count'):,} and {days('keep_age')}s, in each shard |",
         f"| {days('result_ttl')} | `result_ttl`",
@@ -77,12 +77,6 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture
-def way(url: str) -> Iterator[Way]:
-    with way_to(url) as found:
-        yield found
-
-
-@pytest.fixture
 def calm(url: str) -> Iterator[Client]:
     with headrace.connect(url) as client:
         yield client
@@ -90,7 +84,7 @@ def calm(url: str) -> Iterator[Client]:
 
 @pytest.fixture
 def hr(way: Way, calm: Client) -> Iterator[Client]:
-    """A client whose answers get lost; the server knows the scripts already."""
+    """A client whose replies get lost; the server has the scripts already."""
     texts = [calm.core.library[op].text for op in ("put", "pop", "result", "timeout")]
     calm.core.transport.send([(0, ("SCRIPT", "LOAD", text)) for text in texts])
     with headrace.connect(way.url) as client:
@@ -101,7 +95,7 @@ def sha(calm: Client, op: str) -> str:
     return calm.core.library[op].sha
 
 
-def test_a_put_is_made_twice_if_its_job_is_forgotten_before_it_is_repeated(
+def test_repeated_put_creates_a_second_job_if_the_first_is_deleted(
     hr: Client, calm: Client, way: Way
 ) -> None:
     calm.queue("mail").configure("fifo")
@@ -113,7 +107,7 @@ def test_a_put_is_made_twice_if_its_job_is_forgotten_before_it_is_repeated(
     assert (way.cuts, len(seen), calm.queue("mail").length()) == (1, 1, 1)
 
 
-def test_a_pop_of_fifo_happens_at_most_once(hr: Client, calm: Client, way: Way) -> None:
+def test_pop_from_fifo_delivers_at_most_once(hr: Client, calm: Client, way: Way) -> None:
     calm.queue("mail").configure("fifo")
     calm.queue("mail").put_many(["one", "two"])
     way.lose(sha(calm, "pop"), LOST)
@@ -122,7 +116,7 @@ def test_a_pop_of_fifo_happens_at_most_once(hr: Client, calm: Client, way: Way) 
     assert (way.cuts, calm.queue("mail").length()) == (1, 0)
 
 
-def test_a_result_is_taken_at_most_once(hr: Client, calm: Client, way: Way) -> None:
+def test_result_with_take_returns_at_most_once(hr: Client, calm: Client, way: Way) -> None:
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").pop("w")[0].complete(7)
     # The first call reads it; the second takes it.
@@ -134,7 +128,7 @@ def test_a_result_is_taken_at_most_once(hr: Client, calm: Client, way: Way) -> N
     assert way.cuts == 1
 
 
-def test_a_timeout_that_is_repeated_reaches_the_next_holder(
+def test_repeated_timeout_also_applies_to_the_next_holder(
     hr: Client, calm: Client, way: Way
 ) -> None:
     calm.queue("mail").put("x", id="a")

@@ -1,4 +1,4 @@
-"""What docs/operations.md says of rights, addresses and repairs is so."""
+"""The permissions, addresses and repairs in docs/guides/operations.md are correct."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from headrace.engine.record import name_in
 from headrace.engine.script import LIBRARY, operations
 from headrace.operations.queues import DELETE_AT_MOST
 from headrace.telemetry import ServerCollector
-from tests import servers
 from tests.conftest import KINDS
 from tests.docs.pages import ROOT, blocks
 from tests.proof import proves
+from tests.support import servers
 
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "guides" / "operations.md"
 SENT_BY_CLIENTS = "evalsha script|load info cluster|slots ssubscribe ping xrange xrevrange xread"
 NAMESPACE = "shop"
 
 
 def rights(user: str = NAMESPACE) -> list[str]:
-    """The rules of a user on the page."""
+    """Return the ACL rules of a user on the page."""
     every = [block.text.split() for block in blocks(PAGE) if block.kind == "acl"]
     [rules] = [rules[2:] for rules in every if rules[:2] == ["user", user]]
     return rules
@@ -35,7 +35,7 @@ def rights(user: str = NAMESPACE) -> list[str]:
 
 @pytest.fixture(params=KINDS)
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A server of one's own: users and this namespace would be seen by others."""
+    """A private server, because other tests would see its users and this namespace."""
     with getattr(servers, request.param)() as found:
         yield found
 
@@ -49,12 +49,12 @@ def admin(url: str) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 def address(url: str, admin: redis.Redis) -> str:
-    """The server as the user of the page reaches it."""
+    """The URL of the server with the user of the page."""
     assert admin.ping()
     return url.replace("unix://", f"unix://{NAMESPACE}:password@")
 
 
-def test_the_rights_are_what_clients_send_and_scripts_use() -> None:
+def test_rights_match_the_commands_of_clients_and_scripts() -> None:
     words = {word for op in operations() for word in re.findall(r"'([A-Z]+)'", LIBRARY[op].text)}
     known = {command for command in words if command.lower() in _commands()}
     granted = {rule[1:] for rule in rights() if rule.startswith("+")}
@@ -67,9 +67,9 @@ def _commands() -> set[str]:
         return {name.decode() for name in server.command_list()}
 
 
-def test_a_user_with_these_rights_can_do_everything(address: str, admin: redis.Redis) -> None:
+def test_user_with_these_rights_can_make_every_call(address: str, admin: redis.Redis) -> None:
     with headrace.connect(address, namespace=NAMESPACE) as hr:
-        live_a_life(hr)
+        make_every_call(hr)
 
         assert hr.audit().problems == []
         assert newest(hr, 1, lambda _: True, {})
@@ -78,7 +78,7 @@ def test_a_user_with_these_rights_can_do_everything(address: str, admin: redis.R
 
 
 @pytest.mark.parametrize(("right", "is_script"), [("zadd", True), ("evalsha", False)])
-def test_a_user_that_lacks_a_right_is_told_so(
+def test_missing_right_raises_an_error_that_names_the_page(
     address: str, admin: redis.Redis, right: str, *, is_script: bool
 ) -> None:
     with headrace.connect(address, namespace=NAMESPACE) as hr:
@@ -94,8 +94,8 @@ def _text(entry: dict[str | bytes, bytes], name: str) -> str:
     return (entry.get(name) or entry[name.encode()]).decode()
 
 
-def live_a_life(hr: Client) -> None:
-    """Every kind of call."""
+def make_every_call(hr: Client) -> None:
+    """Make every kind of call."""
     mail = hr.queue("mail")
     mail.configure(lease=60)
     hr.config.set("retries", 3)
@@ -117,50 +117,50 @@ def live_a_life(hr: Client) -> None:
         leases[1].fail("smtp")
         leases[2].release(position="back")
         leases[3].complete(next="archive")
-        hr.complete_many(leases[4:7])
+        hr.leases.complete(leases[4:7])
         session.unserve("mail")
     assert hr.result("large", take=True).value == "result"
     assert mail.pop("bob", lease=0)
     hr.sweep()
     assert mail.pop("bob")
-    by_operator(hr, ids)
-    assert hr.failures() == {"smtp": 1, "typo": 1}
+    operate(hr, ids)
+    assert hr.failures.counts() == {"smtp": 1, "typo": 1}
     assert hr.retry(failure="smtp") == ["waiting"]
     assert len(hr.queues()) == 2
-    assert hr.workers() == []
+    assert hr.workers.list() == []
     assert mail.stats().wait.count > 0
     assert mail.jobs("waiting").total == mail.counts().waiting
     assert next(hr.events(follow=True)).kind == "put"
     mail.schedule("tick", "x", every=60)
     mail.schedule("noon", "x", cron="0 12 * * *", zone="Europe/Berlin")
     assert "tick-1" in [job.id for job in mail.peek(100)]
-    hr.reschedule("noon", every=60)
-    assert len(hr.schedules()) == 2
-    assert hr.unschedule("noon") == ["noon"]
+    hr.schedules.update("noon", every=60)
+    assert len(hr.schedules.list()) == 2
+    assert hr.schedules.delete("noon") == ["noon"]
     hr.queue("archive").delete()
-    publish(hr)
-    by_links(hr)
+    use_feeds(hr)
+    use_dependencies(hr)
 
 
-def publish(hr: Client) -> None:
-    """What is done to feeds."""
-    news = hr.create_feed("news", max_length=2)
-    with news.listen(wait=10) as heard, hr.listen_feeds(wait=10) as all_heard:
+def use_feeds(hr: Client) -> None:
+    """Make every kind of call on feeds."""
+    news = hr.feeds.create("news", max_length=2)
+    with news.listen(wait=10) as changes, hr.feeds.listen(wait=10) as all_changes:
         news.publish_many([1, 2, 3])
-        assert (next(heard).kind, next(all_heard).kind) == ("published", "published")
-    line = hr.create_feed("line", sorted=True)
+        assert (next(changes).kind, next(all_changes).kind) == ("published", "published")
+    line = hr.feeds.create("line", sorted=True)
     line.publish_many(["a", "b"])
     line.publish("c", before="2")
     line.move("1", last=True)
     assert line.ids() == ["3", "2", "1"]
     assert line.retract("3") == ["3"]
     news.configure(max_length=1)
-    assert (news.length(), len(news.all()), hr.feeds()) == (1, 1, ["news", "line"])
+    assert (news.length(), len(news.all()), hr.feeds.list()) == (1, 1, ["news", "line"])
     line.delete()
 
 
-def by_links(hr: Client) -> None:
-    """Jobs that wait for jobs, more than are unlocked in one step."""
+def use_dependencies(hr: Client) -> None:
+    """Make calls on dependencies, with more dependents than one step unlocks."""
     flow = hr.queue("flow")
     first, *_ = hr.chain([("flow", 1), ("flow", 2)])
     for _ in range(2):
@@ -169,7 +169,7 @@ def by_links(hr: Client) -> None:
         hr.retry(first)
     group = hr.group()
     group.put("flow", 1)
-    assert hr.depend(group.then("flow", 2), on=[first]) == "blocked"
+    assert hr.dependencies.add(group.then("flow", 2), on=[first]) == "blocked"
     assert group.pending() == 1
     hr.cancel(first, cascade=True)
     hr.sweep()
@@ -177,8 +177,8 @@ def by_links(hr: Client) -> None:
     flow.delete()
 
 
-def by_operator(hr: Client, ids: list[str]) -> None:
-    """What an operator does to jobs, running or not."""
+def operate(hr: Client, ids: list[str]) -> None:
+    """Make every operator call on jobs, running or not."""
     mail = hr.queue("mail")
     one, two, three = mail.pop("carol", count=3)
     assert hr.timeout(one.id) == ["waiting"]
@@ -189,15 +189,15 @@ def by_operator(hr: Client, ids: list[str]) -> None:
     assert hr.requeue(ids[-3], "mail") == "waiting"
     assert hr.cancel("late") == ["late"]
     mail.put("twice" * 1000)
-    assert len(hr.matching("mail", "twice" * 1000)) == 1
-    assert len(hr.cancel_matching("mail", "twice" * 1000)) == 1
+    assert len(hr.queue("mail").matching("twice" * 1000)) == 1
+    assert len(hr.queue("mail").cancel_matching("twice" * 1000)) == 1
     hr.session("dora", ttl=None)
-    hr.end_worker("dora")
+    hr.workers.end("dora")
     assert next(ServerCollector(hr).collect()).samples[0].value == 1
 
 
 @proves("R-01")
-def test_a_producer_with_these_rights_can_push_and_no_more(
+def test_producer_with_these_rights_can_only_push(
     url: str, admin: redis.Redis, address: str
 ) -> None:
     admin.execute_command("ACL", "SETUSER", "producer", *rights("producer"))
@@ -220,12 +220,12 @@ def test_a_producer_with_these_rights_can_push_and_no_more(
         assert [lease.data for lease in hr.queue("mail").pop("w")] == ["pushed"]
 
 
-def test_a_user_with_these_rights_reaches_no_other_namespace(address: str) -> None:
+def test_user_with_these_rights_cannot_use_another_namespace(address: str) -> None:
     with pytest.raises(ServerUnavailable, match="nothing was changed"):
         headrace.connect(address, namespace="other")
 
 
-def test_the_addresses_of_the_page_are_understood() -> None:
+def test_addresses_on_the_page_are_accepted() -> None:
     addresses = re.findall(r"^\| `(\w[\w+]+://[^`]+)`", PAGE.read_text(), re.MULTILINE)
     assert len(addresses) == 5
     for address in addresses:
@@ -235,7 +235,7 @@ def test_the_addresses_of_the_page_are_understood() -> None:
 
 @pytest.fixture
 def broken(url: str) -> Iterator[tuple[Client, redis.Redis]]:
-    """A client, and a way round it."""
+    """A client, and a direct connection to damage its data."""
     with (
         headrace.connect(url, namespace=NAMESPACE) as client,
         redis.Redis.from_url(url) as server,
@@ -256,7 +256,7 @@ def entry_of_a(server: redis.Redis) -> bytes:
 
 
 @pytest.mark.parametrize("remedy", ["requeue", "cancel"])
-def test_a_job_that_is_not_listed_can_be_put_right(
+def test_job_missing_from_its_set_can_be_repaired(
     broken: tuple[Client, redis.Redis], remedy: str
 ) -> None:
     hr, server = broken
@@ -268,7 +268,7 @@ def test_a_job_that_is_not_listed_can_be_put_right(
     assert hr.audit().problems == []
 
 
-def test_a_job_without_a_record_is_passed_over_and_its_counter_corrected_by_hand(
+def test_pop_skips_a_job_without_a_record_and_its_counter_can_be_corrected(
     broken: tuple[Client, redis.Redis],
 ) -> None:
     hr, server = broken
@@ -282,5 +282,5 @@ def test_a_job_without_a_record_is_passed_over_and_its_counter_corrected_by_hand
     assert hr.audit().problems == []
 
 
-def test_the_page_says_how_many_are_deleted_in_one_step() -> None:
+def test_page_states_how_many_jobs_one_step_deletes() -> None:
     assert f"Up to {DELETE_AT_MOST} jobs" in PAGE.read_text()

@@ -1,4 +1,4 @@
-"""What the documents show is run as it stands, and prints what they say it prints."""
+"""The code blocks of the documents run, and print the output that the documents show."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from headrace.local_server import embedded
 from headrace.local_server.scratch import scratch_directory
 from tests.docs.pages import ROOT, Block, blocks, commands, missing, pages, same, steps
 
-# Spark takes its time where others work too.
+# Spark is slow on a busy machine.
 pytestmark = pytest.mark.timeout(600)
 
-# Goes through a page as a reader would.
+# Runs the steps of a page as a reader would.
 READER = (Path(__file__).parent / "reader.py").read_text()
-BUSY = {"docs/pipeline.md", "headrace demo"}
+BUSY = {"docs/guides/pipeline.md", "headrace demo"}
 MAIN = "from headrace.cli.main import main; main()"
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "FORCE_COLOR": ""}
 
 
 @pytest.fixture
 def here() -> Iterator[Path]:
-    """Where a reader tries things out; the server that may run there ends with the test."""
+    """A scratch directory; an embedded server that runs there stops after the test."""
     with scratch_directory() as path:
         yield path
         embedded.stop(path / ".headrace")
@@ -54,20 +54,20 @@ def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def waiting(case: str) -> list[pytest.MarkDecorator]:
-    """Pages that keep Spark busy for a minute are for the long run; test_demo has the demo."""
+def marks_for(case: str) -> list[pytest.MarkDecorator]:
+    """Mark pages that keep Spark busy for a minute as long; test_demo covers the demo."""
     return [pytest.mark.long] if case in BUSY else []
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=named(page), marks=waiting(named(page)))
+        pytest.param(page, id=named(page), marks=marks_for(named(page)))
         for page in pages()
         if steps(page)
     ],
 )
-def test_what_is_done_on_a_page_prints_what_the_page_says(page: Path, here: Path) -> None:
+def test_steps_of_a_page_print_what_it_shows(page: Path, here: Path) -> None:
     done = steps(page)
     ready = [(step.kind, str(step.block), step.text) for step in done]
 
@@ -85,9 +85,9 @@ SHOWN = [(str(block), lines) for page in pages() for block, lines in commands(pa
 
 @pytest.mark.parametrize(
     ("where", "lines"),
-    [pytest.param(*case, id=case[0], marks=waiting(case[1][0][0])) for case in SHOWN],
+    [pytest.param(*case, id=case[0], marks=marks_for(case[1][0][0])) for case in SHOWN],
 )
-def test_the_commands_of_a_block_print_what_the_page_says(
+def test_commands_of_a_block_print_what_the_page_shows(
     where: str, lines: list[tuple[str, str]], here: Path
 ) -> None:
     for line, said in lines:
@@ -101,7 +101,7 @@ def test_the_commands_of_a_block_print_what_the_page_says(
             assert not said.strip() or same(printed, said), f"{where}: {line}: {printed}"
 
 
-def test_all_that_is_shown_as_printed_is_printed_by_something() -> None:
+def test_every_output_block_follows_a_python_block() -> None:
     for page in pages():
         before = Block("", 0, "", "")
         for block in blocks(page):
@@ -109,7 +109,7 @@ def test_all_that_is_shown_as_printed_is_printed_by_something() -> None:
             before = block
 
 
-def test_the_fixtures_of_the_test_support_work_as_its_page_says(here: Path) -> None:
+def test_example_in_the_testing_docstring_passes(here: Path) -> None:
     """The example in the documentation of headrace.testing is a test; it passes."""
     example = (headrace.testing.__doc__ or "").partition("import:\n\n")[2]
     lines = [line.removeprefix("    ") for line in example.splitlines()]

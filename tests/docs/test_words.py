@@ -1,4 +1,4 @@
-"""What must not stand in any file, and links that must lead somewhere."""
+"""No file contains paths or hosts of one machine, and every link has a target."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from tests.docs.pages import ROOT, pages, tracked
 
-# Places of a machine; a project that lies anywhere names none.
+# Absolute paths of one machine.
 PLACES = re.compile(r"(?<![\w.*~}])/(?:home|Users|root|work|workspace|mnt|opt|srv)/[\w.-]+")
-# Where packages come from is for each machine to know.
+# Package indexes are configured on each machine, not in the project.
 INDEXES = re.compile(r"(?<!no-emit-)(?:index[-_]url|find[-]links|trusted[-_]host)")
 ADDRESS = re.compile(r"https?://([\w.-]+)")
 KNOWN_HOSTS = {"localhost"}
@@ -27,19 +27,19 @@ def texts() -> dict[str, str]:
     return found
 
 
-def test_the_files_are_found() -> None:
+def test_texts_include_the_main_files() -> None:
     assert {"README.md", "Makefile", "requirements/dev.txt", "tests/docs/test_words.py"} <= set(
         texts()
     )
 
 
-def test_no_file_names_a_place_of_a_machine() -> None:
+def test_no_file_contains_an_absolute_path_of_a_machine() -> None:
     found = {name: PLACES.findall(text) for name, text in texts().items()}
 
     assert {name: places for name, places in found.items() if places} == {}
 
 
-def test_no_file_names_where_packages_come_from() -> None:
+def test_no_file_names_a_package_index_or_unknown_host() -> None:
     found = {name: INDEXES.findall(text) for name, text in texts().items()}
     hosts = {host for text in texts().values() for host in ADDRESS.findall(text)}
 
@@ -48,7 +48,7 @@ def test_no_file_names_where_packages_come_from() -> None:
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_link_leads_somewhere(page: Path) -> None:
+def test_every_link_has_a_target(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         place, _, heading = target.partition("#")
         there = page.parent / place if place else page

@@ -1,4 +1,4 @@
-"""The audit finds what is broken, and names it."""
+"""The audit finds every corruption and reports where it is."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.breakage import BREAKAGES, Breakage, one_in_every_state, unnoticed
+from tests.model.corruptions import CORRUPTIONS, Corruption, check_audit, one_in_every_state
+from tests.support.dump import dump
 
 
-@pytest.mark.parametrize("breakage", BREAKAGES, ids=str)
-def test_the_audit_names_whom_it_concerns(hr: Client, clock: Clock, breakage: Breakage) -> None:
-    assert unnoticed(hr, clock, breakage) == ""
+@pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
+def test_audit_reports_a_corruption(hr: Client, clock: Clock, corruption: Corruption) -> None:
+    check_audit(hr, clock, corruption)
 
 
-def test_an_audit_counts_what_it_has_looked_at(hr: Client, clock: Clock) -> None:
+def test_audit_counts_queues_and_jobs(hr: Client, clock: Clock) -> None:
     one_in_every_state(hr, clock)
     hr.queue("post").put("letter")
 
@@ -40,11 +40,11 @@ def test_an_audit_changes_nothing(hr: Client, clock: Clock) -> None:
     assert dump(hr) == before
 
 
-def test_several_faults_are_all_named(hr: Client, clock: Clock) -> None:
+def test_audit_reports_every_corruption(hr: Client, clock: Clock) -> None:
     one_in_every_state(hr, clock)
-    by_name = {breakage.name: breakage for breakage in BREAKAGES}
+    by_name = {corruption.name: corruption for corruption in CORRUPTIONS}
     by_name["the scheduled job has no record"].inflict(hr)
-    by_name["nobody holds the running job"].inflict(hr)
+    by_name["the running job has no holder"].inflict(hr)
     by_name["one cancelled too many in the books"].inflict(hr)
 
     problems = hr.audit().problems
@@ -55,7 +55,7 @@ def test_several_faults_are_all_named(hr: Client, clock: Clock) -> None:
     assert "'mail'" in problems[2]
 
 
-def test_a_result_whose_job_is_not_kept_is_no_fault(hr: Client, clock: Clock) -> None:
+def test_result_without_its_job_is_not_reported(hr: Client, clock: Clock) -> None:
     queue = hr.queue("hands")
     queue.configure("manual")
     queue.put(1, id="a")

@@ -1,4 +1,4 @@
-"""Workers die; their peers notice, and what they held goes on where it was."""
+"""Dead workers: other clients notice them, and their jobs return to their old position."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, LeaseLost, Put, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.engine.hearing import listening
-from tests.engine.sessions import lapse, serving
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.jobs import drain, found, ids, pop_one
+from tests.support.sessions import lapse, serving
 
 
 @proves("W-01", "W-03", "W-36", "W-38", "WD-01", "WD-02")
@@ -55,7 +55,7 @@ def test_a_pop_on_another_queue_is_enough(hr: Client, queue: Queue, clock: Clock
 
 
 @proves("W-05", "W-41", "WD-16")
-def test_a_job_has_one_holder_at_a_time_and_the_log_says_why_it_changed(
+def test_job_has_one_holder_at_a_time_and_the_log_has_the_reason(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.configure(profile="task")
@@ -100,7 +100,7 @@ def test_very_many_jobs_of_a_dead_worker_all_return_in_order(
         served += ids(leases)
 
     assert served == put
-    assert [worker.name for worker in hr.workers()] == ["peer"]
+    assert [worker.name for worker in hr.workers.list()] == ["peer"]
     assert hr.audit().balanced
 
 
@@ -123,7 +123,7 @@ def test_a_job_that_kills_its_workers_is_failed_when_its_retries_are_used_up(
     assert job.failure.type == "retries exhausted"
     assert job.failure.message == "session ended with worker w3 on attempt 3"
     assert job.failure.worker == "w3"
-    assert hr.failures() == {"retries exhausted": 1}
+    assert hr.failures.counts() == {"retries exhausted": 1}
 
 
 @proves("WD-14")
@@ -157,7 +157,7 @@ def test_the_task_profile_takes_a_limit_on_request(hr: Client, queue: Queue, clo
     assert found(hr, job_id).state == "failed"
 
 
-def test_who_never_opened_a_session_is_judged_by_the_deadline_alone(
+def test_worker_without_a_session_only_has_its_deadline(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     job_id = queue.put("x")
@@ -201,9 +201,7 @@ def test_a_job_that_is_merely_long_is_not_given_away_while_it_is_renewed(
     assert lease.complete() == "complete"
 
 
-def test_the_end_of_a_session_ends_also_a_lease_that_has_time_left(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
+def test_end_of_a_session_ends_its_unexpired_leases(hr: Client, queue: Queue, clock: Clock) -> None:
     hr.session("dead")
     job_id = queue.put("x")
     pop_one(queue, "dead", lease=3600)
@@ -225,7 +223,7 @@ def test_a_lease_that_ran_out_but_was_not_taken_may_be_renewed(queue: Queue, clo
     assert lease.complete() == "complete"
 
 
-def test_the_dead_are_noticed_on_every_shard(url: str) -> None:
+def test_dead_workers_are_noticed_on_every_shard(url: str) -> None:
     hr, clock = open_with_clock(url, shards=3)
     with hr:
         queue = hr.queue("mail")
@@ -235,4 +233,4 @@ def test_the_dead_are_noticed_on_every_shard(url: str) -> None:
         clock.tick(3)
 
         assert sorted(ids(queue.pop("peer", count=30))) == sorted(put)
-        assert hr.workers() == []
+        assert hr.workers.list() == []

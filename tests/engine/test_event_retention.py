@@ -1,4 +1,4 @@
-"""The event log keeps to its limits of age and number, and counts what it drops."""
+"""The event log keeps to its limits of age and number, and counts dropped events."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from datetime import timedelta
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.marks import PIECE, SLACK
+from tests.engine.support.lake_marks import PIECE, SLACK
+from tests.support.dump import dump
 
 
 def kept(hr: Client) -> list[int]:
-    """The numbers of the events that are left."""
+    """Return the numbers of the remaining events."""
     return [event.number for event in hr.events()]
 
 
@@ -57,9 +57,7 @@ def test_too_many_events_are_cut_to_their_number(hr: Client, queue: Queue) -> No
     assert kept(hr) == list(range(dropped(hr) + 1, 5001))
 
 
-def test_a_log_that_was_cut_to_nothing_goes_on_with_the_next_number(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
+def test_empty_log_continues_with_the_next_number(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put_many(range(3000))
     clock.tick(timedelta(days=8))
     hr.sweep()

@@ -1,4 +1,4 @@
-"""What a failure says: type, message and traceback, bounded, however often a job fails."""
+"""Failures have a type, a message and a traceback of bounded size, however often a job fails."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from headrace import Client, Fail, InvalidArgument, JobNotFound, Queue
 from headrace.engine.record import FIELDS
 from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, got, opened
-from tests.dump import dump
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 LONG = "é" * 20_000
 
 
 @pytest.fixture(scope="module")
 def valkey_hr(valkey_url: str) -> Iterator[Client]:
-    """One client for all examples."""
+    """A client that all examples share."""
     with open_with_clock(valkey_url)[0] as client:
         yield client
 
@@ -52,7 +52,7 @@ def test_a_failure_has_a_traceback_and_so_has_its_attempt(
 
 
 @proves("Q-76")
-def test_of_a_long_traceback_the_end_is_kept(hr: Client, queue: Queue) -> None:
+def test_end_of_a_long_traceback_is_kept(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
 
     pop_one(queue).fail("bug", traceback=LONG + "the end")
@@ -65,7 +65,7 @@ def test_of_a_long_traceback_the_end_is_kept(hr: Client, queue: Queue) -> None:
 
 
 @proves("Q-80")
-def test_the_newest_failure_is_whole_and_older_ones_are_short(
+def test_newest_failure_is_complete_and_older_ones_are_shortened(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="x")
@@ -89,7 +89,7 @@ def test_the_newest_failure_is_whole_and_older_ones_are_short(
     assert len(job.history[2].message.encode()) == 1023
 
 
-def test_what_is_said_of_an_older_failure_is_not_said_of_a_newer_one(
+def test_details_of_an_older_failure_are_not_shown_for_a_newer_one(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="x")
@@ -108,7 +108,7 @@ def test_what_is_said_of_an_older_failure_is_not_said_of_a_newer_one(
 
 
 @proves("Q-80")
-def test_a_job_stays_small_however_often_it_fails(hr: Client, queue: Queue) -> None:
+def test_job_stays_small_however_often_it_fails(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x", retries=None)
     for _ in range(120):
         pop_one(queue).fail("bug", "x" * 60_000, traceback="y" * 60_000, retry_in=0)
@@ -144,7 +144,9 @@ def test_a_lost_job_that_fails_has_no_traceback(hr: Client, queue: Queue, clock:
 @example(message="a" * 1023, tail="é")
 @example(message="a" * 1021, tail="😀")
 @example(message="a" * 1024, tail="")
-def test_a_message_is_never_cut_within_a_letter(valkey_hr: Client, message: str, tail: str) -> None:
+def test_message_is_never_cut_inside_a_character(
+    valkey_hr: Client, message: str, tail: str
+) -> None:
     whole = (message + tail).encode(errors="replace").decode()
     queue = valkey_hr.queue("mail")
     job_id = queue.put(1)
@@ -163,7 +165,7 @@ def test_a_message_is_never_cut_within_a_letter(valkey_hr: Client, message: str,
 
 
 def test_records_from_before_are_read_and_go_on(hr: Client, queue: Queue, clock: Clock) -> None:
-    """Once, records held whole messages, and notes no error."""
+    """Older versions stored whole messages in records, and history entries without an error."""
     queue.put(1, id="x")
     pop_one(queue).fail("bug", "short")
     name = hr.core.key(0, "job:x")
@@ -187,10 +189,10 @@ def test_records_from_before_are_read_and_go_on(hr: Client, queue: Queue, clock:
 
 
 @pytest.mark.parametrize("shards", [1, 4])
-@pytest.mark.parametrize("colour", COLOURS)
-async def test_many_fail_each_in_its_own_way(valkey_url: str, colour: str, shards: int) -> None:
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_many_fail_each_in_its_own_way(valkey_url: str, kind: str, shards: int) -> None:
     space = f"fail-{uuid4().hex[:12]}"
-    async with opened(colour, valkey_url, namespace=space, shards=shards) as hr:
+    async with opened(kind, valkey_url, namespace=space, shards=shards) as hr:
         ids = await got(hr.queue("mail").put_many(range(40)))
         leases: list[Any] = []
         while len(leases) < 40:
@@ -210,7 +212,7 @@ async def test_many_fail_each_in_its_own_way(valkey_url: str, colour: str, shard
         ]
         states = [["failed", "waiting", "scheduled"][lease.data % 3] for lease in leases]
 
-        *answers, refused = await got(hr.fail_many([*items, Fail(lost, "late")]))
+        *answers, refused = await got(hr.leases.fail([*items, Fail(lost, "late")]))
 
         assert answers == states
         assert isinstance(refused, JobNotFound)
@@ -222,7 +224,7 @@ async def test_many_fail_each_in_its_own_way(valkey_url: str, colour: str, shard
             assert (stage.message, stage.traceback) == (f"why {lease.data}", f"trace {lease.data}")
             assert job.data == ("new" if lease.data % 2 else lease.data)
         assert len(ids) == 40
-        assert await got(hr.fail_many([])) == []
+        assert await got(hr.leases.fail([])) == []
 
 
 @pytest.mark.parametrize(
@@ -237,10 +239,10 @@ async def test_many_fail_each_in_its_own_way(valkey_url: str, colour: str, shard
     ],
     ids=repr,
 )
-def test_what_cannot_fail_is_refused(hr: Client, queue: Queue, wrong: Any) -> None:
+def test_job_that_cannot_fail_is_refused(hr: Client, queue: Queue, wrong: Any) -> None:
     queue.put(1)
     pop_one(queue)
     before = dump(hr)
     with pytest.raises(InvalidArgument):
-        hr.fail_many(wrong)
+        hr.leases.fail(wrong)
     assert dump(hr) == before

@@ -1,11 +1,11 @@
-"""What the state machine has found, said directly, so that it stays found."""
+"""Regression tests for faults that the state machine has found."""
 
 from __future__ import annotations
 
 from headrace import Client, Queue
 from headrace.engine.call import build, pack
 from headrace.testing import Clock
-from tests.engine.hearing import listening
+from tests.support.channels import listening
 
 
 def test_a_replaced_job_has_the_retries_it_was_replaced_with(
@@ -18,7 +18,7 @@ def test_a_replaced_job_has_the_retries_it_was_replaced_with(
         assert lease.attempt == attempt
         clock.tick(5)
     assert queue.pop("w1") == []
-    assert hr.failures() == {"retries exhausted": 1}
+    assert hr.failures.counts() == {"retries exhausted": 1}
 
 
 def test_a_late_job_of_a_dead_worker_wakes_one_worker_not_two(
@@ -38,7 +38,7 @@ def test_a_pop_without_time_gives_no_job_twice(hr: Client, queue: Queue) -> None
     queue.pop("ada", lease=0)
     leases = queue.pop("bob", count=3, lease=0)
     assert [(lease.data, lease.attempt) for lease in leases] == [("x", 2), ("y", 1)]
-    assert hr.complete_many(leases) == ["complete", "complete"]
+    assert hr.leases.complete(leases) == ["complete", "complete"]
 
 
 def test_a_repeated_duplicate_is_not_made_twice_though_its_model_has_expired(
@@ -70,10 +70,10 @@ def test_the_first_tag_of_all_goes_with_a_job_that_goes_in_the_same_call(
 ) -> None:
     queue.configure(keep_age=60)
     queue.put("x", id="a")
-    hr.complete_many(queue.pop("ada"))
+    hr.leases.complete(queue.pop("ada"))
     clock.tick(60)
 
-    hr.tag("a", "vip")
+    hr.tags.add("a", "vip")
 
-    assert (hr.job("a"), hr.top_tags(least=1), hr.tagged("vip").total) == (None, {}, 0)
+    assert (hr.job("a"), hr.tags.top(least=1), hr.tags.jobs("vip").total) == (None, {}, 0)
     assert hr.audit().problems == []

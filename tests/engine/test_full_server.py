@@ -1,4 +1,4 @@
-"""A server whose memory is full takes no new jobs, but lets those it has be worked off."""
+"""A server whose memory is full accepts no new jobs, but still hands out those it has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import redis
 
 import headrace
 from headrace import Client
-from tests import servers
+from tests.support import servers
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def full() -> Iterator[Client]:
         queue = client.queue("mail")
         queue.configure(keep_count=0)
         queue.put_many(range(20), tags=["full"])
-        client.create_feed("news").publish_many({"a": 1, "b": 2, "c": 3})
-        client.create_feed("line", sorted=True).publish_many({"a": 1, "b": 2})
+        client.feeds.create("news").publish_many({"a": 1, "b": 2, "c": 3})
+        client.feeds.create("line", sorted=True).publish_many({"a": 1, "b": 2})
         redis.Redis.from_url(url).config_set("maxmemory", "1mb")
         yield client
         client.close()
@@ -31,7 +31,7 @@ def test_put_is_refused_and_changes_nothing(full: Client) -> None:
         full.queue("mail").put("one more")
     assert full.queue("mail").counts().waiting == 20
     [job] = full.queue("mail").peek(1)
-    for call in (lambda: full.tag(job.id, "more"), lambda: full.track(job.id)):
+    for call in (lambda: full.tags.add(job.id, "more"), lambda: full.tracking.add(job.id)):
         with pytest.raises(headrace.ServerUnavailable, match="maxmemory"):
             call()
 
@@ -44,10 +44,10 @@ def test_jobs_can_be_worked_off(full: Client) -> None:
     first.fail("broken", "why")
     second.release()
     third.complete("result")
-    full.complete_many(others)
+    full.leases.complete(others)
     full.retry(first.id)
-    full.untag(first.id, "full")
-    full.untrack(first.id)
+    full.tags.remove(first.id, "full")
+    full.tracking.remove(first.id)
     full.cancel(first.id, second.id)
     full.sweep()
     assert queue.counts().length == 0
@@ -60,7 +60,7 @@ def test_nothing_more_is_published(full: Client) -> None:
         with pytest.raises(headrace.ServerUnavailable, match="maxmemory"):
             full.feed(name).publish("one more")
     with pytest.raises(headrace.ServerUnavailable, match="maxmemory"):
-        full.create_feed("more")
+        full.feeds.create("more")
     assert (full.feed("news").length(), full.feed("line").length()) == (3, 2)
 
 
@@ -72,4 +72,4 @@ def test_feeds_can_be_emptied(full: Client) -> None:
     assert (news.ids(), line.ids()) == (["c"], ["b", "a"])
     news.delete()
     line.delete()
-    assert full.feeds() == []
+    assert full.feeds.list() == []

@@ -1,4 +1,4 @@
-"""What other programs push on the list of a queue becomes jobs."""
+"""Ingress: payloads that other programs push to the list of a queue become jobs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from headrace import Client, InvalidArgument, Queue, QueueNotFound, SessionRequi
 from headrace.engine.check import text
 from headrace.engine.shard import ingress_ids, shard_of
 from headrace.testing import Clock, open_with_clock
-from tests import servers
-from tests.dump import dump
-from tests.engine.hearing import listening, meanwhile, until_listened_to
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support import servers
+from tests.support.channels import listening, meanwhile, until_listened_to
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 def push(hr: Client, queue: str, *elements: str | bytes, shard: int = 0) -> None:
-    """As a program does that knows nothing but lists."""
+    """Push as a program does that only knows Redis lists."""
     [length] = hr.core.transport.send([(shard, ("LPUSH", where(hr, queue, shard), *elements))])
     assert length >= len(elements)
 
@@ -37,7 +37,7 @@ def left(hr: Client, queue: str) -> int:
 
 
 @proves("R-01")
-def test_what_is_pushed_becomes_a_job_at_the_next_pop(
+def test_pushed_payload_becomes_a_job_at_the_next_pop(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     push(hr, "mail", '{"to": "ada"}')
@@ -58,7 +58,7 @@ def test_what_is_pushed_becomes_a_job_at_the_next_pop(
 
 
 @proves("R-01")
-def test_the_oldest_comes_first_and_after_what_waits(hr: Client, queue: Queue) -> None:
+def test_oldest_payload_comes_first_and_behind_waiting_jobs(hr: Client, queue: Queue) -> None:
     queue.put("first")
     push(hr, "mail", '"second"', '"third"')
     push(hr, "mail", '"fourth"')
@@ -74,7 +74,7 @@ def test_the_oldest_comes_first_and_after_what_waits(hr: Client, queue: Queue) -
 
 
 @pytest.mark.parametrize("element", [b"", b"\0\xff\xc2", b"x" * 1024, b"x" * 1025, b"x" * 100_000])
-def test_a_payload_comes_out_as_it_was_pushed(url: str, element: bytes) -> None:
+def test_payload_is_returned_as_pushed(url: str, element: bytes) -> None:
     hr, _ = open_with_clock(url, codec="raw")
     with hr:
         push(hr, "mail", element)
@@ -83,7 +83,7 @@ def test_a_payload_comes_out_as_it_was_pushed(url: str, element: bytes) -> None:
         assert hr.audit().problems == []
 
 
-def test_limits_hold_for_what_was_pushed(hr: Client, queue: Queue) -> None:
+def test_limits_apply_to_pushed_payloads(hr: Client, queue: Queue) -> None:
     queue.configure(concurrency=2)
     push(hr, "mail", "1", "2", "3")
 
@@ -118,7 +118,7 @@ def test_of_large_payloads_fewer_are_taken_in(hr: Client, queue: Queue) -> None:
     assert len(drain(queue)) == 99
 
 
-def test_a_sweep_takes_in_everything(hr: Client, queue: Queue) -> None:
+def test_sweep_takes_in_all_pushed_payloads(hr: Client, queue: Queue) -> None:
     queue.put("there is a queue")
     push(hr, "mail", *["1"] * 600)
 
@@ -127,7 +127,7 @@ def test_a_sweep_takes_in_everything(hr: Client, queue: Queue) -> None:
     assert (left(hr, "mail"), queue.counts().waiting) == (0, 601)
 
 
-def test_a_peek_shows_what_pop_would_hand_out(hr: Client, queue: Queue) -> None:
+def test_peek_takes_in_pushed_payloads(hr: Client, queue: Queue) -> None:
     push(hr, "mail", "1", "2", "3")
 
     shown = queue.peek(2)
@@ -145,7 +145,7 @@ def test_the_elements_of_a_list_are_taken_in_once(hr: Client, queue: Queue) -> N
     assert got == Counter(range(300))
 
 
-def test_who_waits_is_woken_for_what_a_pop_takes_in(hr: Client, queue: Queue, url: str) -> None:
+def test_taken_in_payloads_wake_waiting_workers(hr: Client, queue: Queue, url: str) -> None:
     push(hr, "mail", "1", "2", "3")
     with listening(hr, url, "queue:mail") as waiters:
         pop_one(queue)
@@ -153,7 +153,7 @@ def test_who_waits_is_woken_for_what_a_pop_takes_in(hr: Client, queue: Queue, ur
         assert waiters.messages() == ["work 2"]
 
 
-def test_a_producer_can_wake_who_waits(hr: Client, queue: Queue) -> None:
+def test_producer_can_wake_a_waiting_worker(hr: Client, queue: Queue) -> None:
     with meanwhile(lambda: queue.pop("w", wait=20)) as popping:
         until_listened_to(hr, "queue:mail")
         push(hr, "mail", "1")
@@ -163,7 +163,7 @@ def test_a_producer_can_wake_who_waits(hr: Client, queue: Queue) -> None:
     assert lease.data == 1
 
 
-def test_new_ids_pass_over_those_that_users_have_given(hr: Client, queue: Queue) -> None:
+def test_generated_ids_skip_ids_given_by_users(hr: Client, queue: Queue) -> None:
     taken = [f"ingress-{number}" for number in range(1, 1000)]
     queue.put_many([headrace.Put("mine", id=name, priority=1) for name in taken])
     push(hr, "mail", '"pushed"', '"pushed"')
@@ -187,7 +187,7 @@ def test_an_id_is_not_given_twice(hr: Client, queue: Queue) -> None:
     assert len(seen) == 3
 
 
-# what is pushed may say the id
+# payloads that are the job id
 
 
 @pytest.fixture
@@ -198,9 +198,7 @@ def ring(hr: Client) -> Queue:
 
 
 @proves("R-01", "RD-04")
-def test_in_a_ring_what_is_pushed_is_the_id_of_the_job(
-    hr: Client, ring: Queue, clock: Clock
-) -> None:
+def test_ring_takes_a_pushed_payload_as_the_job_id(hr: Client, ring: Queue, clock: Clock) -> None:
     push(hr, "round", "a", "b", "a")
     assert ids(ring.pop("w", count=9)) == ["a", "b"]
     push(hr, "round", "a")
@@ -215,7 +213,7 @@ def test_in_a_ring_what_is_pushed_is_the_id_of_the_job(
     assert hr.audit().problems == []
 
 
-def test_an_id_of_another_queue_is_told_apart_by_the_name_of_the_queue(
+def test_id_used_in_another_queue_gets_the_queue_name(
     hr: Client, ring: Queue, queue: Queue
 ) -> None:
     queue.put("x", id="a")
@@ -282,7 +280,9 @@ def spinning(valkey_url: str) -> Iterator[Client]:
 @example(element=b"\xf4\x90\x80\x80")
 @example(element=b"\xf5\x80\x80\x80")
 @example(element=b"\xc3a\xa9")
-def test_what_cannot_be_an_id_gets_one(spinning: Client, element: bytes) -> None:
+def test_payload_that_cannot_be_an_id_gets_a_generated_one(
+    spinning: Client, element: bytes
+) -> None:
     push(spinning, "round", element)
 
     lease = pop_one(spinning.queue("round"))
@@ -292,7 +292,7 @@ def test_what_cannot_be_an_id_gets_one(spinning: Client, element: bytes) -> None
     spinning.finish(lease.id)
 
 
-def test_with_several_shards_nothing_pushed_is_an_id(url: str) -> None:
+def test_pushed_payload_is_never_an_id_on_several_shards(url: str) -> None:
     hr, _ = open_with_clock(url, shards=3)
     with hr:
         hr.queue("round").configure("ring")
@@ -304,7 +304,7 @@ def test_with_several_shards_nothing_pushed_is_an_id(url: str) -> None:
         assert [lease.data for lease in leases] == [1] * 6
         assert len({lease.id for lease in leases}) == 6
         assert {hr.core.shard_of(lease.id) for lease in leases} == {0, 1, 2}
-        assert hr.complete_many(leases) == ["complete"] * 6
+        assert hr.leases.complete(leases) == ["complete"] * 6
 
 
 @given(shards=st.integers(1, 1024), data=st.data())
@@ -314,7 +314,7 @@ def test_new_ids_live_where_the_list_is(shards: int, data: st.DataObject) -> Non
     assert shard_of(ingress_ids(shard, shards) + "17", shards) == shard
 
 
-# where something is amiss
+# failures
 
 
 def test_a_key_that_is_no_list_is_left_alone(hr: Client, queue: Queue) -> None:
@@ -327,9 +327,7 @@ def test_a_key_that_is_no_list_is_left_alone(hr: Client, queue: Queue) -> None:
     assert hr.core.transport.send([(0, ("GET", where(hr, "mail")))]) == [b"no list"]
 
 
-def test_a_shard_that_does_not_know_how_its_ids_begin_waits_until_it_is_told(
-    hr: Client, queue: Queue, url: str
-) -> None:
+def test_shard_without_an_id_prefix_waits_for_it(hr: Client, queue: Queue, url: str) -> None:
     hr.core.transport.send([(0, ("HDEL", hr.core.key(0, "meta"), "ingress"))])
     push(hr, "mail", "1")
     assert queue.pop("w") == []
@@ -359,7 +357,7 @@ def test_a_paused_queue_takes_in_but_hands_out_nothing(hr: Client, queue: Queue)
     assert queue.counts().waiting == 1
 
 
-def test_the_list_goes_with_the_queue(hr: Client, queue: Queue) -> None:
+def test_deleting_a_queue_deletes_its_list(hr: Client, queue: Queue) -> None:
     queue.put("x")
     push(hr, "mail", "1")
     queue.delete()
@@ -373,7 +371,7 @@ def test_the_list_goes_with_the_queue(hr: Client, queue: Queue) -> None:
         queue.delete()
 
 
-def test_a_full_server_lets_what_was_pushed_be_worked_off() -> None:
+def test_full_server_still_hands_out_pushed_payloads() -> None:
     with servers.valkey() as url, headrace.connect(url) as hr:
         push(hr, "mail", *["1"] * 300)
         hr.core.transport.send([(0, ("CONFIG", "SET", "maxmemory", "1mb"))])

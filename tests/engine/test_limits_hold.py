@@ -1,4 +1,4 @@
-"""Limits that hold also where little happens."""
+"""Retention limits apply to idle queues too."""
 
 from __future__ import annotations
 

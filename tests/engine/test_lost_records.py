@@ -1,4 +1,4 @@
-"""A record that somebody else has deleted (an evicting server, a hand) stops nothing."""
+"""A record that was deleted from outside, for example by eviction, does not stop the scripts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def erase(hr: Client, job_id: str) -> None:
     assert hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"job:{job_id}")))]) == [1]
 
 
-def test_a_waiting_job_without_a_record_is_passed_over(hr: Client, queue: Queue) -> None:
+def test_waiting_job_without_a_record_is_skipped(hr: Client, queue: Queue) -> None:
     lost, kept = queue.put("lost"), queue.put("kept")
     erase(hr, lost)
 
@@ -22,9 +22,7 @@ def test_a_waiting_job_without_a_record_is_passed_over(hr: Client, queue: Queue)
     assert hr.audit().problems == ["queue 'mail': the books say 1 waiting, there are 0"]
 
 
-def test_a_scheduled_job_without_a_record_is_passed_over(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
+def test_scheduled_job_without_a_record_is_skipped(hr: Client, queue: Queue, clock: Clock) -> None:
     lost, kept = queue.put("lost", delay=1), queue.put("kept", delay=2)
     erase(hr, lost)
     clock.tick(2)
@@ -34,7 +32,7 @@ def test_a_scheduled_job_without_a_record_is_passed_over(
 
 
 @pytest.mark.parametrize("holder", ["in session", "without one"])
-def test_a_running_job_without_a_record_is_passed_over(
+def test_running_job_without_a_record_is_skipped(
     hr: Client, queue: Queue, clock: Clock, holder: str
 ) -> None:
     lost, kept = queue.put("lost"), queue.put("kept")

@@ -1,4 +1,4 @@
-"""A server that loses rows of a write after its decision is found out, and named."""
+"""The client detects and reports rows of a decided write that a server has lost."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from headrace import Client, WriteLost, Written
 from headrace.operations import writes
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
-from tests.engine.desk import Desk, names_in
-from tests.writes import write_and_die
+from tests.engine.support.sink_scripts import Desk, names_in
+from tests.support.interrupted_write import write_and_die
 
 DAY = 86_400
 WRITE = writes.batch_write("w", "mail", "move")
@@ -31,7 +31,7 @@ def decided(hr: Client) -> str:
 
 
 def lose(hr: Client, shard: int, *roles: str) -> None:
-    """The server forgets keys of a shard."""
+    """Delete keys of a shard, as a server that loses data."""
     for role in roles:
         hr.core.transport.send([(shard, ("DEL", hr.core.key(shard, role)))])
 
@@ -40,7 +40,7 @@ def finished(hr: Client, bundle: str) -> Written:
     return drive(hr.core.transport, writes.finish(hr.core, WRITE.name, bundle))
 
 
-def test_rows_that_a_shard_has_lost_are_counted_and_told(opened: tuple[Client, Clock]) -> None:
+def test_rows_lost_by_a_shard_are_counted_and_reported(opened: tuple[Client, Clock]) -> None:
     hr, _ = opened
     home = hr.core.shard_of(WRITE.name)
     other = (home + 1) % hr.core.shards
@@ -52,7 +52,7 @@ def test_rows_that_a_shard_has_lost_are_counted_and_told(opened: tuple[Client, C
 
     assert written.lost == {other: rows[other]}
     assert written.made == 12 - rows[other]
-    assert hr.written("w") == written
+    assert hr.writes.get("w") == written
     told = f"'w': shard {other} lacks {rows[other]} of its 12 rows"
     with pytest.raises(WriteLost, match=told) as lost:
         writes.check_whole(written)
@@ -61,7 +61,7 @@ def test_rows_that_a_shard_has_lost_are_counted_and_told(opened: tuple[Client, C
         decided(hr)
 
 
-def test_a_shard_that_forgot_its_part_is_found_by_whoever_goes_on(url: str) -> None:
+def test_shard_that_lost_its_part_is_found_on_resume(url: str) -> None:
     hr, clock = open_with_clock(url, shards=3)
     with hr:
         other = (hr.core.shard_of(WRITE.name) + 1) % 3
@@ -75,7 +75,7 @@ def test_a_shard_that_forgot_its_part_is_found_by_whoever_goes_on(url: str) -> N
         assert hr.sweep() == []
 
 
-def test_what_is_whole_lacks_nothing_whoever_finishes_it(opened: tuple[Client, Clock]) -> None:
+def test_complete_write_reports_no_loss(opened: tuple[Client, Clock]) -> None:
     hr, clock = opened
     bundle = decided(hr)
     clock.tick(2)
@@ -87,7 +87,7 @@ def test_what_is_whole_lacks_nothing_whoever_finishes_it(opened: tuple[Client, C
     writes.check_whole(again)
 
 
-def test_what_another_shard_may_have_forgotten_by_itself_is_not_called_lost(url: str) -> None:
+def test_rows_that_may_have_expired_are_not_reported_as_lost(url: str) -> None:
     hr, clock = open_with_clock(url, shards=3)
     with hr:
         bundle = decided(hr)
@@ -115,7 +115,7 @@ def test_a_server_that_forgot_the_write_is_named(opened: tuple[Client, Clock]) -
     assert hr.sweep() == []
 
 
-def test_the_ledger_lets_go_what_can_never_be_published(hr: Client, clock: Clock) -> None:
+def test_unpublishable_write_is_removed_from_the_commit_log(hr: Client, clock: Clock) -> None:
     desk = Desk(hr)
     desk.decided("b", "a")
     lose(hr, 0, "bundle:b", "parcels:b")

@@ -1,4 +1,4 @@
-"""What no Lua file may say, and what must be said elsewhere about each."""
+"""Rules for Lua files: forbidden calls, documented keys, and a test for every operation."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from headrace.engine.states import STATES
 from headrace.operations.lakes import mark_lake
 from headrace.testing import Clock
 from headrace.transport.drive import drive
-from tests.dump import dump
-from tests.engine.adopting import bring, job
-from tests.engine.breakage import one_in_every_state
-from tests.engine.desk import Desk
-from tests.engine.lua_files import FILES, code
+from tests.engine.support.lua_files import FILES, code
+from tests.engine.support.sink_scripts import Desk
+from tests.model.corruptions import one_in_every_state
+from tests.model.jobs.checks.imported_jobs import bring, job
+from tests.support.dump import dump
 
 TESTS = Path(__file__).parent
-KEYS = (TESTS.parent.parent / "docs" / "keys.md").read_text()
+KEYS = (TESTS.parent.parent / "docs" / "reference" / "keys.md").read_text()
 
-# Operations whose tests are in a file of another name.
+# Operations that are tested in a file of another name.
 TESTED_IN = {
     "adopt_items": "ops/test_adopt.py",
     "adopt_stats": "ops/test_adopt.py",
@@ -90,11 +90,11 @@ def test_no_script_leaves_anything_to_chance_or_to_the_server_to_delete(name: st
     assert not re.search(r"'P?EXPIRE|'PX'|'EX'|'SETEX'", text)
 
 
-# docs/keys.md
+# docs/reference/keys.md
 
 
 def roles_in_use() -> set[str]:
-    """Every role by which a Lua file names a key or a channel."""
+    """Return every role by which a Lua file names a key or a channel."""
     found = set(STATES)
     for text in map(code, FILES.values()):
         found |= set(re.findall(r"\bkey\('(\w+)'", text))
@@ -105,7 +105,7 @@ def roles_in_use() -> set[str]:
 
 
 def documented() -> dict[str, str]:
-    """Keys and channels of docs/keys.md, with what stands in the second column."""
+    """Return the keys and channels of docs/reference/keys.md with their second column."""
     return dict(re.findall(r"^\| `([a-z_]+(?::[^`]*)?)` \| ([^|]*?) \|", KEYS, re.MULTILINE))
 
 
@@ -128,7 +128,7 @@ def test_keys_are_of_the_type_that_is_documented(hr: Client, clock: Clock) -> No
 
 
 def live(hr: Client, clock: Clock) -> None:
-    """Leaves a key of every role."""
+    """Make a key of every role."""
     one_in_every_state(hr, clock)
     hr.config.set("lease", 5)
     hr.session("bob").serve("mail")
@@ -144,7 +144,7 @@ def live(hr: Client, clock: Clock) -> None:
     noted.progress(0.5, "half")
     hr.core.transport.send([(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "pushed"))])
     hr.feed("news").publish("x")
-    hr.set_throttle("api", concurrency=1)
+    hr.throttles.set("api", concurrency=1)
     slow = hr.queue("slow")
     slow.configure(key_concurrency=1, key_rate="1/s")
     slow.put_many([Put(1, key="a", throttles=["api"]), Put(2, key="b", throttles=["api"]), 3, 4])

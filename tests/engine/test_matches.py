@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import Client
-from tests.engine.matches import DATA, STATES, Search, check, matching_in_steps
-from tests.engine.twin import opened
+from tests.model.harness import opened
+from tests.model.jobs.checks.matching import DATA, STATES, Search, check, matching_works_in_steps
 from tests.proof import proves
 
 SEARCHES = st.builds(
@@ -35,11 +35,9 @@ def searcher(valkey_url: str) -> Iterator[Client]:
 @proves("W-19")
 @settings(max_examples=120, deadline=None)
 @given(search=SEARCHES)
-def test_whatever_happens_between_the_steps_no_other_job_is_cancelled(
-    searcher: Client, search: Search
-) -> None:
+def test_changes_between_steps_cancel_no_other_job(searcher: Client, search: Search) -> None:
     check(searcher, search)
 
 
 def test_a_search_goes_through_every_state_in_steps_of_any_size(valkey_url: str) -> None:
-    matching_in_steps(valkey_url, {})
+    matching_works_in_steps(valkey_url, {})

@@ -1,4 +1,4 @@
-"""Names may be anything visible: none is mistaken for another key, and nothing is searched."""
+"""Any visible name is allowed: none is mistaken for another key, and no script searches keys."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import commands
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.channels import commands
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
+from tests.support.sessions import serving
 
 NAMES = [
     *("a", "a:b", "b", "a_b", "a_work", "waiting:a", "job:a", "20454:a", "result:a", "complete:a"),
@@ -73,7 +73,7 @@ def test_workers_of_any_names_do_not_touch_each_other(hr: Client, queue: Queue) 
     other.put_many(NAMES)
     sessions = {name: serving(hr, name, queue, other) for name in NAMES}
     leases = {name: [pop_one(queue, name), pop_one(other, name)] for name in NAMES}
-    assert [(worker.name, worker.jobs) for worker in hr.workers()] == [
+    assert [(worker.name, worker.jobs) for worker in hr.workers.list()] == [
         (name, 2) for name in sorted(NAMES)
     ]
 
@@ -110,8 +110,8 @@ def test_nothing_is_found_by_searching_the_keys(
     queue.pop("w1")
     with commands(url) as sent, commands(url, of_scripts=True) as carried_out:
         hr.queues()
-        hr.workers()
-        hr.failures()
+        hr.workers.list()
+        hr.failures.counts()
         hr.audit()
         queue.jobs("waiting")
         clock.tick(3)

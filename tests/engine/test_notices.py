@@ -1,4 +1,4 @@
-"""Notices: what makes a job wait wakes somebody; who loses a job or waits for its end is told."""
+"""Notices: new work wakes a worker; lost leases and finished jobs are reported to their clients."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 
 from headrace import Client, HeadraceError, Lease, Queue
 from headrace.testing import Clock
-from tests.engine.hearing import commands, listening
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.channels import commands, listening
+from tests.support.jobs import pop_one
+from tests.support.sessions import serving
 
 
 @dataclass
 class Scene:
-    """A worker with a session that holds one job of a queue and has failed another."""
+    """A worker with a session that holds one job of a queue and has failed another one."""
 
     hr: Client
     queue: Queue
@@ -84,7 +84,7 @@ WAKING: dict[str, tuple[int, Act]] = {
     "timeout": (1, lambda scene: scene.hr.timeout("held")),
     "unserve": (1, lambda scene: scene.session.unserve("mail")),
     "end of the session": (1, lambda scene: scene.session.end()),
-    "end of the session by another": (1, lambda scene: scene.hr.end_worker("w1")),
+    "end of the session by another": (1, lambda scene: scene.hr.workers.end("w1")),
     "start of the next session": (1, lambda scene: scene.hr.session("w1")),
     "lapse of the session": (1, lapse),
 }
@@ -92,7 +92,9 @@ WAKING: dict[str, tuple[int, Act]] = {
 
 @proves("W-07", "W-46", "WD-11")
 @pytest.mark.parametrize("transition", WAKING)
-def test_whatever_makes_a_job_wait_wakes_somebody(scene: Scene, url: str, transition: str) -> None:
+def test_every_way_to_become_waiting_wakes_a_worker(
+    scene: Scene, url: str, transition: str
+) -> None:
     jobs, act = WAKING[transition]
     with listening(scene.hr, url, "queue:mail") as workers:
         act(scene)
@@ -101,7 +103,7 @@ def test_whatever_makes_a_job_wait_wakes_somebody(scene: Scene, url: str, transi
 
 
 @proves("WD-11")
-def test_a_queue_that_is_resumed_wakes_somebody(scene: Scene, url: str) -> None:
+def test_resumed_queue_wakes_a_worker(scene: Scene, url: str) -> None:
     scene.queue.pause()
     scene.queue.put("x")
     with listening(scene.hr, url, "queue:mail") as workers:
@@ -110,7 +112,7 @@ def test_a_queue_that_is_resumed_wakes_somebody(scene: Scene, url: str) -> None:
         assert workers.messages() == ["work 1"]
 
 
-def test_what_makes_no_job_wait_wakes_nobody(scene: Scene, url: str) -> None:
+def test_other_operations_wake_no_worker(scene: Scene, url: str) -> None:
     scene.queue.put_many([1, 2, 3])
     with listening(scene.hr, url, "queue:mail") as workers:
         scene.queue.put("later", delay=5)
@@ -126,7 +128,7 @@ def test_what_makes_no_job_wait_wakes_nobody(scene: Scene, url: str) -> None:
         assert set(workers.messages()) == {"coming"}
 
 
-def test_what_comes_sooner_than_anything_else_is_told(scene: Scene, url: str) -> None:
+def test_earlier_due_time_is_published(scene: Scene, url: str) -> None:
     with listening(scene.hr, url, "queue:mail") as workers:
         scene.queue.put("first", delay=50)
         assert workers.messages() == ["coming"]
@@ -159,7 +161,7 @@ TELLING: dict[str, tuple[str, Act]] = {
     "end of the lease": ("lost", late),
     "unserve": ("lost", lambda scene: scene.session.unserve("mail")),
     "end of the session": ("lost", lambda scene: scene.session.end()),
-    "end of the session by another": ("lost", lambda scene: scene.hr.end_worker("w1")),
+    "end of the session by another": ("lost", lambda scene: scene.hr.workers.end("w1")),
     "start of the next session": ("lost", lambda scene: scene.hr.session("w1")),
     "lapse of the session": ("lost", lapse),
 }
@@ -167,7 +169,7 @@ TELLING: dict[str, tuple[str, Act]] = {
 
 @proves("W-46")
 @pytest.mark.parametrize("transition", TELLING)
-def test_who_loses_a_job_is_told(scene: Scene, url: str, transition: str) -> None:
+def test_worker_that_loses_a_job_is_notified(scene: Scene, url: str, transition: str) -> None:
     what, act = TELLING[transition]
     with listening(scene.hr, url, "worker:w1") as holder:
         act(scene)
@@ -176,7 +178,7 @@ def test_who_loses_a_job_is_told(scene: Scene, url: str, transition: str) -> Non
 
 
 @pytest.mark.parametrize("act", ["complete", "release", "heartbeat", "fail"])
-def test_who_gives_a_job_away_is_not_told(scene: Scene, url: str, act: str) -> None:
+def test_worker_that_returns_a_job_is_not_notified(scene: Scene, url: str, act: str) -> None:
     with listening(scene.hr, url, "worker:w1") as holder:
         getattr(scene.held, act)(*(["no ink"] if act == "fail" else []))
 
@@ -201,9 +203,7 @@ ENDING: dict[str, tuple[list[str], Act]] = {
 
 
 @pytest.mark.parametrize("transition", ENDING)
-def test_the_end_of_a_job_is_told_to_who_waits_for_it(
-    scene: Scene, url: str, transition: str
-) -> None:
+def test_finished_job_notifies_waiting_clients(scene: Scene, url: str, transition: str) -> None:
     ended, act = ENDING[transition]
     with listening(scene.hr, url, "ended:") as waiting:
         act(scene)
@@ -211,16 +211,16 @@ def test_the_end_of_a_job_is_told_to_who_waits_for_it(
         assert waiting.told() == ([ended] if ended else [])
 
 
-def test_the_ends_of_many_jobs_are_told_in_one_message(scene: Scene, url: str) -> None:
+def test_several_finished_jobs_are_notified_in_one_message(scene: Scene, url: str) -> None:
     put = scene.queue.put_many(range(100))
     leases = scene.queue.pop("w1", count=100)
     with listening(scene.hr, url, "ended:") as waiting:
-        scene.hr.complete_many(leases)
+        scene.hr.leases.complete(leases)
 
         assert waiting.told() == [put]
 
 
-def test_a_refused_operation_tells_nobody_anything(scene: Scene, url: str) -> None:
+def test_refused_operation_publishes_nothing(scene: Scene, url: str) -> None:
     lost = scene.held
     scene.hr.release("held", delay=5)
     channels = ("queue:mail", "worker:w1", "ended:")

@@ -1,4 +1,4 @@
-"""Jobs stand in the order of their numbers, however large these are."""
+"""Jobs are ordered by their numbers, however large these are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.engine.record import name_in
-from tests.engine.shortcuts import ids
+from tests.support.jobs import ids
 
 
 @pytest.mark.parametrize("limits", [{}, {"key_concurrency": 100}, {"fair": True}], ids=str)

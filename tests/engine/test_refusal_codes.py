@@ -1,4 +1,4 @@
-"""The refusals that a header declares are those the script can answer with."""
+"""The header of a script declares exactly the refusals that the script can return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retention: what is over goes when its time or its number is up, also where nothing happens."""
+"""Retention: finished jobs are deleted by age and number, also in idle queues."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.testing import START, Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 DAY = timedelta(days=1)
 MOMENT = timedelta(milliseconds=1)
@@ -53,7 +53,7 @@ every_nudge = pytest.mark.parametrize(
 
 
 def keys(hr: Client, role: str) -> list[str]:
-    """Those of a role, which ends with a colon, or the one key that is named."""
+    """Return the keys of a role, which ends with a colon, or the one key of that name."""
     end = "" if role.endswith(":") else "$"
     named = re.compile(f"}}:{re.escape(role)}{end}")
     return [key for key in dump(hr) if named.search(key) and "elsewhere" not in key]
@@ -197,7 +197,7 @@ def test_thousands_that_are_too_old_all_go_in_one_sweep(
 ) -> None:
     queue.put_many(range(1500))
     while leases := queue.pop("w1", count=500):
-        hr.complete_many(leases)
+        hr.leases.complete(leases)
     assert queue.counts().complete == 1500
 
     clock.tick(7 * DAY)
@@ -229,7 +229,7 @@ def test_a_lower_limit_holds_from_the_next_sweep_on(
 
 
 @proves("QD-14")
-def test_failed_jobs_are_kept_until_somebody_decides(
+def test_failed_jobs_are_kept_until_an_operator_decides(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="x")
@@ -238,12 +238,12 @@ def test_failed_jobs_are_kept_until_somebody_decides(
     clock.tick(3650 * DAY)
     hr.sweep()
 
-    assert hr.failures() == {"broken": 1}
+    assert hr.failures.counts() == {"broken": 1}
     hr.retry("x")
     assert drain(queue) == ["x"]
 
 
-def test_what_waits_or_is_scheduled_is_kept_for_ever(
+def test_waiting_and_scheduled_jobs_are_kept_without_limit(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="waits")

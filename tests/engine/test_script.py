@@ -1,4 +1,4 @@
-"""How scripts are put together from Lua files, and called."""
+"""Scripts are composed from Lua files and called."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from headrace.engine.record import FIELDS, Extra, decode_record
 from headrace.engine.script import LIBRARY, Library, operations, source
 from headrace.engine.source import Argument, parsed
 from headrace.errors import ScriptError
-from tests.engine.lua_files import FILES, code
-from tests.engine.twin import LONG_WAY, library, opened
+from tests.engine.support.lua_files import FILES, code
+from tests.model.harness import GENERAL_PATH, library, opened
 
 FUNCTION = re.compile(r"\bfunction (\w+)\(")
 CALL = re.compile(r"(?<![.:\w])(\w+)\(")
@@ -138,7 +138,7 @@ def test_the_same_text_has_the_same_hash_and_another_text_another() -> None:
 
 @pytest.mark.parametrize("op", operations())
 def test_a_script_also_loads_with_parts_swapped(url: str, op: str) -> None:
-    script = library(tuple(LONG_WAY.items()))[op]
+    script = library(tuple(GENERAL_PATH.items()))[op]
     with redis.Redis.from_url(url) as server:
         assert server.script_load(script.text) == script.sha
 
@@ -159,7 +159,7 @@ def test_a_fault_in_a_script_is_named_by_file_and_line(url: str, name: str, anch
     assert FILES[name].count(anchor) == 1
     broken = FILES[name].replace(anchor, f"{anchor}\nnothing.at_all()")
     line = broken[: broken.index("nothing.at_all()")].count("\n") + 1
-    client, _ = opened(url, {**LONG_WAY, name.removeprefix("lib/"): broken})
+    client, _ = opened(url, {**GENERAL_PATH, name.removeprefix("lib/"): broken})
 
     with client, pytest.raises(ScriptError) as fault:
         client.queue("mail").pop("ada")
@@ -215,7 +215,7 @@ def test_what_few_jobs_have_is_read_by_the_names_it_is_written_with() -> None:
 
 def test_a_job_is_the_same_whichever_way_it_was_put(url: str) -> None:
     records = []
-    for swaps in ({}, LONG_WAY):
+    for swaps in ({}, GENERAL_PATH):
         client, _ = opened(url, swaps)
         with client:
             client.queue("mail").configure()

@@ -1,4 +1,4 @@
-"""Every operation is one script, by the server's clock, on keys of its shard alone."""
+"""Every operation is one script that reads the server's clock and only keys of its shard."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import headrace
 from headrace import Client, Queue
 from headrace.engine.script import LIBRARY, operations
 from headrace.testing import Clock, open_with_clock
-from tests.engine.hearing import commands
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.channels import commands
+from tests.support.jobs import found, pop_one
 
 
 def live(hr: Client) -> list[Callable[[], object]]:
-    """What happens to a few jobs, operation by operation."""
+    """Run a few jobs through every operation."""
     queue = hr.queue("mail")
 
     def with_lease(action: Callable[[headrace.Lease], object]) -> Callable[[], object]:
@@ -44,24 +44,24 @@ def live(hr: Client) -> list[Callable[[], object]]:
         lambda: hr.retry("x"),
         lambda: hr.requeue("x", "other"),
         lambda: hr.prioritise("x", -1),
-        lambda: hr.tag("x", "vip", "late"),
-        lambda: hr.untag("x", "late"),
-        lambda: hr.tagged("vip"),
-        hr.top_tags,
-        lambda: hr.track("x"),
-        hr.tracked,
-        lambda: hr.untrack("x"),
+        lambda: hr.tags.add("x", "vip", "late"),
+        lambda: hr.tags.remove("x", "late"),
+        lambda: hr.tags.jobs("vip"),
+        hr.tags.top,
+        lambda: hr.tracking.add("x"),
+        hr.tracking.list,
+        lambda: hr.tracking.remove("x"),
         lambda: queue.put("one", unique=True),
         lambda: hr.cancel("x"),
-        lambda: hr.matching("mail", 1),
-        lambda: hr.cancel_matching("mail", 2),
+        lambda: hr.queue("mail").matching(1),
+        lambda: hr.queue("mail").cancel_matching(2),
         lambda: queue.peek(5),
         queue.stats,
         queue.counts,
         lambda: queue.jobs("waiting"),
         lambda: hr.job("x"),
-        hr.failures,
-        lambda: hr.failed("broken"),
+        hr.failures.counts,
+        lambda: hr.failures.jobs("broken"),
         lambda: queue.configure(retries=2),
         queue.settings,
         lambda: hr.config.set("lease", 5),
@@ -110,7 +110,7 @@ def test_scripts_touch_only_keys_with_the_tag_of_their_shard(url: str) -> None:
 
 
 @proves("Q-02", "QD-08")
-def test_every_moment_is_the_servers_in_utc(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_every_timestamp_is_server_time_in_utc(hr: Client, queue: Queue, clock: Clock) -> None:
     assert abs(clock.now - datetime.now(UTC)) > timedelta(hours=1)
 
     queue.put(1, id="x", delay=5)

@@ -1,4 +1,4 @@
-"""Leases that last as long as the session of their worker, and jobs that are due at a time."""
+"""Leases that last as long as the worker's session, and scheduled jobs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from headrace import Client, LeaseLost, Put, Queue, SessionRequired
 from headrace.testing import START, Clock
-from tests.dump import dump
+from tests.support.dump import dump
 
 FOREVER = 10 * 365 * 86_400
 
 
-def test_a_job_stays_with_its_worker_however_long_while_the_session_lives(
+def test_job_stays_with_its_worker_while_the_session_lives(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     hr.session("w1", ttl=None)
@@ -31,7 +31,7 @@ def test_a_job_stays_with_its_worker_however_long_while_the_session_lives(
     assert hr.audit().balanced
 
 
-def test_it_comes_back_when_the_session_ends(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_job_comes_back_when_the_session_ends(hr: Client, queue: Queue, clock: Clock) -> None:
     hr.session("w1", ttl=3)
     queue.put(1)
     [lease] = queue.pop("w1", lease=math.inf)
@@ -74,7 +74,9 @@ def test_where_sessions_do_not_count_the_lease_is_that_of_the_queue(
     assert job.expires == clock.now + timedelta(seconds=30)
 
 
-def test_limits_count_it_until_the_session_ends(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_limits_count_the_job_until_the_session_ends(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
     queue.configure(concurrency=1)
     hr.session("w1", ttl=3)
     queue.put_many([1, 2])
@@ -86,7 +88,7 @@ def test_limits_count_it_until_the_session_ends(hr: Client, queue: Queue, clock:
     assert hr.audit().balanced
 
 
-def test_a_heartbeat_leaves_it_without_a_deadline_unless_one_is_asked_for(
+def test_heartbeat_sets_a_deadline_only_if_one_is_given(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     hr.session("w1", ttl=None)

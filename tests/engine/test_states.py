@@ -1,6 +1,6 @@
-"""Every operation on a job in every state: what becomes of it, or why it is refused.
+"""Every operation on a job in every state: the new state, or the refusal.
 
-A refused operation changes nothing and tells nobody anything.
+A refused operation changes nothing and publishes nothing.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from headrace import (
 )
 from headrace.engine.states import STATES
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
-# The state of the job afterwards, or the error; "-" is nothing done and no error either. A job that
-# is "taken" runs with somebody else: it is lost for its lease, operators see no difference.
+# The state of the job afterwards, or the error; "-" means no change and no error. A job that is
+# "taken" runs under another lease: its former lease is lost; operators see no difference.
 TABLE = """
                     absent  waiting   scheduled  running    taken      failed    complete  blocked
 lease.heartbeat     GONE    LOST      LOST       running    LOST       LOST      LOST      LOST
@@ -71,7 +71,10 @@ BRING: dict[str, Callable[[Client, Queue, Clock, Lease], object]] = {
     "taken": lambda _hr, queue, clock, _lease: take_over(queue, clock),
     "failed": lambda _hr, _queue, _clock, lease: lease.fail("broken"),
     "complete": lambda _hr, _queue, _clock, lease: lease.complete(),
-    "blocked": lambda hr, _queue, _clock, lease: (lease.release(), hr.depend("x", on=["before"])),
+    "blocked": lambda hr, _queue, _clock, lease: (
+        lease.release(),
+        hr.dependencies.add("x", on=["before"]),
+    ),
 }
 
 OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
@@ -86,7 +89,7 @@ OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
     "lease.try_again": lambda _hr, lease: lease.fail("other", retry_in=5),
     "lease.release": lambda _hr, lease: lease.release(),
     "cancel": lambda hr, _lease: hr.cancel("x"),
-    "depend": lambda hr, _lease: hr.depend("x", on=["before"]),
+    "depend": lambda hr, _lease: hr.dependencies.add("x", on=["before"]),
     "fail": lambda hr, _lease: hr.fail("x", "other"),
     "finish": lambda hr, _lease: hr.finish("x", "result"),
     "prioritise": lambda hr, _lease: hr.prioritise("x", -1),
@@ -94,10 +97,10 @@ OPERATIONS: dict[str, Callable[[Client, Lease], object]] = {
     "requeue": lambda hr, _lease: hr.requeue("x"),
     "retry": lambda hr, _lease: hr.retry("x"),
     "timeout": lambda hr, _lease: hr.timeout("x"),
-    "tag": lambda hr, _lease: hr.tag("x", "vip"),
-    "track": lambda hr, _lease: hr.track("x"),
-    "untag": lambda hr, _lease: hr.untag("x", "vip"),
-    "undepend": lambda hr, _lease: hr.undepend("x"),
+    "tag": lambda hr, _lease: hr.tags.add("x", "vip"),
+    "track": lambda hr, _lease: hr.tracking.add("x"),
+    "untag": lambda hr, _lease: hr.tags.remove("x", "vip"),
+    "undepend": lambda hr, _lease: hr.dependencies.remove("x"),
 }
 
 
@@ -119,7 +122,7 @@ IGNORED = [cell[:2] for cell in cells() if cell[2] == "-"]
 
 
 def bring(hr: Client, queue: Queue, clock: Clock, state: str) -> Lease:
-    """Brings a job into a state; the lease under which it once ran."""
+    """Bring a job into a state; return the lease under which it ran."""
     queue.put("old", id="x")
     lease = pop_one(queue, worker="w1", lease=30)
     hr.queue("other").put("first", id="before")
@@ -134,7 +137,7 @@ def state_of(hr: Client) -> str:
 
 
 def refusal_of(operation: str, hr: Client, lease: Lease) -> HeadraceError | None:
-    """The error, raised or as the answer for the one job of a batch."""
+    """Return the error, raised or as the answer for the one job of a batch."""
     try:
         answer = OPERATIONS[operation](hr, lease)
     except HeadraceError as error:
@@ -144,7 +147,7 @@ def refusal_of(operation: str, hr: Client, lease: Lease) -> HeadraceError | None
     return None
 
 
-def test_the_table_knows_every_state_and_operation() -> None:
+def test_table_has_every_state_and_operation() -> None:
     assert (
         {state for _, state, _ in cells()}
         == set(BRING)
@@ -159,7 +162,7 @@ def test_the_table_knows_every_state_and_operation() -> None:
 
 @proves("Q-60", "Q-79")
 @pytest.mark.parametrize("cell", ACCEPTED, ids="-".join)
-def test_an_operation_that_applies_brings_the_job_into_its_new_state(
+def test_allowed_operation_moves_the_job_to_its_new_state(
     hr: Client, queue: Queue, clock: Clock, cell: Cell
 ) -> None:
     operation, state, outcome = cell
@@ -173,7 +176,7 @@ def test_an_operation_that_applies_brings_the_job_into_its_new_state(
 
 @proves("Q-52", "Q-62", "Q-77", "Q-78")
 @pytest.mark.parametrize("cell", REFUSED, ids="-".join)
-def test_an_operation_that_does_not_apply_says_why_and_changes_nothing(
+def test_refused_operation_gives_the_reason_and_changes_nothing(
     hr: Client, queue: Queue, clock: Clock, cell: Cell
 ) -> None:
     operation, state, outcome = cell
@@ -192,7 +195,7 @@ def test_an_operation_that_does_not_apply_says_why_and_changes_nothing(
 
 @proves("QL-01")
 @pytest.mark.parametrize(("operation", "state"), IGNORED)
-def test_what_needs_no_doing_is_no_error_and_changes_nothing(
+def test_ignored_operation_is_no_error_and_changes_nothing(
     hr: Client, queue: Queue, clock: Clock, operation: str, state: str
 ) -> None:
     lease = bring(hr, queue, clock, state)
@@ -205,7 +208,7 @@ def test_what_needs_no_doing_is_no_error_and_changes_nothing(
 
 @proves("Q-62")
 @pytest.mark.parametrize("state", BRING)
-def test_nobody_is_told_of_what_was_refused(
+def test_refusal_publishes_nothing(
     hr: Client, queue: Queue, clock: Clock, url: str, state: str
 ) -> None:
     lease = bring(hr, queue, clock, state)
@@ -221,9 +224,7 @@ def test_nobody_is_told_of_what_was_refused(
 
 @proves("Q-52")
 @pytest.mark.parametrize("operation", [name for name in OPERATIONS if "." in name])
-def test_a_token_that_was_guessed_is_worth_nothing(
-    hr: Client, queue: Queue, operation: str
-) -> None:
+def test_guessed_token_is_refused(hr: Client, queue: Queue, operation: str) -> None:
     queue.put("old", id="x")
     lease = pop_one(queue)
     before = dump(hr)

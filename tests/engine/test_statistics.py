@@ -1,4 +1,4 @@
-"""Statistics: which moments are measured, how they are summed up, and which bin they fall into."""
+"""Statistics: which durations are measured, how they are summed up, and in which bin they count."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from headrace import Client, Queue, Series
 from headrace.engine.statistics import BINS, merged
 from headrace.testing import START, Clock
-from tests.engine.shortcuts import pop_one
-from tests.engine.telling import log_tells_what_is_counted
+from tests.model.jobs.checks.event_counts import statistics_follow_from_events
 from tests.proof import proves
+from tests.support.jobs import pop_one
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 WIDTHS = {"s": 1, "m": MINUTE, "q": 15 * MINUTE, "h": HOUR, "d": DAY}
@@ -23,7 +23,7 @@ STARTS = [WIDTHS[name[0]] * int(name[1:]) for name in BINS]
 
 
 def fine_bin(seconds: float) -> str:
-    """The documented layout, read from the list of its bins."""
+    """Return the documented layout, read from the list of its bins."""
     return BINS[bisect_right(STARTS, seconds) - 1]
 
 
@@ -40,7 +40,7 @@ def coarse_bin(seconds: float) -> int:
 
 
 def feed(queue: Queue, clock: Clock, waits: list[float]) -> None:
-    """Makes jobs wait so long."""
+    """Make jobs wait for these durations."""
     queue.configure(lease=None)
     queue.put_many(range(len(waits)))
     start = clock.now
@@ -71,7 +71,7 @@ def test_one_value_has_no_variance(queue: Queue, clock: Clock) -> None:
 
 @proves("Q-92", "QD-10")
 @pytest.mark.parametrize("at_once", [1, 7])
-def test_streaming_gives_what_all_values_together_give(
+def test_streaming_statistics_match_those_of_all_values(
     queue: Queue, clock: Clock, at_once: int
 ) -> None:
     chance = random.Random(5)
@@ -202,7 +202,7 @@ def test_waiting_is_booked_on_the_day_of_the_pop_running_on_the_day_of_the_end(
 
 
 @proves("Q-98")
-def test_the_log_tells_the_same_by_worker_and_by_tag(
+def test_statistics_by_worker_and_tag_follow_from_the_log(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     for number in range(12):
@@ -224,5 +224,5 @@ def test_the_log_tells_the_same_by_worker_and_by_tag(
 
 
 @proves("Q-91")
-def test_the_log_tells_what_is_counted(valkey_url: str) -> None:
-    log_tells_what_is_counted(valkey_url)
+def test_statistics_follow_from_the_log(valkey_url: str) -> None:
+    statistics_follow_from_events(valkey_url)

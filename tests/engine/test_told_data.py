@@ -1,4 +1,4 @@
-"""What changes the payload of a job tells the new one, as a put does."""
+"""Events of operations that change the payload of a job contain the new payload."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def held(raw: Client) -> Lease:
 
 
 @pytest.mark.parametrize("kind", DEEDS)
-def test_new_data_stand_in_the_event_or_their_size_does(raw: Client, kind: str) -> None:
+def test_event_has_the_new_data_or_their_size(raw: Client, kind: str) -> None:
     told = {
         b"new \xff\x00": (b"new \xff\x00", None),
         b"x" * 16_384: (b"x" * 16_384, None),
@@ -60,7 +60,7 @@ def test_new_data_stand_in_the_event_or_their_size_does(raw: Client, kind: str) 
 
 
 @pytest.mark.parametrize("kind", PLAIN)
-def test_who_changes_no_data_tells_none(raw: Client, kind: str) -> None:
+def test_event_without_changed_data_has_none(raw: Client, kind: str) -> None:
     PLAIN[kind](held(raw))
 
     assert [(event.data, event.left_out) for event in raw.events()][1:] in (
@@ -69,14 +69,14 @@ def test_who_changes_no_data_tells_none(raw: Client, kind: str) -> None:
     )
 
 
-def test_an_entry_of_a_kind_that_is_not_known_may_tell_no_data() -> None:
+def test_event_of_an_unknown_kind_may_have_no_data() -> None:
     words = [b"kind", b"of tomorrow", b"id", b"x", b"queue", b"mail", b"attempt", b"0"]
     words += [b"worker", b"", b"priority", b"0"]
 
     assert read_event(0, b"5-1", words).data is None
 
 
-def test_a_requeue_says_the_size_which_tells_an_empty_payload(raw: Client) -> None:
+def test_requeue_event_has_the_size_even_of_an_empty_payload(raw: Client) -> None:
     for data, told in ((b"old", (None, 3)), (b"", (b"", 0))):
         raw.queue("mail").put(data, id="x")
         raw.requeue("x")

@@ -1,4 +1,4 @@
-"""The log is trimmed by proof, whatever happens in whatever order."""
+"""The log is trimmed only when all lakes have the events, in any order of steps."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.testing import open_with_clock
-from tests.effort import EFFORT
-from tests.engine.trimming import Ledger, marks_are_of_the_log, trimming_by_proof
+from tests.model.jobs.checks.log_trimming import (
+    Ledger,
+    log_is_trimmed_by_marks,
+    marks_belong_to_the_log,
+)
+from tests.support.effort import EFFORT
 
 LAKES = st.sampled_from("ab")
 STEPS = st.one_of(
@@ -26,7 +30,7 @@ STEPS = st.one_of(
 
 @settings(max_examples=25 * EFFORT, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(steps=st.lists(STEPS, min_size=4, max_size=20))
-def test_what_a_lake_lacks_goes_only_by_force_and_is_counted(
+def test_events_that_a_lake_lacks_are_only_dropped_by_the_cap_and_counted(
     valkey_url: str, steps: list[tuple[Any, ...]]
 ) -> None:
     hr, clock = open_with_clock(valkey_url)
@@ -37,9 +41,9 @@ def test_what_a_lake_lacks_goes_only_by_force_and_is_counted(
         ledger.check_size()
 
 
-def test_trimming_is_by_proof(url: str) -> None:
-    trimming_by_proof(url, {})
+def test_log_is_trimmed_only_after_lakes_have_read_it(url: str) -> None:
+    log_is_trimmed_by_marks(url, {})
 
 
 def test_marks_are_of_the_log(url: str) -> None:
-    marks_are_of_the_log(url, {})
+    marks_belong_to_the_log(url, {})

@@ -1,4 +1,4 @@
-"""unique: of equal values a queue has one job at a time, until it ends, however it ends."""
+"""unique: a queue has at most one unfinished job per unique value."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from headrace import Client, DependencyRefused, InvalidArgument, JobExists, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one, wait
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one, wait
 
 BRING: dict[str, Callable[[Queue], object]] = {
     "waiting": lambda _queue: None,
@@ -38,7 +38,7 @@ def test_a_second_one_is_refused_and_changes_nothing(
 
 
 @proves("C-08", "WL-01")
-def test_equal_is_what_is_the_same_data_or_the_same_key(hr: Client, queue: Queue) -> None:
+def test_uniqueness_compares_the_data_or_the_key(hr: Client, queue: Queue) -> None:
     queue.put("x", unique=True)
     queue.put("y", unique=True)
     key = queue.put("x", unique="ada")
@@ -60,7 +60,7 @@ def test_every_queue_has_values_of_its_own(hr: Client, queue: Queue) -> None:
 
 
 @proves("WL-01")
-def test_the_end_of_one_that_is_not_unique_frees_nothing(hr: Client, queue: Queue) -> None:
+def test_finishing_a_job_without_a_unique_value_frees_none(hr: Client, queue: Queue) -> None:
     queue.put("x", unique=True, priority=1)
     queue.put("x")
     pop_one(queue).complete()
@@ -88,7 +88,7 @@ ENDS: dict[str, Callable[[Client, Queue, Clock], object]] = {
         queue.pop("w"),
     ),
     "cancelled": lambda hr, _queue, _clock: hr.cancel("x"),
-    "cancelled by its data": lambda hr, _queue, _clock: hr.cancel_matching("mail", "data"),
+    "cancelled by its data": lambda hr, _queue, _clock: hr.queue("mail").cancel_matching("data"),
     "cancelled while it runs": lambda hr, queue, _clock: (pop_one(queue), hr.cancel("x")),
     "expired": lambda hr, _queue, clock: (wait(clock, 60), hr.sweep()),
     "too late at a pop": lambda _hr, queue, clock: (wait(clock, 60), queue.pop("w")),
@@ -103,7 +103,9 @@ ENDS: dict[str, Callable[[Client, Queue, Clock], object]] = {
 
 @proves("C-08", "WL-01")
 @pytest.mark.parametrize("end", ENDS)
-def test_every_end_frees_the_value(hr: Client, queue: Queue, clock: Clock, end: str) -> None:
+def test_every_way_to_finish_frees_the_value(
+    hr: Client, queue: Queue, clock: Clock, end: str
+) -> None:
     queue.put("data", id="x", unique="u", start_within=60, retries=0)
 
     ENDS[end](hr, queue, clock)
@@ -126,7 +128,7 @@ def test_every_end_frees_the_value(hr: Client, queue: Queue, clock: Clock, end: 
     ],
     ids=["released", "retried", "timed out", "requeued"],
 )
-def test_what_comes_back_to_its_queue_keeps_its_value(
+def test_returned_job_keeps_its_value(
     hr: Client, queue: Queue, return_it: Callable[..., object]
 ) -> None:
     first = queue.put(1, unique="u")
@@ -138,7 +140,7 @@ def test_what_comes_back_to_its_queue_keeps_its_value(
 
 
 @proves("C-08")
-def test_a_claim_whose_job_was_lost_keeps_nobody_out(hr: Client, queue: Queue) -> None:
+def test_claim_of_a_lost_job_does_not_block_puts(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x", unique="u")
     hr.core.transport.send([(0, ("DEL", hr.core.key(0, "job:x")))])
 
@@ -149,7 +151,7 @@ def test_a_claim_whose_job_was_lost_keeps_nobody_out(hr: Client, queue: Queue) -
     assert refused.value.job_id == second
 
 
-def test_a_claim_left_behind_goes_with_its_queue(hr: Client, queue: Queue) -> None:
+def test_stale_claim_is_deleted_with_its_queue(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x", unique="u")
     hr.core.transport.send([(0, ("DEL", hr.core.key(0, "job:x")))])
 
@@ -176,9 +178,7 @@ def test_replace_changes_the_one_that_is_there(hr: Client, queue: Queue, state: 
 
 
 @proves("C-08")
-def test_a_debounced_job_waits_until_nothing_comes_any_more(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
+def test_debounced_job_waits_until_puts_stop(hr: Client, queue: Queue, clock: Clock) -> None:
     for number in range(5):
         first = queue.put(number, unique="u", delay=10, on_exists="replace")
         assert found(hr, first).due == clock.now + timedelta(seconds=10)
@@ -258,7 +258,7 @@ def test_a_replacement_that_would_wait_for_itself_is_refused(hr: Client, queue: 
 
 @proves("WL-01")
 @pytest.mark.parametrize("policy", ["cancel", "fail"])
-def test_an_end_that_follows_from_another_frees_the_value(
+def test_job_finished_by_a_dependency_frees_its_value(
     hr: Client, queue: Queue, policy: str
 ) -> None:
     queue.put(1, id="a")
@@ -267,7 +267,7 @@ def test_an_end_that_follows_from_another_frees_the_value(
     hr.fail("a", "io")
 
     queue.put(3, unique="u")
-    assert hr.tagged("t").total == (0 if policy == "cancel" else 1)
+    assert hr.tags.jobs("t").total == (0 if policy == "cancel" else 1)
     assert hr.audit().problems == []
 
 
@@ -364,7 +364,7 @@ def test_a_failed_job_comes_back_when_its_value_is_free(
 
 
 @proves("C-08")
-def test_of_two_failed_ones_the_first_comes_back(hr: Client, queue: Queue) -> None:
+def test_first_of_two_failed_jobs_gets_the_value(hr: Client, queue: Queue) -> None:
     for name in ("x", "y"):
         queue.put(1, id=name, unique="u")
         hr.fail(name, "io")
@@ -405,9 +405,7 @@ def test_many_jobs_do_not_share_a_value(queue: Queue) -> None:
 
 
 @proves("C-08")
-def test_the_value_is_that_of_the_put_whatever_becomes_of_the_data(
-    hr: Client, queue: Queue
-) -> None:
+def test_unique_value_does_not_change_with_the_data(hr: Client, queue: Queue) -> None:
     queue.put("old", id="x", unique=True)
     queue.put("new", id="x")
 

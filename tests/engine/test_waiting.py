@@ -1,4 +1,4 @@
-"""Waiting for work is not polling: a notice ends it, or the next thing that is due by itself."""
+"""Waiting for work does not poll: a notice ends it, or the time at which the next job is due."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from headrace import Client, Queue
 from headrace.operations import popping
 from headrace.testing import Clock, open_with_clock, settable_clock
 from headrace.transport.drive import Receive, Send, Subscribe
-from tests.engine.hearing import commands, meanwhile, until_listened_to
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import ids, pop_one
 from tests.proof import proves
-from tests.servers import until
+from tests.support.channels import commands, meanwhile, until_listened_to
+from tests.support.jobs import ids, pop_one
+from tests.support.servers import until
+from tests.support.sessions import serving
 
 LONG = 60.0
 
 
 @proves("W-07")
-def test_a_waiting_pop_returns_as_soon_as_another_puts_and_asks_no_more_than_needed(
+def test_waiting_pop_returns_at_once_after_a_put_with_few_commands(
     hr: Client, queue: Queue, url: str
 ) -> None:
     queue.put("so that the scripts are loaded")
@@ -37,7 +37,7 @@ def test_a_waiting_pop_returns_as_soon_as_another_puts_and_asks_no_more_than_nee
         assert time.monotonic() - started < popping.SAFETY_POLL / 2
 
     calls = [line for line in sent if line.startswith("EVALSHA")]
-    # One put; one pop before the subscription, one after it, one after the notice if it was needed.
+    # One put; one pop before the subscription, one after it, and one after the notice if needed.
     assert 3 <= len(calls) <= 4
 
 
@@ -52,7 +52,7 @@ def test_a_waiting_pop_gives_up_in_time(queue: Queue, wait: float) -> None:
 
 
 @proves("T-33")
-def test_a_pop_without_an_end_waits_on_however_often_it_looks_in_vain(
+def test_pop_without_a_timeout_waits_through_empty_polls(
     hr: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     monkeypatch.setattr(popping, "SAFETY_POLL", 0.01)
@@ -87,7 +87,7 @@ def test_of_two_that_wait_one_gets_the_job_and_the_other_waits_on(hr: Client, qu
 
 
 @proves("WD-12")
-def test_who_subscribes_looks_again_before_listening(hr: Client, queue: Queue) -> None:
+def test_pop_checks_again_after_subscribing(hr: Client, queue: Queue) -> None:
     transport = hr.core.transport
     operation = popping.pop(queue, "w", wait=LONG)
     wish = next(operation)
@@ -97,7 +97,7 @@ def test_who_subscribes_looks_again_before_listening(hr: Client, queue: Queue) -
     assert isinstance(wish, Subscribe)
 
     job_id = queue.put("between the look and the subscription")
-    wish = operation.send(transport.listen(wish.channels))
+    wish = operation.send(transport.subscribe(wish.channels))
 
     assert isinstance(wish, Send)
     with pytest.raises(StopIteration) as end:
@@ -132,7 +132,7 @@ def test_a_lost_notice_delays_but_does_not_lose(
 
 
 @proves("W-38")
-def test_who_waits_gets_the_job_of_a_worker_that_dies_meanwhile(url: str) -> None:
+def test_waiting_pop_gets_the_job_of_a_dead_worker(url: str) -> None:
     with headrace.connect(url, namespace=f"test-{uuid4().hex}") as hr:
         queue = hr.queue("mail")
         queue.put("x")
@@ -145,7 +145,7 @@ def test_who_waits_gets_the_job_of_a_worker_that_dies_meanwhile(url: str) -> Non
         assert time.monotonic() - started < popping.SAFETY_POLL / 2
 
 
-def test_who_waits_gets_a_job_when_it_is_due_and_when_its_lease_ends(url: str) -> None:
+def test_waiting_pop_gets_due_jobs_and_expired_leases(url: str) -> None:
     with headrace.connect(url, namespace=f"test-{uuid4().hex}") as hr:
         queue = hr.queue("mail")
         job_id = queue.put("x", delay=0.2)
@@ -157,7 +157,7 @@ def test_who_waits_gets_a_job_when_it_is_due_and_when_its_lease_ends(url: str) -
         assert time.monotonic() - started < popping.SAFETY_POLL / 2
 
 
-def test_a_pop_that_waits_hears_when_a_paused_queue_is_resumed(hr: Client, queue: Queue) -> None:
+def test_waiting_pop_is_woken_when_the_queue_is_resumed(hr: Client, queue: Queue) -> None:
     job_id = queue.put("x")
     queue.pause()
     with meanwhile(lambda: ids(queue.pop("w", wait=LONG))) as popped:
@@ -166,7 +166,7 @@ def test_a_pop_that_waits_hears_when_a_paused_queue_is_resumed(hr: Client, queue
         assert popped.result(timeout=popping.SAFETY_POLL / 2) == [job_id]
 
 
-def test_a_pop_that_waits_hears_of_every_shard(url: str) -> None:
+def test_waiting_pop_is_woken_by_every_shard(url: str) -> None:
     hr, _ = open_with_clock(url, shards=3)
     with hr:
         queue = hr.queue("mail")
@@ -189,7 +189,7 @@ def test_a_worker_of_a_task_queue_waits_like_any_other(hr: Client, queue: Queue)
         assert popped.result(timeout=popping.SAFETY_POLL / 2) == [job_id]
 
 
-async def test_an_awaiting_pop_returns_as_soon_as_another_puts(
+async def test_waiting_async_pop_returns_at_once_after_a_put(
     hr: Client, queue: Queue, url: str
 ) -> None:
     library, namespace = settable_clock(), hr.core.namespace
@@ -213,7 +213,7 @@ def test_a_waiting_pop_listens_no_longer_than_needed(hr: Client, queue: Queue) -
         wish = operation.send(
             hr.core.transport.send(wish.commands)
             if is_send
-            else hr.core.transport.listen(wish.channels)
+            else hr.core.transport.subscribe(wish.channels)
         )
 
     assert [kind for kind in asked if kind is Subscribe] == [Subscribe]

@@ -1,4 +1,4 @@
-"""Waiting time: from the moment a job last became available to its pop."""
+"""Waiting time: from the time a job last became available to its pop."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.jobs import pop_one
 
 Story = Callable[[Client, Queue, Clock], None]
 
@@ -138,9 +138,7 @@ def test_looking_and_reprioritising_do_not_make_it_younger(
 
 
 @proves("Q-90")
-def test_running_is_from_the_pop_to_the_end_whatever_was_renewed(
-    queue: Queue, clock: Clock
-) -> None:
+def test_running_time_is_from_pop_to_finish_despite_renewals(queue: Queue, clock: Clock) -> None:
     queue.put(1)
     clock.tick(100)
     lease = pop_one(queue)

@@ -1,4 +1,4 @@
-"""walk: a sorted set is read in pages although it changes between them."""
+"""walk: reads a sorted set in pages while it changes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from headrace import Client, HeadraceError
 from headrace.engine.call import Call
 from headrace.operations.requests import ask_one
 from headrace.transport.drive import drive
-from tests.effort import sampled
-from tests.engine.faults import Fault
-from tests.engine.twin import opened
+from tests.model.harness import Fault, opened
+from tests.support.effort import sampled
 
-# An operation that is there for these tests alone.
+# An operation that exists only for these tests.
 PAGED = """\
 -- paged: a page of a sorted set.
 --
@@ -44,14 +43,14 @@ FAULTS = [
 
 @dataclass(frozen=True)
 class Story:
-    """A sorted set, and how it changes before each further page."""
+    """A sorted set and its changes before each further page."""
 
     start: dict[str, float]
     size: int
     changes: list[dict[str, float | None]]
 
     def stayed(self) -> dict[str, float]:
-        """What was there from the first to the last page."""
+        """Return the members that were there from the first to the last page."""
         moved = {member for change in self.changes for member in change}
         return {member: score for member, score in self.start.items() if member not in moved}
 
@@ -82,7 +81,7 @@ def teller(valkey_url: str) -> Iterator[Client]:
 
 
 def seen_in(hr: Client, story: Story) -> list[tuple[str, float]]:
-    """The members that are seen in the course of a story."""
+    """Return the members that the pages of a story contain."""
     where = hr.core.key(0, "waiting:story")
     hr.core.transport.send([(0, ("DEL", where))])
     change(hr, where, dict(story.start))
@@ -112,7 +111,7 @@ def change(hr: Client, where: str, changes: dict[str, Any]) -> None:
 
 
 def check(hr: Client, story: Story) -> None:
-    """What stays is seen once, and everything in the order of the set."""
+    """Assert that lasting members are seen once, and all members in the order of the set."""
     seen = seen_in(hr, story)
     stayed = story.stayed()
     assert sorted(pair for pair in seen if pair[0] in stayed) == sorted(stayed.items())
@@ -124,7 +123,7 @@ def check(hr: Client, story: Story) -> None:
     max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(story=STORIES)
-def test_what_stays_is_seen_once_and_in_order(teller: Client, story: Story) -> None:
+def test_jobs_that_stay_are_seen_once_and_in_order(teller: Client, story: Story) -> None:
     check(teller, story)
 
 

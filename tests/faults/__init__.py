@@ -1,1 +1,1 @@
-"""What happens when things die."""
+"""Tests that kill processes."""

@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def work(hr: Client, worker: str, notes: int) -> None:
-    """One worker: whenever its session ends it begins another."""
+    """Run one worker, which starts a new session whenever one ends."""
     while True:
         session = hr.session(worker, ttl=TTL)
         ended = threading.Event()
@@ -42,7 +42,7 @@ def work(hr: Client, worker: str, notes: int) -> None:
 
 
 def keep_alive(session: Session, ended: threading.Event) -> None:
-    """Renews a session until it is lost."""
+    """Renew a session until it is lost."""
     with suppress(headrace.SessionEnded):
         while not ended.wait(TTL / 6):
             session.renew()

@@ -1,4 +1,4 @@
-"""Four processes pop at once, some are killed: each turn of a schedule is made exactly once."""
+"""Four processes pop at once, some are killed: each run of a schedule is made exactly once."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 
 import headrace
 from headrace import Client
-from tests.processes import start_python
 from tests.proof import proves
-from tests.servers import until, valkey
-from tests.shards.spread import numbered_without_holes
+from tests.support.processes import start_python
+from tests.support.servers import until, valkey
+from tests.support.shards import numbered_without_holes
 
 WORKER = """
 import sys, headrace
@@ -41,13 +41,13 @@ def workers(hr: Client, url: str) -> Iterator[list[subprocess.Popen[str]]]:
 
 
 def made(hr: Client) -> int:
-    return sum(schedule.made for schedule in hr.schedules())
+    return sum(schedule.made for schedule in hr.schedules.list())
 
 
 @proves("QL-12")
 @pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 4])
-def test_each_turn_is_made_once_however_many_pop_and_are_killed(shards: int) -> None:
+def test_each_scheduled_run_is_made_once_although_workers_are_killed(shards: int) -> None:
     with valkey() as url, headrace.connect(url, shards=shards) as hr:
         queue = hr.queue("work")
         firsts = {
@@ -57,15 +57,18 @@ def test_each_turn_is_made_once_however_many_pop_and_are_killed(shards: int) -> 
         with workers(hr, url) as running:
             for kill in range(KILLS):
                 share = 60 * (kill + 1)
-                until(lambda: made(hr) >= share, f"{share} turns are made")  # noqa: B023
+                until(lambda: made(hr) >= share, f"{share} runs are made")  # noqa: B023
                 running[kill % 4].kill()
                 running.append(start_python(WORKER, url, hr.core.namespace, f"new {kill}"))
-            until(lambda: made(hr) >= 60 * (KILLS + 2), "more turns are made")
-            # Workers that come late find so many turns due that some shards have to wait for them.
-            until(lambda: all(plan.counter > 10 for plan in hr.schedules()), "all have had turns")
-            counted = {schedule.id: schedule.counter for schedule in hr.schedules()}
-            assert sorted(hr.unschedule(*PLANS)) == sorted(PLANS)
-            until(lambda: queue.counts().length == 0, "all is done")
+            until(lambda: made(hr) >= 60 * (KILLS + 2), "more runs are made")
+            # Workers that start late find many runs due, so that some shards have to wait.
+            until(
+                lambda: all(plan.counter > 10 for plan in hr.schedules.list()),
+                "all schedules have runs",
+            )
+            counted = {schedule.id: schedule.counter for schedule in hr.schedules.list()}
+            assert sorted(hr.schedules.delete(*PLANS)) == sorted(PLANS)
+            until(lambda: queue.counts().length == 0, "the queue is empty")
 
         put = [event for event in hr.events() if event.kind == "put"]
         assert numbered_without_holes(hr)

@@ -1,1 +1,1 @@
-"""Feeds: what a model of them says, the server does."""
+"""Tests of feeds."""

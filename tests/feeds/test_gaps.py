@@ -1,4 +1,4 @@
-"""A place between two items is always found, however often, and at a cost that stays small."""
+"""Inserting between two items always works, and its cost stays small."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headrace import Client, Feed
 from headrace.engine.source import source
 from headrace.testing import open_with_clock
-from tests.engine.twin import opened
+from tests.model.harness import opened
 from tests.proof import proves
 
 INSERTIONS = 3000
@@ -29,12 +29,12 @@ COUNTS = "  redis.call('INCRBY', shard .. 'written', #(arguments or {}) / 2)\n"
 
 @pytest.fixture
 def line(valkey_url: str) -> Iterator[Feed]:
-    """A feed whose scripts count how often items are numbered anew."""
+    """A feed whose scripts count how often items are renumbered."""
     chunks = source("lib/chunks").text
     assert BEGINNING in chunks
     hr, _ = opened(valkey_url, {"chunks": chunks.replace(BEGINNING, BEGINNING + COUNTS)})
     with hr:
-        yield hr.create_feed("line", sorted=True)
+        yield hr.feeds.create("line", sorted=True)
 
 
 def positions(server: redis.Redis, line: Feed) -> dict[bytes, float]:
@@ -53,7 +53,7 @@ def before_the_end(line: Feed, model: list[str], item_id: str, _: int) -> None:
 
 
 def side_by_side(line: Feed, model: list[str], item_id: str, number: int) -> None:
-    """In the middle, between the two that came last."""
+    """Insert in the middle, between the two newest items."""
     at = len(model) // 2
     if number % 2:
         line.publish(0, id=item_id, before=model[at])
@@ -101,9 +101,7 @@ def test_thousands_of_insertions_keep_their_order_and_move_few_others(
 
 @settings(deadline=None, max_examples=25)
 @given(start=st.sampled_from([0, 1, 5, 2**53 - 9, 2**53 - 1, 2**52]), count=st.integers(1, 9))
-def test_there_is_room_at_both_ends_of_all_positions(
-    valkey_url: str, start: int, count: int
-) -> None:
+def test_both_ends_of_the_order_have_room(valkey_url: str, start: int, count: int) -> None:
     hr, _ = open_with_clock(valkey_url)
     with hr:
         line = crowded(hr, start, count)
@@ -117,8 +115,8 @@ def test_there_is_room_at_both_ends_of_all_positions(
 
 
 def crowded(hr: Client, start: int, count: int) -> Feed:
-    """A feed whose items stand side by side, as far as positions go."""
-    line = hr.create_feed("line", sorted=True)
+    """Make a feed whose positions have no gaps."""
+    line = hr.feeds.create("line", sorted=True)
     places = [place for place in range(start, start + count) if place < 2**53]
     line.publish_many({f"item {place}": 0 for place in places})
     order = hr.core.key(0, "order:line")

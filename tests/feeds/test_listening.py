@@ -1,13 +1,12 @@
-"""Who listens to feeds hears every change once, and knows how many were missed."""
+"""A listener of feeds receives every change once, or the number of missed changes."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -15,38 +14,18 @@ import headrace
 from headrace import AsyncListener, Client, FeedEvent, Unreadable
 from headrace.feeds.listening import AllFeeds, OneFeed
 from headrace.operations.listening import ListeningState
-from headrace.testing import open_with_clock
 from headrace.transport.drive import drive
-from tests.client.repeats.seen import sha
-from tests.colours import COLOURS, got, opened
-from tests.engine.hearing import until_listened_to
 from tests.proof import proves
-from tests.proxy import LATE, Way, way_to
-from tests.restartable import Restartable, restartable
-from tests.servers import until
-
-
-@pytest.fixture
-def calm(valkey_url: str) -> Iterator[Client]:
-    client, _ = open_with_clock(valkey_url, namespace=f"heard-{uuid4().hex}")
-    with client:
-        yield client
-
-
-@pytest.fixture
-def way(valkey_url: str) -> Iterator[Way]:
-    with way_to(valkey_url) as found:
-        yield found
-
-
-@pytest.fixture
-def server() -> Iterator[Restartable]:
-    with restartable() as found:
-        yield found
+from tests.support.channels import until_listened_to
+from tests.support.clients import CLIENT_KINDS, got, opened
+from tests.support.proxy import LATE, Way
+from tests.support.repeats import sha
+from tests.support.restartable import Restartable
+from tests.support.servers import until
 
 
 async def heard(listening: Any, count: int) -> list[FeedEvent]:
-    """So many events."""
+    """Return the next `count` events."""
     if isinstance(listening, AsyncListener):
         return [await anext(listening) for _ in range(count)]
     return await asyncio.to_thread(lambda: [next(listening) for _ in range(count)])
@@ -57,12 +36,12 @@ def said(events: list[FeedEvent]) -> list[tuple[Any, ...]]:
 
 
 @proves("T-14", "T-15", "T-70", "TL-04")
-@pytest.mark.parametrize("colour", COLOURS)
-async def test_every_change_is_heard_with_all_that_is_to_know(
-    colour: str, valkey_url: str, calm: Client
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_listener_receives_every_change_with_all_details(
+    kind: str, valkey_url: str, calm: Client
 ) -> None:
-    line = calm.create_feed("line", sorted=True)
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+    line = calm.feeds.create("line", sorted=True)
+    async with opened(kind, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await got((await got(hr.feed("line"))).listen(wait=20))
         line.publish({"n": 1}, id="a")
         line.publish(None, id="b", before="a")
@@ -97,8 +76,8 @@ async def test_every_change_is_heard_with_all_that_is_to_know(
 
 
 @proves("T-19")
-def test_every_listener_hears_everything(calm: Client) -> None:
-    news = calm.create_feed("news")
+def test_every_listener_receives_every_change(calm: Client) -> None:
+    news = calm.feeds.create("news")
     with news.listen(wait=20) as one, news.listen(wait=20) as other:
         news.publish_many({"a": 1, "b": 2})
 
@@ -106,15 +85,15 @@ def test_every_listener_hears_everything(calm: Client) -> None:
 
 
 @proves("T-71", "T-02", "T-03", "T-70")
-@pytest.mark.parametrize("colour", COLOURS)
-async def test_who_listens_to_all_feeds_hears_of_new_ones_too(
-    colour: str, valkey_url: str, calm: Client
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_listener_of_all_feeds_receives_new_feeds(
+    kind: str, valkey_url: str, calm: Client
 ) -> None:
-    calm.create_feed("old")
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
-        listening = await got(hr.listen_feeds(wait=20))
+    calm.feeds.create("old")
+    async with opened(kind, valkey_url, namespace=calm.core.namespace) as hr:
+        listening = await got(hr.feeds.listen(wait=20))
         calm.feed("old").publish(1, id="a")
-        new = calm.create_feed("new")
+        new = calm.feeds.create("new")
         new.publish(2, id="b")
         new.retract("b")
         new.delete()
@@ -131,16 +110,16 @@ async def test_who_listens_to_all_feeds_hears_of_new_ones_too(
         await got(listening.close())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_a_feed_that_is_deleted_and_made_again_is_listened_to_still(
-    colour: str, valkey_url: str, calm: Client
+    kind: str, valkey_url: str, calm: Client
 ) -> None:
-    news = calm.create_feed("news")
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+    news = calm.feeds.create("news")
+    async with opened(kind, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await got((await got(hr.feed("news"))).listen(wait=20))
         news.publish(1, id="a")
         news.delete()
-        calm.create_feed("news").publish(1, id="b")
+        calm.feeds.create("news").publish(1, id="b")
 
         assert said(await heard(listening, 4)) == [
             ("published", "a", None),
@@ -154,15 +133,8 @@ async def test_a_feed_that_is_deleted_and_made_again_is_listened_to_still(
 # broken connections
 
 
-@pytest.fixture(params=COLOURS)
-async def away(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIterator[Any]:
-    """A client whose way to the server can be closed."""
-    async with opened(request.param, way.url, namespace=calm.core.namespace) as hr:
-        yield hr
-
-
 async def while_away(listening: Any, way: Way, do: Callable[[], Any]) -> Any:
-    """The first thing that is heard after something was done unheard."""
+    """Return the first event after a change that the disconnected listener missed."""
     way.close()
     do()
     way.open()
@@ -173,16 +145,16 @@ async def while_away(listening: Any, way: Way, do: Callable[[], Any]) -> Any:
 def delete_and_make(calm: Client, times: int) -> None:
     for _ in range(times):
         calm.feed("news").delete()
-        calm.create_feed("news").publish_many(range(5))
+        calm.feeds.create("news").publish_many(range(5))
 
 
 @proves("T-71")
-async def test_who_was_away_is_told_how_many_changes_were_missed(
-    away: Any, way: Way, calm: Client
+async def test_reconnected_listener_receives_the_number_of_missed_changes(
+    far_client: Any, way: Way, calm: Client
 ) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     news.publish_many({"a": 1, "b": 2})
-    listening = await got((await got(away.feed("news"))).listen(wait=20))
+    listening = await got((await got(far_client.feed("news"))).listen(wait=20))
     for count in (1, 3):
         told = await while_away(listening, way, partial(news.publish_many, range(count)))
 
@@ -193,14 +165,14 @@ async def test_who_was_away_is_told_how_many_changes_were_missed(
 
 
 @proves("T-71")
-async def test_who_listens_to_all_feeds_is_told_how_many_changes_were_missed(
-    away: Any, way: Way, calm: Client
+async def test_listener_of_all_feeds_receives_the_number_of_missed_changes(
+    far_client: Any, way: Way, calm: Client
 ) -> None:
-    listening = await got(away.listen_feeds(wait=20))
+    listening = await got(far_client.listen_feeds(wait=20))
 
     def make_two() -> None:
         for name in ("a", "b"):
-            calm.create_feed(name).publish_many(range(3))
+            calm.feeds.create(name).publish_many(range(3))
 
     assert await while_away(listening, way, make_two) == FeedEvent("missed", "", missed=8)
     calm.feed("a").publish("then", id="then")
@@ -210,10 +182,10 @@ async def test_who_listens_to_all_feeds_is_told_how_many_changes_were_missed(
 
 @pytest.mark.parametrize("times", [1, 3])
 async def test_how_many_were_missed_of_a_feed_that_was_deleted_cannot_be_known(
-    away: Any, way: Way, calm: Client, times: int
+    far_client: Any, way: Way, calm: Client, times: int
 ) -> None:
-    calm.create_feed("news").publish_many(range(5))
-    listening = await got((await got(away.feed("news"))).listen(wait=20))
+    calm.feeds.create("news").publish_many(range(5))
+    listening = await got((await got(far_client.feed("news"))).listen(wait=20))
 
     told = await while_away(listening, way, lambda: delete_and_make(calm, times))
 
@@ -223,20 +195,24 @@ async def test_how_many_were_missed_of_a_feed_that_was_deleted_cannot_be_known(
     await got(listening.close())
 
 
-async def test_a_feed_that_went_unheard_may_come_again(away: Any, way: Way, calm: Client) -> None:
-    news = calm.create_feed("news")
-    listening = await got((await got(away.feed("news"))).listen(wait=20))
+async def test_listener_continues_with_a_feed_deleted_and_recreated_meanwhile(
+    far_client: Any, way: Way, calm: Client
+) -> None:
+    news = calm.feeds.create("news")
+    listening = await got((await got(far_client.feed("news"))).listen(wait=20))
 
     assert said([await while_away(listening, way, news.delete)]) == [("missed", None)]
 
-    calm.create_feed("news")
+    calm.feeds.create("news")
     assert said(await heard(listening, 1)) == [("made", None)]
     await got(listening.close())
 
 
-async def test_who_missed_nothing_is_told_nothing(away: Any, way: Way, calm: Client) -> None:
-    news = calm.create_feed("news")
-    listening = await got((await got(away.feed("news"))).listen(wait=20))
+async def test_reconnected_listener_that_missed_nothing_receives_nothing(
+    far_client: Any, way: Way, calm: Client
+) -> None:
+    news = calm.feeds.create("news")
+    listening = await got((await got(far_client.feed("news"))).listen(wait=20))
     way.close()
     way.open()
     waiting = asyncio.ensure_future(heard(listening, 1))
@@ -248,11 +224,11 @@ async def test_who_missed_nothing_is_told_nothing(away: Any, way: Way, calm: Cli
     await got(listening.close())
 
 
-async def test_what_is_told_after_the_subscription_and_before_the_check_is_heard(
-    away: Any, way: Way, calm: Client
+async def test_change_between_subscription_and_check_is_received(
+    far_client: Any, way: Way, calm: Client
 ) -> None:
-    news = calm.create_feed("news")
-    listening = await got((await got(away.feed("news"))).listen(wait=20))
+    news = calm.feeds.create("news")
+    listening = await got((await got(far_client.feed("news"))).listen(wait=20))
     way.close()
     news.publish("unheard")
     way.open()
@@ -270,8 +246,8 @@ def publish_two(news: headrace.Feed) -> None:
 
 
 async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -> None:
-    news = calm.create_feed("news")
-    async with opened("awaiting", way.url, namespace=calm.core.namespace) as hr:
+    news = calm.feeds.create("news")
+    async with opened("async", way.url, namespace=calm.core.namespace) as hr:
         listening = await (await hr.feed("news")).listen()
         way.close()
         news.publish("unheard")
@@ -288,10 +264,10 @@ async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -
         await listening.close()
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-async def test_a_listener_outlives_a_server(colour: str, server: Restartable) -> None:
-    async with opened(colour, server.url) as hr:
-        news = await got(hr.create_feed("news"))
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_a_listener_outlives_a_server(kind: str, server: Restartable) -> None:
+    async with opened(kind, server.url) as hr:
+        news = await got(hr.feeds.create("news"))
         listening = await got(news.listen(wait=20))
         await got(news.publish(1, id="a"))
         server.kill()
@@ -307,9 +283,9 @@ async def test_a_listener_outlives_a_server(colour: str, server: Restartable) ->
 
 
 def test_a_server_that_has_lost_data_is_noticed(calm: Client) -> None:
-    news = calm.create_feed("news")
+    news = calm.feeds.create("news")
     news.publish_many(range(5))
-    with news.listen(wait=20) as listening, calm.listen_feeds(wait=20) as to_all:
+    with news.listen(wait=20) as listening, calm.feeds.listen(wait=20) as to_all:
         for key, field in (("feed:news", "number"), ("log", "changes")):
             words: Any = ("HSET", calm.core.key(0, key), field, 2)
             calm.core.transport.send([(0, words)])
@@ -322,7 +298,7 @@ def test_a_server_that_has_lost_data_is_noticed(calm: Client) -> None:
         assert [next(listening).id, next(to_all).id] == ["then", "then"]
 
 
-# messages that come twice, late or not at all
+# messages that come twice, late or never
 
 
 def message(number: int, *, life: int = 5, kind: str = "published", of_shard: int = 0) -> bytes:
@@ -332,7 +308,7 @@ def message(number: int, *, life: int = 5, kind: str = "published", of_shard: in
 
 @pytest.fixture
 def one_feed(calm: Client) -> OneFeed:
-    """Knows of the fifth life of a feed, and of four changes in it."""
+    """A reader that has received four changes of the fifth life of a feed."""
     known = OneFeed(calm.core, "news")
     for number in (1, 2, 3, 4):
         assert len(list(known.read("", message(number)))) == 1
@@ -351,7 +327,7 @@ def one_feed(calm: Client) -> OneFeed:
         (3, 6, [None, "published"]),
     ],
 )
-def test_numbers_tell_what_is_old_and_what_is_missing(
+def test_numbers_show_old_and_missing_changes(
     one_feed: OneFeed, number: int, life: int, then: list[Any]
 ) -> None:
     events = list(one_feed.read("", message(number, life=life)))
@@ -359,7 +335,7 @@ def test_numbers_tell_what_is_old_and_what_is_missing(
     assert [one.missed if one.kind == "missed" else one.kind for one in events] == then
 
 
-def test_a_new_life_after_an_end_that_was_heard_is_not_missed(one_feed: OneFeed) -> None:
+def test_recreation_after_a_received_deletion_is_not_missed(one_feed: OneFeed) -> None:
     assert len(list(one_feed.read("", message(5, kind="feed_deleted")))) == 1
 
     events = list(one_feed.read("", message(1, life=9, kind="feed_made")))
@@ -381,8 +357,8 @@ def test_numbers_of_a_shard_tell_the_same(calm: Client) -> None:
     assert [kinds(1), kinds(1), kinds(4), kinds(3)] == [["published"], [], [2, "published"], []]
 
 
-def test_an_item_that_cannot_be_read_stops_nobody(calm: Client, valkey_url: str) -> None:
-    news = calm.create_feed("news")
+def test_unreadable_item_does_not_stop_the_listener(calm: Client, valkey_url: str) -> None:
+    news = calm.feeds.create("news")
     with (
         headrace.connect(valkey_url, namespace=calm.core.namespace, codec="raw") as raw,
         news.listen(wait=20) as listening,

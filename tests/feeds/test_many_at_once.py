@@ -1,4 +1,4 @@
-"""Many work on one feed at the same time, and none sees another's work half done."""
+"""Many clients work on one feed at the same time, and none sees a change half done."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST = 10
 
 
 def work(feed: Feed, number: int) -> int:
-    """Publishes, edits, touches and retracts; how many were taken away."""
+    """Publish, edit, touch and retract; return how many items were removed."""
     retracted = 0
     for turn in range(TIMES):
         item_id = f"{number}-{turn}"
@@ -38,7 +38,7 @@ async def test_many_publish_and_the_numbers_have_no_holes(valkey_url: str) -> No
         headrace.connect(valkey_url, namespace=namespace) as hr,
         headrace.connect(valkey_url, namespace=namespace) as other,
     ):
-        feed = hr.create_feed("news", max_length=LONGEST)
+        feed = hr.feeds.create("news", max_length=LONGEST)
         async with await headrace.connect_async(valkey_url, namespace=namespace) as ahr:
             afeed = await ahr.feed("news")
             listening, alistening = feed.listen(wait=20), await afeed.listen(wait=20)

@@ -1,26 +1,16 @@
-"""A Cluster for a test run, and clients on a namespace that is spread over shards."""
+"""A Cluster for a test run, and namespaces that are spread over shards."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from headrace import Client
 from headrace.testing import Clock, open_with_clock
-from tests import servers
-from tests.colours import COLOURS, opened
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the shards of a test are."""
-
-    url: str
-    shards: int
+from tests.support import servers
+from tests.support.clients import Location
 
 
 @pytest.fixture(scope="session")
@@ -29,30 +19,23 @@ def cluster_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def calm(place: Place) -> Iterator[Client]:
-    """A client that blocks, to prepare and to look."""
-    namespace = f"spread-{uuid4().hex[:12]}"
-    client, _ = open_with_clock(place.url, namespace=namespace, shards=place.shards)
-    with client:
-        yield client
+@pytest.fixture(params=["four shards", "cluster"])
+def location(request: pytest.FixtureRequest) -> Location:
+    """Four shards on one server, then eight on a Cluster of three primaries."""
+    if request.param == "cluster":
+        return Location(request.getfixturevalue("cluster_url"), shards=8)
+    return Location(request.getfixturevalue("valkey_url"), shards=4)
 
 
 @pytest.fixture
-def clock(calm: Client) -> Clock:
-    return Clock(calm)
-
-
-@pytest.fixture(params=COLOURS)
-async def hr(request: pytest.FixtureRequest, place: Place, calm: Client) -> AsyncIterator[Any]:
-    """A client of either colour on the same namespace."""
-    async with opened(request.param, place.url, namespace=calm.core.namespace) as client:
-        yield client
+def hr(any_client: Any) -> Any:
+    """The client under test."""
+    return any_client
 
 
 @pytest.fixture
 def twin(valkey_url: str) -> Iterator[tuple[Client, Clock]]:
-    """A namespace of one shard, to do the same on."""
+    """A namespace of one shard, for comparison."""
     client, clock = open_with_clock(valkey_url)
     with client:
         yield client, clock

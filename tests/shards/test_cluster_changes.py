@@ -1,4 +1,4 @@
-"""A Cluster changes under a client: shards move to other nodes, and a node goes away."""
+"""A Cluster changes while clients use it: shards move to other nodes, and a node dies."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ from redis.cluster import ClusterNode
 import headrace
 from headrace import ServerUnavailable
 from headrace.transport.topology import slot_of
-from tests import servers
-from tests.colours import COLOURS, got, listed, opened
-from tests.restartable import meanwhile
-from tests.servers import until
-from tests.shards.feeds import next_events
-from tests.shards.spread import numbered_without_holes, one_for_each_shard
-from tests.shards.workers import SOON, waiting_pop, waits
+from tests.support import servers
+from tests.support.clients import CLIENT_KINDS, got, listed, opened
+from tests.support.restartable import meanwhile
+from tests.support.servers import until
+from tests.support.shards import (
+    SOON,
+    is_listened_to,
+    next_events,
+    numbered_without_holes,
+    one_for_each_shard,
+    waiting_pop,
+)
 
 SHARDS = 8
 
@@ -38,25 +43,25 @@ class Nodes:
             }
 
     def of(self, slot: int) -> int:
-        """The port of the node that has a slot, by its own word: others learn it late."""
+        """Return the port of the node that claims a slot; other nodes learn of a move late."""
         return next(port for port in self.by_port if self.told_by(port, slot) == port)
 
     def told_by(self, port: int, slot: int) -> int:
-        """The port of the node that has a slot, by the word of any node."""
+        """Return the port of the node that owns a slot, by the account of any node."""
         for first, last, (_, owner, *_), *_ in self._ask(port, "CLUSTER SLOTS"):
             if first <= slot <= last:
                 return int(owner)
         raise AssertionError(f"nobody has slot {slot}")
 
     def mislead(self, port: int, slot: int, owner: int) -> None:
-        """Lets one node believe that a slot is another's."""
+        """Make one node believe that another node owns a slot."""
         owner_id = self._ask(owner, "CLUSTER MYID").decode()
         self._ask(port, f"CLUSTER SETSLOT {slot} NODE {owner_id}")
 
     def move(self, slot: int) -> None:
-        """Moves a slot with all its keys to another node, as an operator would.
+        """Move a slot with all its keys to another node, as an operator would.
 
-        Nodes that have not heard of the last move may take the next one back, and drop the keys.
+        A node that has not learned of the last move may undo the next one, and drop the keys.
         """
         until(self._agree, "all nodes know the last move")
         source = self.of(slot)
@@ -71,7 +76,7 @@ class Nodes:
             self._ask(port, f"CLUSTER SETSLOT {slot} NODE {ids[target]}")
 
     def _agree(self) -> bool:
-        """Whether every node says the same of every node: its epoch and its slots."""
+        """Return whether all nodes agree on the epoch and the slots of every node."""
         return len({self._view(port) for port in self.by_port}) == 1
 
     def _view(self, port: int) -> frozenset[tuple[str, ...]]:
@@ -110,18 +115,16 @@ def slot(hr: Any, shard: int) -> int:
     return slot_of(f"{hr.core.namespace}:{shard}")
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-async def test_a_client_goes_on_when_shards_move(
-    colour: str, cluster_url: str, nodes: Nodes
-) -> None:
-    name = f"moving-{colour}-{os.urandom(4).hex()}"
-    async with opened(colour, cluster_url, namespace=name, shards=SHARDS) as hr:
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_client_continues_when_shards_move(kind: str, cluster_url: str, nodes: Nodes) -> None:
+    name = f"moving-{kind}-{os.urandom(4).hex()}"
+    async with opened(kind, cluster_url, namespace=name, shards=SHARDS) as hr:
         ids = await got(hr.queue("mail").put_many(range(80)))
         leases = await got(hr.queue("mail").pop("w", count=40))
         for shard in range(0, SHARDS, 2):
             nodes.move(slot(hr, shard))
 
-        assert await got(hr.complete_many(leases)) == ["complete"] * 40
+        assert await got(hr.leases.complete(leases)) == ["complete"] * 40
         assert len(await got(hr.queue("mail").pop("w", count=80))) == 40
         assert (await got(hr.queue("mail").counts())).running == 40
         events = await listed(hr.events())
@@ -143,18 +146,22 @@ def test_calls_wait_while_a_shard_moves(cluster_url: str, nodes: Nodes) -> None:
         assert hr.audit().problems == []
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-async def test_a_waiting_pop_hears_of_work_on_a_shard_that_has_moved(
-    colour: str, cluster_url: str, nodes: Nodes
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_waiting_pop_is_woken_by_a_moved_shard(
+    kind: str, cluster_url: str, nodes: Nodes
 ) -> None:
-    name = f"moving-{colour}-{os.urandom(4).hex()}"
+    name = f"moving-{kind}-{os.urandom(4).hex()}"
     with headrace.connect(cluster_url, namespace=name, shards=SHARDS) as calm:
-        async with opened(colour, cluster_url, namespace=name, library=None) as hr:
+        async with opened(kind, cluster_url, namespace=name, library=None) as hr:
             waiting = asyncio.ensure_future(waiting_pop(hr))
-            await asyncio.to_thread(until, lambda: waits(calm, "queue", "mail"), "it waits")
+            await asyncio.to_thread(
+                until, lambda: is_listened_to(calm, "queue", "mail"), "it waits"
+            )
             nodes.move(slot(hr, 3))
             calm.queue("mail").counts()
-            await asyncio.to_thread(until, lambda: waits(calm, "queue", "mail"), "it waits again")
+            await asyncio.to_thread(
+                until, lambda: is_listened_to(calm, "queue", "mail"), "it waits again"
+            )
             began = time.monotonic()
 
             calm.queue("mail").put("x", id=one_for_each_shard(calm)[3])
@@ -163,16 +170,16 @@ async def test_a_waiting_pop_hears_of_work_on_a_shard_that_has_moved(
             assert time.monotonic() - began < SOON
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_listeners_follow_their_feed_to_another_node(
-    colour: str, cluster_url: str, nodes: Nodes
+    kind: str, cluster_url: str, nodes: Nodes
 ) -> None:
-    name = f"moving-{colour}-{os.urandom(4).hex()}"
+    name = f"moving-{kind}-{os.urandom(4).hex()}"
     with headrace.connect(cluster_url, namespace=name, shards=SHARDS) as calm:
-        news = calm.create_feed("news")
-        async with opened(colour, cluster_url, namespace=name, library=None) as hr:
+        news = calm.feeds.create("news")
+        async with opened(kind, cluster_url, namespace=name, library=None) as hr:
             heard = await got((await got(hr.feed("news"))).listen(wait=20))
-            all_heard = await got(hr.listen_feeds(wait=20))
+            all_heard = await got(hr.feeds.listen(wait=20))
             for number in range(3):
                 nodes.move(slot(hr, hr.core.shard_of("news")))
                 news.publish(number, id=str(number))
@@ -184,12 +191,12 @@ async def test_listeners_follow_their_feed_to_another_node(
             await got(all_heard.close())
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_a_client_with_a_wrong_map_finds_the_shards(
-    colour: str, cluster_url: str, nodes: Nodes
+    kind: str, cluster_url: str, nodes: Nodes
 ) -> None:
-    name = f"wrong-{colour}-{os.urandom(4).hex()}"
-    async with opened(colour, cluster_url, namespace=name, shards=SHARDS) as hr:
+    name = f"wrong-{kind}-{os.urandom(4).hex()}"
+    async with opened(kind, cluster_url, namespace=name, shards=SHARDS) as hr:
         topology = hr.core.transport._topology
         right = list(topology._ranges)
         addresses = [address for _, _, address in right]
@@ -205,12 +212,12 @@ async def test_a_client_with_a_wrong_map_finds_the_shards(
             assert topology.node_of(shard)[1] == nodes.of(slot(hr, shard))
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-async def test_a_node_that_does_not_know_better_misleads_nobody(
-    colour: str, cluster_url: str, nodes: Nodes
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_stale_redirect_does_not_mislead_the_client(
+    kind: str, cluster_url: str, nodes: Nodes
 ) -> None:
-    name = f"misled-{colour}-{os.urandom(4).hex()}"
-    async with opened(colour, cluster_url, namespace=name, shards=1, retry_for=0.3) as hr:
+    name = f"misled-{kind}-{os.urandom(4).hex()}"
+    async with opened(kind, cluster_url, namespace=name, shards=1, retry_for=0.3) as hr:
         misled, wrong = (port for port in nodes.by_port if port != nodes.of(slot(hr, 0)))
         topology = hr.core.transport._topology
         topology._seeds = [("127.0.0.1", misled)]
@@ -226,15 +233,15 @@ async def test_a_node_that_does_not_know_better_misleads_nobody(
 
 @pytest.fixture
 def mortal() -> Iterator[str]:
-    """A Cluster of which a node may be killed."""
+    """A Cluster whose nodes may be killed."""
     with servers.cluster() as url:
         yield url
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-async def test_a_node_that_is_down_is_said_to_be_after_a_while(colour: str, mortal: str) -> None:
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_dead_node_is_reported_after_the_retry_time(kind: str, mortal: str) -> None:
     nodes = Nodes(mortal)
-    async with opened(colour, mortal, shards=SHARDS, retry_for=0.5) as hr:
+    async with opened(kind, mortal, shards=SHARDS, retry_for=0.5) as hr:
         await got(hr.queue("mail").put_many(range(80)))
         down = nodes.of(slot(hr, 0))
         alive = [shard for shard in range(SHARDS) if nodes.of(slot(hr, shard)) != down]
@@ -258,6 +265,6 @@ async def test_a_node_that_is_down_is_said_to_be_after_a_while(colour: str, mort
 
 
 async def popped_from_the_living(hr: Any, first: int) -> list[Any]:
-    """What was handed out before a node that is down was met is not lost."""
+    """Jobs that were popped before the client met a dead node are not lost."""
     hr.core.next_shard = first
     return cast(list[Any], await got(hr.queue("mail").pop("w", count=80)))

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.spark import session
+from tests.support.clients import Location
 
 HERE = Path(__file__).parent
 PATIENCE = 300
@@ -34,3 +35,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield made
     made.stop()
+
+
+@pytest.fixture
+def location(request: pytest.FixtureRequest, valkey_url: str) -> Location:
+    """Use the server of valkey_url, which the tests of this directory name themselves."""
+    marker = request.node.get_closest_marker("namespace")
+    return Location(valkey_url, **(marker.kwargs if marker else {}))

@@ -21,7 +21,7 @@ from headrace.lake.opening import open_lake
 from headrace.lake.schema import EVENTS
 from headrace.spark.tables import words
 from headrace.testing import Clock
-from tests.engine.adopting import COMPLETE, FAILED, bring, job
+from tests.model.jobs.checks.imported_jobs import COMPLETE, FAILED, bring, job
 
 QUEUES = ("mail", "resize", "for-good")
 WORKERS = ("ada", "grace", "edsger")
@@ -70,7 +70,7 @@ class Chance:
         session = hr.session("ada", ttl=100_000)
         for take_away in (hr.timeout, hr.requeue, hr.cancel, lambda _id: session.end()):
             mail.put("x", id="held", tags=["vip"], priority=-9)
-            hr.untag("held", "vip")
+            hr.tags.remove("held", "vip")
             [lease] = mail.pop("ada")
             self.clock.tick(1)
             take_away(lease.id)
@@ -139,8 +139,8 @@ class Chance:
             lambda: hr.retry(job_id),
             lambda: hr.timeout(job_id),
             lambda: hr.fail(job_id, "Operator", "by hand"),
-            lambda: hr.tag(job_id, "vip"),
-            lambda: hr.untag(job_id, "vip", "slow"),
+            lambda: hr.tags.add(job_id, "vip"),
+            lambda: hr.tags.remove(job_id, "vip", "slow"),
             lambda: hr.prioritise(job_id, 3),
             hr.sweep,
         ]

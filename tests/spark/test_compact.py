@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from pyspark.sql import SparkSession
 
-import headrace
 from headrace import Client
 from headrace.lake.batches import sweep
 from headrace.lake.files import LocalFiles
@@ -23,13 +21,10 @@ from headrace.spark.options import Server
 from headrace.spark.pipeline import lake_events, sync
 from tests.spark.lakes import Died, DyingFiles, expect_equal
 
+pytestmark = pytest.mark.namespace(server_clock=True)
+
+
 DAY = dt.date(2026, 11, 1)
-
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    with headrace.connect(valkey_url, namespace=uuid4().hex) as made:
-        yield made
 
 
 @pytest.fixture

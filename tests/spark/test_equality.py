@@ -21,7 +21,7 @@ from headrace.spark.coverage import Coverage, coverage_of
 from headrace.spark.equality import _compared, _Lake, _Server, compare
 from headrace.spark.options import Server
 from headrace.testing import START, open_with_clock
-from tests.engine.adopting import YESTERDAY, bring_day
+from tests.model.jobs.checks.imported_jobs import YESTERDAY, bring_day
 from tests.spark.histories import Chance, all_events, lake_of
 
 # The first time Spark does anything takes long, on a busy machine very long.

@@ -36,14 +36,6 @@ from headrace.transport.drive import drive
 
 
 @pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own, whose clock stands still."""
-    client, _ = open_with_clock(valkey_url)
-    with client:
-        yield client
-
-
-@pytest.fixture
 def four(valkey_url: str) -> Iterator[Client]:
     """The same with four shards."""
     client, _ = open_with_clock(valkey_url, shards=4)

@@ -49,7 +49,7 @@ def test_a_batch_has_every_event_of_every_shard_once(
     spark: SparkSession, valkey_url: str, client: Client
 ) -> None:
     fill(client, {0: 3, 1: 250, 3: 40})
-    client.complete_many(client.queue("mail").pop("worker-1", count=20))
+    client.leases.complete(client.queue("mail").pop("worker-1", count=20))
     found = events_of(spark, valkey_url, client, eventsPerPartition=60)
     # By shard: 23 or so, 250 or so in five parts, none, 40 or so.
     assert found.rdd.getNumPartitions() >= 6
@@ -88,7 +88,7 @@ def test_spark_pushes_filters_down_if_asked_to(
 ) -> None:
     single.queue("mail").put_many([{"n": n} for n in range(30)])
     single.queue("reports").put_many([{"n": n} for n in range(5)])
-    single.complete_many(single.queue("mail").pop("worker-1", count=10))
+    single.leases.complete(single.queue("mail").pop("worker-1", count=10))
     found = events_of(spark, valkey_url, single, pushFilters=True)
     now = datetime.now(UTC)
     asked = found.where(found.queue == "mail").where(found.kind.isin("put", "popped"))

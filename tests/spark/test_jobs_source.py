@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterator
 from datetime import UTC, timedelta
 from typing import Any
 
@@ -27,20 +26,9 @@ from headrace import Client, Put
 from headrace.spark.job_columns import JOBS
 from headrace.spark.jobs import FilteredJobsReader, JobsReader, Part
 from headrace.spark.options import Jobs
-from headrace.testing import Clock, open_with_clock
+from headrace.testing import Clock
 
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own with four shards, whose clock stands still."""
-    client, _ = open_with_clock(valkey_url, shards=4)
-    with client:
-        yield client
-
-
-@pytest.fixture
-def clock(hr: Client) -> Clock:
-    return Clock(hr)
+pytestmark = pytest.mark.namespace(shards=4)
 
 
 def reader_of(url: str, client: Client, *filters: Filter, **options: str) -> JobsReader:

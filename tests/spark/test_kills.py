@@ -75,7 +75,7 @@ class Producer(threading.Thread):
         while self.made < EVENTS or not self.stopping.is_set():
             queue = self._hr.queue(f"queue-{self.made % 3}")
             queue.put_many([{"n": n} for n in range(40)])
-            self._hr.complete_many(queue.pop("ada", count=40))
+            self._hr.leases.complete(queue.pop("ada", count=40))
             self.made += 120
             self.stopping.wait(0.2 if self.made < EVENTS else 1.0)
 

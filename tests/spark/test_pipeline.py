@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,12 +23,7 @@ from headrace.spark.options import Server
 from headrace.spark.pipeline import follow, sync
 from tests.spark.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
 
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own with two shards, by the server's own clock."""
-    with headrace.connect(valkey_url, namespace=uuid4().hex, shards=2) as made:
-        yield made
+pytestmark = pytest.mark.namespace(shards=2, server_clock=True)
 
 
 @pytest.fixture
@@ -54,7 +48,7 @@ def work(hr: Client, count: int) -> None:
         queue = hr.queue(name)
         queue.put_many([{"n": n} for n in range(count)], tags=["vip"])
         leases = queue.pop("ada", count=count)
-        hr.complete_many(leases[1:])
+        hr.leases.complete(leases[1:])
         leases[0].fail("smtp", "no such host")
 
 
@@ -92,7 +86,7 @@ def test_a_lake_equals_the_log(
     assert all(batch.events <= 60 for batch in found)
     assert [batch.behind for batch in found] == [len(told) - 60, len(told) - 120, 0]
     offsets = {event.shard: event.entry_id for event in told}
-    assert {row.shard: row.entry for row in hr.lakes()} == offsets == lake.snapshot().offsets
+    assert {row.shard: row.entry for row in hr.lakes.list()} == offsets == lake.snapshot().offsets
     [late] = [row for row in rows_of(spark, lake).values() if row["kind"] == "mystery"]
     assert late["day"] == yesterday.date()
     assert (late["version"], late["more"]) == (9, {"colour": b"blue"})
@@ -150,7 +144,7 @@ def test_of_what_was_dropped_a_gap_is_left(
     list(sync(spark, server, place))
     queue.put_many(range(6000))
     told = list(hr.events())
-    dropped = {row.shard: row.dropped for row in hr.lakes()}
+    dropped = {row.shard: row.dropped for row in hr.lakes.list()}
     assert 6000 - sum(dropped.values()) == len(told) < 5000
 
     [batch] = sync(spark, server, place)
@@ -242,7 +236,7 @@ def test_a_batch_that_is_not_whole_is_not_committed(
     with pytest.raises(BatchMismatch, match="nothing was committed"):
         list(sync(spark, server, files))
     assert Lake.open(files).snapshot().number == 0
-    assert {row.entry for row in hr.lakes()} == {"0-0"}
+    assert {row.entry for row in hr.lakes.list()} == {"0-0"}
 
 
 def test_what_attempts_have_left_goes(

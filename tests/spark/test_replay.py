@@ -48,7 +48,7 @@ def past(
         for job_id in (*ids[:3], large):
             leases.pop(job_id).fail("Timeout", "no answer")
         leases.pop(ids[3]).fail("BadInput", "no such user")
-        hr.complete_many(list(leases.values()))
+        hr.leases.complete(list(leases.values()))
         server = Server(url=valkey_url, namespace=hr.core.namespace)
         files = LocalFiles(tmp_path_factory.mktemp("replay") / "lake")
         assert [batch.events for batch in sync(spark, server, files)] == [21]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
-from uuid import uuid4
 
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
@@ -17,15 +15,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace import Client, connect
 from headrace.spark.sink import StreamWriter, Target
-from tests.dump import dump
+from tests.support.dump import dump
+
+pytestmark = pytest.mark.namespace(server_clock=True)
+
 
 pytestmark = pytest.mark.timeout(300)
-
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    with connect(valkey_url, namespace=f"sink-{uuid4().hex[:12]}") as client:
-        yield client
 
 
 def save(frame: DataFrame, hr: Client, url: str, mode: str = "append", **options: str) -> None:
@@ -60,7 +55,7 @@ def test_rows_become_jobs_with_their_options(
     assert (first.data, first.priority, first.tags) == ({"n": 1}, 2.5, ["vip"])
     assert (first.state, first.key, first.retries) == ("scheduled", "k", 7)
     assert (second.data, second.state, second.priority) == ({"n": 2}, "waiting", 0)
-    written = hr.written("first")
+    written = hr.writes.get("first")
     assert written is not None
     assert (written.rows, written.made) == (2, 2)
     assert hr.audit().balanced
@@ -90,7 +85,7 @@ def test_on_four_shards_each_row_becomes_a_job(
 
         assert numbers(spread) == [*range(500)]
         assert spread.audit().balanced
-        [written] = spread.writes()
+        [written] = spread.writes.list()
         assert (written.made, written.published_at is None) == (500, False)
 
 
@@ -129,7 +124,7 @@ def test_of_a_frame_with_a_wrong_row_nothing_is_published(
         save(frame, hr, valkey_url)
 
     assert hr.queues() == {}
-    assert hr.writes() == []
+    assert hr.writes.list() == []
 
 
 # streams
@@ -178,7 +173,7 @@ def test_a_stream_is_written_once_though_its_last_batch_runs_again(
     run_stream(spark, hr, valkey_url, drop)
 
     assert numbers(hr) == [*range(7)]
-    written = hr.written(str(query.id), stream=True)
+    written = hr.writes.get(str(query.id), stream=True)
     assert written is not None
     assert (written.batch, written.made) == (3, 1)
     assert left_over(hr) == []

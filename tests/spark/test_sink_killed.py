@@ -17,8 +17,8 @@ from uuid import uuid4
 import pytest
 
 from headrace import Client, Job, connect
-from tests import servers
-from tests.dump import dump
+from tests.support import servers
+from tests.support.dump import dump
 
 ROWS = 40
 DRIVER = "tests.spark.driver_sink"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from typing import Any, TypeVar
-from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -20,7 +18,6 @@ from headrace import (
     WriteGivenUp,
     WriteIdTaken,
     WriteLost,
-    connect,
 )
 from headrace.operations import writes
 from headrace.spark.sink import (
@@ -31,18 +28,15 @@ from headrace.spark.sink import (
     stream_writer,
 )
 from headrace.transport.drive import drive
-from tests.dump import dump
-from tests.proxy import way_to
+from tests.support.dump import dump
+from tests.support.proxy import way_to
+
+pytestmark = pytest.mark.namespace(server_clock=True)
+
 
 T = TypeVar("T")
 SCHEMA = types.StructType([types.StructField("data", types.LongType())])
 NAMED = types.StructType([*SCHEMA.fields, types.StructField("id", types.StringType())])
-
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    with connect(valkey_url, namespace=f"sink-{uuid4().hex[:12]}") as client:
-        yield client
 
 
 @pytest.fixture
@@ -81,7 +75,7 @@ def test_a_write_becomes_jobs_when_it_is_committed(hr: Client, options: dict[str
     moved(writer).commit(messages)
 
     assert held(hr) == [1, 2, 3]
-    [written] = hr.writes()
+    [written] = hr.writes.list()
     assert (written.made, written.rows, written.queue) == (3, 3, "mail")
 
 
@@ -101,7 +95,7 @@ def test_an_empty_write_is_a_write(hr: Client, options: dict[str, str]) -> None:
     writer.commit(staged(writer, []))
     writer.commit([])
 
-    written = hr.written("nothing")
+    written = hr.writes.get("nothing")
     assert written is not None
     assert (written.rows, written.made) == (0, 0)
     assert written.published_at is not None
@@ -191,7 +185,7 @@ def test_a_batch_of_a_stream_runs_again_in_vain(hr: Client, options: dict[str, s
         moved(writer).commit(staged(writer, rows), batch)
 
     assert held(hr) == [1, 2]
-    written = hr.written("q", stream=True)
+    written = hr.writes.get("q", stream=True)
     assert written is not None
     assert (written.batch, written.made) == (1, 1)
     assert not [key for key in dump(hr) if "}:staged" in key]
@@ -210,7 +204,7 @@ def test_a_batch_without_partitions_is_nothing(hr: Client, options: dict[str, st
     writer.commit([], 0)
     writer.abort([None], 0)
 
-    assert hr.writes() == []
+    assert hr.writes.list() == []
 
 
 @pytest.mark.parametrize("op", ["stage", "prepare", "decide", "publish", "conclude", "written"])
@@ -271,7 +265,7 @@ def test_a_server_that_lost_rows_fails_the_write_also_when_it_is_run_again(
             target.commit(writer.write_of_all, [one for one in run if isinstance(one, Staged)])
 
     assert held(hr) == [3]
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert written.lost == {0: 2}
 

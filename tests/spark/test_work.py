@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 import headrace
 from headrace.spark import Next, Row, RunFailed, work
-from tests.restartable import meanwhile
-from tests.servers import until
 from tests.spark.workplace import Workplace, workplace
+from tests.support.restartable import meanwhile
+from tests.support.servers import until
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_rows_that_do_not_fit_the_schema_or_cannot_be_read_fail_alone(place: Wor
     tally = place.work("typed", lambda table: table["data.n"], schema="n bigint")
 
     assert (tally.completed, tally.failed) == (3, 2)
-    failures = place.client.failures()
+    failures = place.client.failures.counts()
     assert failures == {"Misfit": 1, "UnreadableData": 1}
 
 
@@ -116,8 +116,8 @@ def test_a_run_goes_on_until_it_is_stopped(place: Workplace) -> None:
     running = place.begin("later", lambda table: table["data.n"])
     ids = place.put("later", 10)
     until(lambda: place.client.queue("later").counts().complete == 10, "all is done")
-    until(lambda: len(place.client.workers()) == 3, "the run and both tasks have a session")
-    names = [worker.name for worker in place.client.workers()]
+    until(lambda: len(place.client.workers.list()) == 3, "the run and both tasks have a session")
+    names = [worker.name for worker in place.client.workers.list()]
     assert all(name.startswith(f"spark-{running.run}") for name in names)
     with pytest.raises(TimeoutError, match="has not ended within"):
         running.wait(timeout=0)

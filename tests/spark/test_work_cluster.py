@@ -15,9 +15,9 @@ import pytest
 
 import headrace
 from headrace import Client
-from tests.processes import gone
-from tests.restartable import restartable
-from tests.servers import until
+from tests.support.processes import gone
+from tests.support.restartable import restartable
+from tests.support.servers import until
 
 JOBS = 30_000
 PATIENCE = 240.0
@@ -100,7 +100,7 @@ def test_an_executor_and_the_server_are_killed_and_each_job_is_completed_once(
         assert process.returncode == 0
         assert "deaths=1" in printed
         check_each_once(client, ids)
-        assert client.workers() == []
+        assert client.workers.list() == []
 
 
 @pytest.mark.long
@@ -116,7 +116,7 @@ def test_ctrl_c_ends_a_run_after_the_batches_at_hand(tmp_path: Path) -> None:
             os.killpg(process.pid, signal.SIGINT)
             process.communicate(timeout=PATIENCE)
         assert process.returncode == -signal.SIGINT
-        assert client.workers() == []
+        assert client.workers.list() == []
         counts = client.queue("q").counts()
         assert counts.running == 0
         assert counts.waiting > 0
@@ -137,7 +137,7 @@ def test_tasks_end_with_a_driver_that_is_killed_and_another_run_does_the_rest(
         with driver("local[2]", server.url, tmp_path) as process:
             until(lambda: complete(client) > 0, "the run is at work", PATIENCE)
             os.kill(process.pid, signal.SIGKILL)
-            until(lambda: client.workers() == [], "nobody works", PATIENCE)
+            until(lambda: client.workers.list() == [], "nobody works", PATIENCE)
             until(lambda: all(gone(pid) for pid in executors(tmp_path)), "Java is gone", PATIENCE)
         assert client.queue("q").counts().running == 0
         assert client.queue("q").counts().waiting > 0

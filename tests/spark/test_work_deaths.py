@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.spark import Tally
-from tests.restartable import meanwhile, restartable
-from tests.servers import until
 from tests.spark.workplace import Workplace, workplace
+from tests.support.restartable import meanwhile, restartable
+from tests.support.servers import until
 
 COUNT = 400
 
@@ -91,8 +91,8 @@ def test_what_was_taken_from_a_task_is_refused_and_done_by_another(
 
     def take() -> None:
         until(lambda: len(pids(gate)) == 1, "a task is at work", 60)
-        [task] = [worker for worker in place.client.workers() if worker.jobs]
-        place.client.end_worker(task.name)
+        [task] = [worker for worker in place.client.workers.list() if worker.jobs]
+        place.client.workers.end(task.name)
         gate.touch()
 
     with meanwhile(take):

@@ -71,7 +71,7 @@ class Workplace:
 
     def check(self) -> None:
         """Nobody works any more, and the books balance."""
-        assert self.client.workers() == []
+        assert self.client.workers.list() == []
         assert self.client.audit().problems == []
 
 

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -18,20 +17,19 @@ import headrace
 from headrace.operations.lakes import mark_lake
 from headrace.telemetry import ServerCollector, server_metrics
 from headrace.transport.drive import drive
+from tests.support.clients import Location
 
 MAIN = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
 
 
 @pytest.fixture(params=[1, 3])
-def hr(url: str, request: pytest.FixtureRequest) -> Iterator[headrace.Client]:
-    """A namespace with the server's own clock, on one shard and on several."""
-    namespace = f"test-{uuid4().hex[:12]}"
-    with headrace.connect(url, namespace=namespace, shards=request.param) as client:
-        yield client
+def location(url: str, request: pytest.FixtureRequest) -> Location:
+    """Use the server's own clock, with one shard and with several."""
+    return Location(url, shards=request.param, server_clock=True)
 
 
-def told(hr: headrace.Client) -> dict[str, float]:
-    """Every sample by its name and its labels but for the namespace."""
+def scraped(hr: headrace.Client) -> dict[str, float]:
+    """Return every sample by name and labels, without the namespace label."""
     registry = CollectorRegistry()
     registry.register(ServerCollector(hr))
     found = {}
@@ -43,8 +41,8 @@ def told(hr: headrace.Client) -> dict[str, float]:
     return found
 
 
-def test_a_namespace_without_queues(hr: headrace.Client) -> None:
-    found = told(hr)
+def test_namespace_without_queues_has_no_queue_metrics(hr: headrace.Client) -> None:
+    found = scraped(hr)
 
     assert (found["headrace_up"], found["headrace_queues"], found["headrace_workers"]) == (1, 0, 0)
     assert sum(found[f"headrace_events {shard}"] for shard in range(hr.core.shards)) == 0
@@ -52,31 +50,31 @@ def test_a_namespace_without_queues(hr: headrace.Client) -> None:
     assert found["headrace_memory_limit_bytes"] >= 0
 
 
-def test_what_lakes_have_yet_to_take_is_told(hr: headrace.Client) -> None:
-    assert not any(name.startswith("headrace_lake_behind") for name in told(hr))
+def test_lag_of_lakes_is_reported(hr: headrace.Client) -> None:
+    assert not any(name.startswith("headrace_lake_behind") for name in scraped(hr))
     drive(hr.core.transport, mark_lake(hr, "history", dict.fromkeys(range(hr.core.shards), "0-0")))
     hr.queue("mail").put_many(range(10))
 
-    found = told(hr)
+    found = scraped(hr)
 
     behind = [found[f"headrace_lake_behind history {shard}"] for shard in range(hr.core.shards)]
     assert sum(behind) == 10
 
 
-def test_all_queues_are_counted_also_where_not_all_are_told(
+def test_queue_count_includes_queues_beyond_the_limit(
     hr: headrace.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_metrics, "QUEUES", 1)
     hr.queue("one").put({})
     hr.queue("two").put({})
 
-    found = told(hr)
+    found = scraped(hr)
 
     assert found["headrace_queues"] == 2
     assert len([name for name in found if name.startswith("headrace_paused")]) == 1
 
 
-def test_queues_are_told_as_they_are(hr: headrace.Client) -> None:
+def test_metrics_match_the_state_of_the_queues(hr: headrace.Client) -> None:
     mail = hr.queue("mail")
     mail.put_many([{}] * 10)
     mail.put({}, delay=3600)
@@ -89,7 +87,7 @@ def test_queues_are_told_as_they_are(hr: headrace.Client) -> None:
         hr.queue("idle").put({})
         hr.queue("idle").pause()
 
-        found = told(hr)
+        found = scraped(hr)
         events = len(list(hr.events()))
 
     states = {
@@ -119,20 +117,20 @@ def test_queues_are_told_as_they_are(hr: headrace.Client) -> None:
     assert sum(found[f"headrace_events {shard}"] for shard in range(hr.core.shards)) == events
 
 
-def test_how_long_the_next_job_has_waited(hr: headrace.Client) -> None:
+def test_waiting_time_of_the_next_job_is_reported(hr: headrace.Client) -> None:
     hr.queue("mail").put({}, id="old")
     [lease] = hr.queue("mail").pop("ann")
-    assert "headrace_next_waits_seconds mail" not in told(hr)
+    assert "headrace_next_waits_seconds mail" not in scraped(hr)
 
     lease.release()
 
-    assert told(hr)["headrace_next_waits_seconds mail"] < 3600
+    assert scraped(hr)["headrace_next_waits_seconds mail"] < 3600
 
 
-def test_a_scrape_takes_few_round_trips_however_many_queues_there_are(hr: headrace.Client) -> None:
+def test_scrape_of_many_queues_takes_few_round_trips(hr: headrace.Client) -> None:
     for number in range(30):
         hr.queue(f"queue {number}").put({})
-    told(hr)  # from now on the scripts are on the server
+    scraped(hr)  # loads the scripts into the server
     trips = []
     send = hr.core.transport.send
 
@@ -141,34 +139,34 @@ def test_a_scrape_takes_few_round_trips_however_many_queues_there_are(hr: headra
         return send(commands)
 
     hr.core.transport.send = counting
-    told(hr)
+    scraped(hr)
 
     assert len(trips) <= 8
     assert max(trips) <= 30 * hr.core.shards
 
 
-def test_to_look_changes_nothing(hr: headrace.Client) -> None:
+def test_scrape_changes_nothing_on_the_server(hr: headrace.Client) -> None:
     hr.queue("mail").put_many([{}] * 3)
     before = list(hr.events())
 
-    told(hr)
+    scraped(hr)
 
     assert list(hr.events()) == before
     assert hr.audit().balanced
 
 
-def test_a_server_that_does_not_answer_is_told_as_such(url: str) -> None:
+def test_up_is_zero_if_the_server_does_not_answer(url: str) -> None:
     with headrace.connect(url, namespace="gone", retry_for=0) as client:
         client.close()
         client.core.transport.send = _unreachable
-        assert told(client) == {"headrace_up": 0}
+        assert scraped(client) == {"headrace_up": 0}
 
 
 def _unreachable(commands: list[object]) -> list[Exception]:
     return [ConnectionError("gone") for _ in commands]
 
 
-def test_the_command_serves_them_until_it_is_interrupted(valkey_url: str) -> None:
+def test_metrics_command_serves_until_ctrl_c(valkey_url: str) -> None:
     namespace = f"test-{uuid4().hex[:12]}"
     with headrace.connect(valkey_url, namespace=namespace) as client:
         client.queue("mail").put({})

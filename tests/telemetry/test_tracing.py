@@ -1,4 +1,4 @@
-"""Spans of puts and runs, and how they belong together."""
+"""Spans of puts and runs, and their parents."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from opentelemetry.trace import SpanKind, StatusCode
 import headrace
 from headrace.telemetry import instrument
 from headrace.testing import Clock
-from tests.servers import until
-from tests.worker.site import Site
+from tests.support.servers import until
+from tests.worker.support.site import Site
 
-SHOP = "tests.telemetry.shop:app"
+SHOP = "tests.telemetry.support.shop:app"
 
 Bind = Callable[[headrace.App], headrace.App]
 
@@ -56,7 +56,7 @@ def id_of(span: ReadableSpan) -> int:
     return int(span.context.span_id)
 
 
-def test_a_put_and_its_run_are_one_trace(
+def test_put_and_run_form_one_trace(
     app: headrace.App, exporter: InMemorySpanExporter, headrace_clock: Clock
 ) -> None:
     @app.task(queue="mail")
@@ -96,9 +96,7 @@ def test_a_put_and_its_run_are_one_trace(
     }
 
 
-def test_many_jobs_share_the_span_of_their_put(
-    app: headrace.App, exporter: InMemorySpanExporter
-) -> None:
+def test_put_many_makes_one_span(app: headrace.App, exporter: InMemorySpanExporter) -> None:
     @app.task(key=lambda number: f"key {number}")
     def count(number: int) -> None:
         pass
@@ -113,7 +111,7 @@ def test_many_jobs_share_the_span_of_their_put(
     assert [parent_of(run) for run in runs] == [id_of(put)] * 2
 
 
-async def test_what_a_task_traces_and_puts_is_part_of_its_run(
+async def test_spans_and_puts_of_a_task_are_children_of_its_run(
     app: headrace.App, exporter: InMemorySpanExporter, provider: TracerProvider
 ) -> None:
     @app.task()
@@ -136,7 +134,7 @@ async def test_what_a_task_traces_and_puts_is_part_of_its_run(
     assert trace.get_current_span() is trace.INVALID_SPAN
 
 
-def test_a_call_that_is_put_by_other_means_belongs_to_the_trace_that_goes_on(
+def test_task_data_carries_the_current_trace(
     app: headrace.App, exporter: InMemorySpanExporter, provider: TracerProvider
 ) -> None:
     @app.task()
@@ -153,7 +151,7 @@ def test_a_call_that_is_put_by_other_means_belongs_to_the_trace_that_goes_on(
     assert [parent_of(run) for run in runs] == [id_of(outer), None]
 
 
-def test_a_failure_is_told_with_its_exception(
+def test_failed_run_records_its_exception(
     app: headrace.App, exporter: InMemorySpanExporter
 ) -> None:
     @app.task(retries=1)
@@ -165,29 +163,33 @@ def test_a_failure_is_told_with_its_exception(
 
     run = by_name(exporter)["run broken"]
     [event] = run.events
-    told = dict(event.attributes or {})
+    recorded = dict(event.attributes or {})
     assert run.status.status_code is StatusCode.ERROR
     assert attributes(run)["headrace.outcome"] == "retried"
     assert attributes(run)["headrace.retry_in"] == 10
     assert attributes(run)["error.type"] == "LookupError"
-    assert (told["exception.type"], told["exception.message"]) == ("LookupError", "no")
-    assert 'raise LookupError("no")' in str(told["exception.stacktrace"])
+    assert (recorded["exception.type"], recorded["exception.message"]) == ("LookupError", "no")
+    assert 'raise LookupError("no")' in str(recorded["exception.stacktrace"])
 
 
-@pytest.mark.parametrize("data", ["text", {"task": "nobody", "trace": {"traceparent": "nonsense"}}])
-def test_what_cannot_be_run_has_a_span_of_its_own(
+@pytest.mark.parametrize(
+    "data", ["text", {"task": "missing", "trace": {"traceparent": "nonsense"}}]
+)
+def test_job_that_cannot_be_run_has_a_span(
     app: headrace.App, exporter: InMemorySpanExporter, data: object
 ) -> None:
     app.client.queue("by hand").put(data, retries=0)
     app.run_pending()
 
     [run] = exporter.get_finished_spans()
-    assert run.name in ("run unknown", "run nobody")
+    assert run.name in ("run unknown", "run missing")
     assert run.parent is None
     assert attributes(run)["headrace.outcome"] == "failed"
 
 
-def test_a_put_that_fails_is_told(exporter: InMemorySpanExporter, provider: TracerProvider) -> None:
+def test_failed_put_has_an_error_span(
+    exporter: InMemorySpanExporter, provider: TracerProvider
+) -> None:
     app = headrace.App("shop", url="redis://localhost:1", retry_for=0)
     instrument(app, provider)
 
@@ -203,7 +205,7 @@ def test_a_put_that_fails_is_told(exporter: InMemorySpanExporter, provider: Trac
     assert [event.name for event in put.events] == ["exception"]
 
 
-def test_inline_a_run_is_part_of_its_put(
+def test_inline_run_is_a_child_of_its_put(
     exporter: InMemorySpanExporter, provider: TracerProvider
 ) -> None:
     app = headrace.App("shop")
@@ -220,7 +222,7 @@ def test_inline_a_run_is_part_of_its_put(
     assert parent_of(spans["run nothing"]) == id_of(spans["put nothing"])
 
 
-def test_without_a_provider_a_put_carries_nothing(headrace_app: Bind) -> None:
+def test_put_without_a_provider_carries_no_trace(headrace_app: Bind) -> None:
     app = headrace_app(headrace.App("shop"))
     instrument(app)
 
@@ -242,7 +244,7 @@ def spans_of(site: Site) -> list[dict[str, Any]]:
 CARRIED = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 
 
-def test_a_worker_goes_on_with_the_trace_however_it_runs_a_task(site: Site) -> None:
+def test_worker_continues_the_trace_in_loop_thread_and_process(site: Site) -> None:
     tasks = ("in_loop", "in_thread", "in_process", "broken")
     for task in tasks:
         site.queue.put({"task": task, "trace": CARRIED}, id=task, retries=0)
@@ -264,7 +266,7 @@ def test_a_worker_goes_on_with_the_trace_however_it_runs_a_task(site: Site) -> N
     assert inner == {runs[task]["context"]["span_id"] for task in tasks[:3]}
 
 
-def test_what_was_not_told_yet_is_told_when_a_worker_ends(site: Site) -> None:
+def test_worker_exports_pending_spans_when_it_stops(site: Site) -> None:
     job_id = site.put("in_loop")
     work = site.work(app=SHOP, SHOP_SPANS=str(site.home / "spans"), SHOP_BATCHES="yes")
     site.wait_for("complete", job_id)

@@ -21,7 +21,7 @@ def run(code: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_a_task_can_be_run_without_it() -> None:
+def test_tasks_run_without_the_extra() -> None:
     said = run("""
 app = headrace.App("shop")
 @app.task()
@@ -34,7 +34,7 @@ with private_server() as url, app.bound_to(url):
     assert said == "['completed']\n"
 
 
-def test_telemetry_says_what_is_missing() -> None:
+def test_telemetry_without_the_extra_names_the_missing_package() -> None:
     for code in (
         "import headrace.telemetry; headrace.telemetry.instrument(headrace.App('shop'))",
         "import headrace.telemetry; headrace.telemetry.ServerCollector",
@@ -43,7 +43,7 @@ def test_telemetry_says_what_is_missing() -> None:
         assert "pip install 'headrace[telemetry]'" in run(code), code
 
 
-def test_nothing_of_it_is_loaded_unless_asked_for() -> None:
+def test_telemetry_is_not_imported_by_default() -> None:
     code = """
 import sys, headrace.app.app, headrace.worker.supervisor, headrace.cli.main
 print([name for name in sys.modules if name.startswith(("headrace.telemetry", "prometheus"))])

@@ -1,1 +1,1 @@
-"""Tests of what Headrace offers to the tests of its users."""
+"""Tests of the helpers that Headrace offers for users' tests."""

@@ -1,4 +1,4 @@
-"""The pytest plugin, used by a project of somebody else; and apps that are bound elsewhere."""
+"""The pytest plugin in a project of its own, and apps bound to another server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ import pytest
 import headrace
 import tasks
 
-def test_a_retry(headrace_app, headrace_clock):
+def test_fixtures_run_a_retry(headrace_app, headrace_clock):
     app = headrace_app(tasks.app)
     job_id = tasks.greet.put("ada")
     assert [one.outcome for one in app.run_pending()] == ["retried"]
@@ -50,18 +50,18 @@ def test_a_retry(headrace_app, headrace_clock):
     assert tasks.greet.result(job_id) == "hello ada"
 
 @pytest.mark.parametrize("time", [1, 2])
-def test_each_test_begins_with_nothing(headrace_app, time):
+def test_every_test_starts_with_an_empty_namespace(headrace_app, time):
     headrace_app(tasks.app)
     assert tasks.app.client.queues() == {}
     tasks.think.put()
 
-async def test_in_a_loop(headrace_app):
+async def test_fixtures_work_in_an_event_loop(headrace_app):
     app = headrace_app(tasks.app)
     job_id = await tasks.think.aput()
     assert len(await app.arun_pending()) == 1
     assert await tasks.think.aresult(job_id) == 42
 
-def test_two_apps_do_not_meet_but_have_one_clock(headrace_app, headrace_clock):
+def test_two_apps_have_separate_namespaces_and_one_clock(headrace_app, headrace_clock):
     other = headrace_app(headrace.App("other"))
     headrace_clock.tick(60)
     headrace_app(tasks.app)
@@ -69,7 +69,7 @@ def test_two_apps_do_not_meet_but_have_one_clock(headrace_app, headrace_clock):
     assert other.run_pending() == []
     assert tasks.app.client.job(tasks.think.put()).put_at == headrace_clock.now
 
-def test_afterwards_the_app_is_as_it_was():
+def test_app_is_restored_after_the_test():
     assert tasks.app.place.namespace == "shop"
     assert tasks.app.place.url == tasks.app.url == "redis://localhost:1"
 """
@@ -84,8 +84,8 @@ def test_a_project_can_test_its_tasks(pytester: pytest.Pytester) -> None:
     done.assert_outcomes(passed=6)
 
 
-def test_the_test_on_the_page_about_testing_passes(pytester: pytest.Pytester) -> None:
-    shown = [step.text for step in steps(ROOT / "docs" / "testing.md")]
+def test_example_in_the_testing_docs_passes(pytester: pytest.Pytester) -> None:
+    shown = [step.text for step in steps(ROOT / "docs" / "guides" / "testing.md")]
     pytester.makepyfile(test_page="\n\n".join(shown))
 
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:asyncio", timeout=60)
@@ -114,7 +114,7 @@ def test_a_bound_app_keeps_its_codec_and_gets_its_old_client_back(
     app.close()
 
 
-def test_a_place_that_cannot_be_is_refused_and_nothing_changes() -> None:
+def test_invalid_url_is_refused_and_leaves_the_app_unchanged() -> None:
     app = headrace.App("shop")
     place = app.place
 
@@ -124,7 +124,7 @@ def test_a_place_that_cannot_be_is_refused_and_nothing_changes() -> None:
     assert app.place is place
 
 
-def test_connections_are_closed_when_their_loop_ends(headrace_url: str) -> None:
+def test_connections_close_with_their_event_loop(headrace_url: str) -> None:
     app = headrace.App("shop", url=headrace_url)
 
     async def main() -> headrace.AsyncClient:
@@ -133,10 +133,12 @@ def test_connections_are_closed_when_their_loop_ends(headrace_url: str) -> None:
     first, second = asyncio.run(main()), asyncio.run(main())
 
     assert first is not second
-    gc.collect()  # an open connection would be warned of here, and warnings are errors
+    gc.collect()  # an open connection causes a ResourceWarning here, which is an error
 
 
-async def test_in_a_loop_an_app_has_its_own_client_back_after_the_block(headrace_url: str) -> None:
+async def test_app_in_an_event_loop_gets_its_own_client_back_after_the_block(
+    headrace_url: str,
+) -> None:
     app = headrace.App("shop", url=headrace_url)
     own = await app.async_client()
 

@@ -1,4 +1,4 @@
-"""app.inlined: what is put runs at once, without a server."""
+"""app.inlined runs calls at once, without a server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def app() -> headrace.App:
     return headrace.App("shop", url=NOWHERE)
 
 
-def test_what_is_put_runs_at_once_and_its_result_can_be_read(app: headrace.App) -> None:
+def test_put_runs_at_once_and_the_result_can_be_read(app: headrace.App) -> None:
     @app.task()
     def double(number: int) -> int:
         return 2 * number
@@ -42,7 +42,7 @@ def test_what_is_put_runs_at_once_and_its_result_can_be_read(app: headrace.App) 
     assert app.inline is None
 
 
-def test_arguments_and_results_are_what_they_would_be_after_a_journey(app: headrace.App) -> None:
+def test_arguments_and_results_pass_through_the_codec(app: headrace.App) -> None:
     order = Order(1, datetime(2026, 1, 1, tzinfo=UTC))
     seen = []
 
@@ -64,7 +64,7 @@ def test_arguments_and_results_are_what_they_would_be_after_a_journey(app: headr
     assert lines == ["one"]
 
 
-def test_what_a_task_raises_is_raised_by_its_put(app: headrace.App) -> None:
+def test_put_raises_what_the_task_raises(app: headrace.App) -> None:
     @app.task(retries=5)
     def broken() -> None:
         raise LookupError("no")
@@ -75,7 +75,7 @@ def test_what_a_task_raises_is_raised_by_its_put(app: headrace.App) -> None:
     assert [one.outcome for one in runs] == ["failed"]
 
 
-def test_failures_can_be_kept(app: headrace.App) -> None:
+def test_failures_are_recorded_with_keep_failures(app: headrace.App) -> None:
     @app.task()
     def broken() -> int:
         raise LookupError("no")
@@ -103,7 +103,7 @@ def test_failures_can_be_kept(app: headrace.App) -> None:
     ]
 
 
-def test_a_result_of_an_unknown_job(app: headrace.App) -> None:
+def test_result_of_an_unknown_job_raises_job_not_found(app: headrace.App) -> None:
     @app.task()
     def nothing() -> None:
         pass
@@ -114,7 +114,7 @@ def test_a_result_of_an_unknown_job(app: headrace.App) -> None:
             nothing.result("unknown")
 
 
-def test_nested_puts_run_in_any_colour(app: headrace.App) -> None:
+def test_nested_puts_run_from_sync_and_async_tasks(app: headrace.App) -> None:
     @app.task()
     async def leaf(name: str) -> str:
         return headrace.Context.current().id + name
@@ -140,7 +140,7 @@ def test_nested_puts_run_in_any_colour(app: headrace.App) -> None:
     assert all(one.result == one.id + one.arguments["name"] for one in runs if one.task == "leaf")
 
 
-async def test_it_can_be_awaited(app: headrace.App) -> None:
+async def test_inlined_works_with_async_puts(app: headrace.App) -> None:
     loops = []
 
     @app.task()
@@ -157,7 +157,7 @@ async def test_it_can_be_awaited(app: headrace.App) -> None:
     assert loops == [asyncio.get_running_loop()] * 2
 
 
-def test_a_context_says_what_it_can_and_reaches_for_no_server(app: headrace.App) -> None:
+def test_context_works_without_a_server(app: headrace.App) -> None:
     seen = []
 
     @app.task(queue="mail")
@@ -177,7 +177,7 @@ def test_a_context_says_what_it_can_and_reaches_for_no_server(app: headrace.App)
     assert seen == [("mine", 1, "mail", False)]
 
 
-def test_after_the_block_a_put_goes_to_the_server_again(app: headrace.App) -> None:
+def test_put_after_the_block_goes_to_the_server(app: headrace.App) -> None:
     @app.task()
     def nothing() -> None:
         pass

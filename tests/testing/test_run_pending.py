@@ -1,4 +1,4 @@
-"""app.run_pending: every job that can be had now is run here, as a worker would."""
+"""app.run_pending runs every available job in this process, as a worker would."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def outcomes(report: list[Ran]) -> list[tuple[str, str]]:
     return [(one.task, one.outcome) for one in report]
 
 
-def test_jobs_run_in_order_in_this_thread_and_the_report_tells_of_each(app: headrace.App) -> None:
+def test_jobs_run_in_order_in_this_thread_and_are_reported(app: headrace.App) -> None:
     threads = []
 
     @app.task()
@@ -57,10 +57,10 @@ def test_jobs_run_in_order_in_this_thread_and_the_report_tells_of_each(app: head
     assert double.result(ids[1]) == 4
     assert job(app, ids[1]).state == "complete"
     assert app.run_pending() == []
-    assert app.client.workers() == []
+    assert app.client.workers.list() == []
 
 
-def test_what_a_task_puts_runs_too(app: headrace.App) -> None:
+def test_jobs_put_by_a_task_run_too(app: headrace.App) -> None:
     @app.task(queue="second")
     def second() -> None:
         pass
@@ -75,7 +75,7 @@ def test_what_a_task_puts_runs_too(app: headrace.App) -> None:
     assert [one.task for one in app.run_pending()] == ["first", "second", "second"]
 
 
-def test_a_retry_runs_when_the_clock_was_moved(app: headrace.App, headrace_clock: Clock) -> None:
+def test_retry_runs_after_the_clock_has_moved(app: headrace.App, headrace_clock: Clock) -> None:
     @app.task(retries=1)
     def shaky() -> str:
         if headrace.Context.current().attempt == 1:
@@ -95,7 +95,7 @@ def test_a_retry_runs_when_the_clock_was_moved(app: headrace.App, headrace_clock
     assert shaky.result(job_id) == "done"
 
 
-def test_what_has_no_retries_left_is_failed_with_its_traceback(app: headrace.App) -> None:
+def test_job_without_retries_fails_with_its_traceback(app: headrace.App) -> None:
     @app.task(retries=0)
     def broken() -> None:
         raise ValueError("no")
@@ -110,7 +110,7 @@ def test_what_has_no_retries_left_is_failed_with_its_traceback(app: headrace.App
     assert "headrace/testing" not in failure.traceback
 
 
-def test_verdicts_decide(app: headrace.App, headrace_clock: Clock) -> None:
+def test_verdicts_set_the_outcome(app: headrace.App, headrace_clock: Clock) -> None:
     @app.task(retries=5)
     def decide(verdict: str) -> None:
         raise {
@@ -121,15 +121,15 @@ def test_verdicts_decide(app: headrace.App, headrace_clock: Clock) -> None:
 
     decide.put_many([{"verdict": "snooze"}, {"verdict": "discard"}, {"verdict": "retry"}])
 
-    told = [(one.arguments["verdict"], one.outcome) for one in app.run_pending()]
-    assert told == [("snooze", "snoozed"), ("discard", "failed"), ("retry", "retried")]
+    outcomes_seen = [(one.arguments["verdict"], one.outcome) for one in app.run_pending()]
+    assert outcomes_seen == [("snooze", "snoozed"), ("discard", "failed"), ("retry", "retried")]
     headrace_clock.tick(1)
     assert [one.arguments["verdict"] for one in app.run_pending()] == ["retry"]
     headrace_clock.tick(59)
     assert [one.arguments["verdict"] for one in app.run_pending()] == ["snooze", "retry"]
 
 
-def test_jobs_for_later_wait_for_the_clock(app: headrace.App, headrace_clock: Clock) -> None:
+def test_scheduled_jobs_wait_for_the_clock(app: headrace.App, headrace_clock: Clock) -> None:
     @app.task()
     def later() -> None:
         pass
@@ -141,7 +141,7 @@ def test_jobs_for_later_wait_for_the_clock(app: headrace.App, headrace_clock: Cl
     assert len(app.run_pending()) == 1
 
 
-def test_a_cron_task_runs_when_its_time_has_come(app: headrace.App, headrace_clock: Clock) -> None:
+def test_cron_task_runs_when_it_is_due(app: headrace.App, headrace_clock: Clock) -> None:
     @app.cron("0 3 * * *")
     def nightly() -> None:
         pass
@@ -153,7 +153,7 @@ def test_a_cron_task_runs_when_its_time_has_come(app: headrace.App, headrace_clo
     assert outcomes(app.run_pending()) == [("nightly", "completed")]
 
 
-def test_the_first_error_is_raised_on_request_and_the_rest_waits(app: headrace.App) -> None:
+def test_reraise_raises_the_first_error_and_leaves_the_rest_waiting(app: headrace.App) -> None:
     @app.task(retries=0)
     def broken(number: int) -> None:
         raise LookupError(number)
@@ -167,43 +167,43 @@ def test_the_first_error_is_raised_on_request_and_the_rest_waits(app: headrace.A
     assert job(app, second).state == "waiting"
 
 
-@pytest.mark.parametrize("data", ["text", {"task": "nobody"}, {"task": "known", "args": {"x": 1}}])
-def test_what_is_no_call_of_a_task_fails_as_in_a_worker(app: headrace.App, data: object) -> None:
+@pytest.mark.parametrize("data", ["text", {"task": "unknown"}, {"task": "known", "args": {"x": 1}}])
+def test_malformed_jobs_fail_as_in_a_worker(app: headrace.App, data: object) -> None:
     @app.task()
     def known() -> None:
         pass
 
     app.client.queue("by hand").put(data, retries=0)
 
-    [told] = app.run_pending()
-    assert told.outcome == "failed"
-    assert type(told.error).__name__ in ("Malformed", "UnknownTask", "WrongArguments")
+    [run] = app.run_pending()
+    assert run.outcome == "failed"
+    assert type(run.error).__name__ in ("Malformed", "UnknownTask", "WrongArguments")
 
 
-def test_what_cannot_be_kept_as_a_result_fails(app: headrace.App) -> None:
+def test_unwritable_result_fails_the_job(app: headrace.App) -> None:
     @app.task()
     def strange() -> object:
         return object()
 
     strange.put()
 
-    [told] = app.run_pending()
-    assert (told.outcome, type(told.error).__name__) == ("failed", "Unwritable")
+    [run] = app.run_pending()
+    assert (run.outcome, type(run.error).__name__) == ("failed", "Unwritable")
 
 
-def test_a_job_that_is_no_longer_there_cannot_be_ended(app: headrace.App) -> None:
+def test_outcome_of_a_cancelled_job_is_refused(app: headrace.App) -> None:
     @app.task()
     def suicidal() -> None:
         app.client.cancel(headrace.Context.current().id)
 
     suicidal.put()
 
-    [told] = app.run_pending()
-    assert told.outcome == "refused"
-    assert isinstance(told.error, headrace.HeadraceError)
+    [run] = app.run_pending()
+    assert run.outcome == "refused"
+    assert isinstance(run.error, headrace.HeadraceError)
 
 
-def test_a_queue_that_hands_out_once_has_nothing_to_be_told(app: headrace.App) -> None:
+def test_queue_that_removes_popped_jobs_needs_no_acknowledgement(app: headrace.App) -> None:
     @app.task(queue="once")
     def nothing() -> None:
         pass
@@ -214,7 +214,7 @@ def test_a_queue_that_hands_out_once_has_nothing_to_be_told(app: headrace.App) -
     assert outcomes(app.run_pending()) == [("nothing", "completed")]
 
 
-def test_what_ends_a_program_ends_only_the_job(app: headrace.App) -> None:
+def test_exceptions_that_would_exit_fail_only_the_job(app: headrace.App) -> None:
     @app.task(retries=0)
     def leave() -> None:
         sys.exit(1)
@@ -224,7 +224,7 @@ def test_what_ends_a_program_ends_only_the_job(app: headrace.App) -> None:
     assert outcomes(app.run_pending()) == [("leave", "failed")]
 
 
-def test_what_decides_over_a_test_does(app: headrace.App) -> None:
+def test_exceptions_of_pytest_are_not_caught(app: headrace.App) -> None:
     @app.task()
     def check() -> None:
         pytest.fail("not so")
@@ -236,7 +236,7 @@ def test_what_decides_over_a_test_does(app: headrace.App) -> None:
     assert app.client.queue("default").counts().waiting == 1
 
 
-def test_chosen_queues_alone(app: headrace.App) -> None:
+def test_only_the_given_queues_are_run(app: headrace.App) -> None:
     @app.task(queue="one")
     def one() -> None:
         pass
@@ -255,22 +255,22 @@ def test_chosen_queues_alone(app: headrace.App) -> None:
     assert outcomes(app.run_pending()) == [("one", "completed")]
 
 
-def test_jobs_without_end_are_an_error_and_the_next_one_goes_back(app: headrace.App) -> None:
+def test_too_many_jobs_raise_and_release_the_next_one(app: headrace.App) -> None:
     @app.task()
     def endless() -> None:
         endless.put()
 
     endless.put()
 
-    with pytest.raises(RuntimeError, match=r"3 jobs were run.*endless completed"):
+    with pytest.raises(RuntimeError, match=r"ran 3 jobs.*endless completed"):
         app.run_pending(most=3)
 
     assert app.client.queue("default").counts().waiting == 1
     assert app.client.audit().balanced
 
 
-@pytest.mark.parametrize("colour", ["plain", "async"])
-def test_a_timeout_ends_a_run_here_too(app: headrace.App, colour: str) -> None:
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_timeout_ends_a_run(app: headrace.App, kind: str) -> None:
     def busy() -> None:
         end = time.monotonic() + 60
         while time.monotonic() < end:
@@ -279,17 +279,17 @@ def test_a_timeout_ends_a_run_here_too(app: headrace.App, colour: str) -> None:
     async def idle() -> None:
         await asyncio.sleep(60)
 
-    function: Callable[[], object] = busy if colour == "plain" else idle
+    function: Callable[[], object] = busy if kind == "sync" else idle
     task = app.task(timeout=0.05, retries=0)(function)
     task.put()
 
-    [told] = app.run_pending()
-    assert told.outcome == "failed"
-    assert type(told.error).__name__ == "Timeout"
-    assert "0.05 seconds" in str(told.error)
+    [run] = app.run_pending()
+    assert run.outcome == "failed"
+    assert type(run.error).__name__ == "Timeout"
+    assert "0.05 s" in str(run.error)
 
 
-def test_a_function_that_ends_in_time_is_not_interrupted_later(app: headrace.App) -> None:
+def test_function_that_returned_in_time_is_not_interrupted_later(app: headrace.App) -> None:
     @app.task(timeout=0.01)
     def quick() -> int:
         return 1
@@ -299,7 +299,7 @@ def test_a_function_that_ends_in_time_is_not_interrupted_later(app: headrace.App
     assert {one.outcome for one in app.run_pending()} == {"completed"}
 
 
-def test_the_context_is_that_of_the_job_and_gone_afterwards(app: headrace.App) -> None:
+def test_context_is_that_of_the_job_and_unset_afterwards(app: headrace.App) -> None:
     seen = []
 
     @app.task()
@@ -327,7 +327,7 @@ def test_the_context_is_that_of_the_job_and_gone_afterwards(app: headrace.App) -
         headrace.Context.current()
 
 
-def test_tasks_of_a_process_of_their_own_run_here(app: headrace.App) -> None:
+def test_isolated_tasks_run_in_the_process_of_the_test(app: headrace.App) -> None:
     seen = []
 
     @app.task(run="process")
@@ -340,7 +340,7 @@ def test_tasks_of_a_process_of_their_own_run_here(app: headrace.App) -> None:
     assert seen == [1]
 
 
-def test_inside_a_loop_the_blocking_one_says_what_to_do(app: headrace.App) -> None:
+def test_run_pending_in_an_event_loop_names_arun_pending(app: headrace.App) -> None:
     async def main() -> None:
         app.run_pending()
 
@@ -351,7 +351,9 @@ def test_inside_a_loop_the_blocking_one_says_what_to_do(app: headrace.App) -> No
 CHOSEN: ContextVar[str] = ContextVar("CHOSEN", default="none")
 
 
-async def test_it_can_be_awaited(app: headrace.App, headrace_clock: Clock) -> None:
+async def test_arun_pending_runs_async_and_sync_tasks(
+    app: headrace.App, headrace_clock: Clock
+) -> None:
     loops, threads = [], []
 
     @app.task()
@@ -369,9 +371,9 @@ async def test_it_can_be_awaited(app: headrace.App, headrace_clock: Clock) -> No
     job_id = await awaiting.aput("ada")
     await plain.aput()
 
-    told = await app.arun_pending()
+    runs = await app.arun_pending()
 
-    assert outcomes(told) == [("awaiting", "completed"), ("plain", "retried")]
+    assert outcomes(runs) == [("awaiting", "completed"), ("plain", "retried")]
     assert loops == [asyncio.get_running_loop()]
     assert threads != [threading.current_thread()]
     assert CHOSEN.get() == "none"
@@ -380,7 +382,7 @@ async def test_it_can_be_awaited(app: headrace.App, headrace_clock: Clock) -> No
     assert outcomes(await app.arun_pending(reraise=True)) == [("plain", "completed")]
 
 
-async def test_awaited_it_raises_on_request_and_keeps_time(app: headrace.App) -> None:
+async def test_arun_pending_reraises_and_enforces_timeouts(app: headrace.App) -> None:
     @app.task(timeout=0.05, retries=0)
     def busy() -> None:
         end = time.monotonic() + 60
@@ -389,5 +391,5 @@ async def test_awaited_it_raises_on_request_and_keeps_time(app: headrace.App) ->
 
     await busy.aput()
 
-    with pytest.raises(Exception, match=r"0\.05 seconds"):
+    with pytest.raises(Exception, match=r"0\.05 s"):
         await app.arun_pending(reraise=True)

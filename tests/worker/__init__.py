@@ -1,1 +1,1 @@
-"""Workers as real processes, against real servers, by the books and the events."""
+"""Tests of workers, mostly as real processes against real servers."""

@@ -1,4 +1,4 @@
-"""A site for each test."""
+"""The `site` fixture of the worker tests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.site import Site, site_on
+from tests.worker.support.site import Site, site_on
 
 
 @pytest.fixture
 def site(valkey_url: str, tmp_path: Path) -> Iterator[Site]:
-    """A namespace of its own, and workers that are gone with the test."""
+    """Return a site in a new namespace; its workers are killed after the test."""
     with site_on(valkey_url, tmp_path) as found:
         yield found

@@ -1,4 +1,4 @@
-"""Jobs that cannot be run, read, answered for or kept: each ends with words that help."""
+"""Jobs that cannot be read, run or acknowledged fail with a helpful message."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import redis
 
 import headrace
 from headrace import Job
-from tests.worker.site import Site, site_on
+from tests.worker.support.site import Site, site_on
 
 LARGE = 10_000_000
 
@@ -40,7 +40,7 @@ def failure_of(job: Job) -> tuple[str, str]:
     return job.failure.type, job.failure.message
 
 
-def test_what_other_programs_push_and_nobody_can_read_fails(site: Site) -> None:
+def test_unreadable_payloads_pushed_to_ingress_fail(site: Site) -> None:
     work = site.work()
     with redis.Redis.from_url(site.url) as server:
         key = f"hr:{{{site.hr.core.namespace}:0}}:ingress:default"
@@ -53,12 +53,12 @@ def test_what_other_programs_push_and_nobody_can_read_fails(site: Site) -> None:
         kind, message = failure_of(job)
         assert kind in ("Malformed", "WrongArguments", "UnreadableData"), (what, kind, message)
         assert message, what
-        # What another worker might understand is tried again.
+        # Another worker may be able to read it, so it is retried unless it is malformed.
         assert (job.attempt == 1) == (kind == "Malformed"), what
     assert "died" not in work.log()
 
 
-def test_a_task_that_nobody_has_is_tried_again_and_then_fails_with_advice(site: Site) -> None:
+def test_unknown_task_is_retried_and_then_fails_with_advice(site: Site) -> None:
     site.work()
     job_id = site.queue.put({"task": "new", "args": {}}, retries=2)
     [job] = site.wait_for("failed", job_id)
@@ -70,7 +70,7 @@ def test_a_task_that_nobody_has_is_tried_again_and_then_fails_with_advice(site: 
 
 
 @pytest.mark.parametrize("arguments", [{"number": "x"}, {}, {"number": 1, "more": 2}])
-def test_arguments_that_do_not_fit_are_tried_again_and_then_fail_with_the_argument_named(
+def test_wrong_arguments_are_retried_and_then_fail_with_the_signature(
     site: Site, arguments: dict[str, Any]
 ) -> None:
     site.work()
@@ -81,13 +81,13 @@ def test_arguments_that_do_not_fit_are_tried_again_and_then_fail_with_the_argume
     assert "double(number:" in message
 
 
-def test_results_that_cannot_be_kept_fail_their_job_and_not_the_worker(site: Site) -> None:
+def test_unwritable_results_fail_their_job_but_not_the_worker(site: Site) -> None:
     work = site.work()
     ids = [site.put("returns", what=what) for what in ("object", "nan", "large", "circle")]
     for job in site.wait_for("failed", *ids):
         kind, message = failure_of(job)
         assert (kind, job.attempt) == ("Unwritable", 1)
-        assert "cannot be kept" in message
+        assert "cannot be stored" in message
     site.wait_for("complete", site.put("quick"))
     assert "died" not in work.log()
 
@@ -102,12 +102,12 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("task", ["raises", "raises_plain", "raises_apart"])
-def test_whatever_is_raised_ends_its_job(site: Site, task: str) -> None:
+@pytest.mark.parametrize("task", ["raises", "raises_sync", "raises_isolated"])
+def test_any_exception_fails_its_job(site: Site, task: str) -> None:
     work = site.work("-c", "30")
     put = site.queue.put
     ids = {kind: put({"task": task, "args": {"kind": kind}}, retries=1) for kind in KINDS}
-    others = site.put_many(20, "plain")
+    others = site.put_many(20, "sync")
     for (kind, expected), job in zip(
         KINDS.items(), site.wait_for("failed", *ids.values()), strict=True
     ):
@@ -119,37 +119,33 @@ def test_whatever_is_raised_ends_its_job(site: Site, task: str) -> None:
     assert "died" not in work.log()
 
 
-@pytest.mark.parametrize("task", ["raises", "raises_plain", "raises_apart"])
-def test_exceptions_that_end_programs_end_only_the_job(site: Site, task: str) -> None:
+@pytest.mark.parametrize("task", ["raises", "raises_sync", "raises_isolated"])
+def test_exceptions_that_would_exit_fail_only_the_job(site: Site, task: str) -> None:
     work = site.work()
     kinds = ["exit", "interrupt", "cancelled"]
     put = site.queue.put
     ids = [put({"task": task, "args": {"kind": kind}}, retries=1) for kind in kinds]
     for job in site.wait_for("failed", *ids):
         assert job.attempt == 2
-    site.wait_for("complete", site.put("quick"), site.put("plain"), site.put("apart"))
+    site.wait_for("complete", site.put("quick"), site.put("sync"), site.put("isolated"))
     assert "died" not in work.log()
 
 
-def test_a_payload_beyond_the_limit_is_refused_by_put(site: Site) -> None:
+def test_put_refuses_a_payload_beyond_the_limit(site: Site) -> None:
     with pytest.raises(headrace.InvalidArgument, match="Limits"):
         site.put("length", text="x" * LARGE)
 
 
-def test_with_higher_limits_a_large_payload_goes_all_the_way(
-    valkey_url: str, tmp_path: Path
-) -> None:
+def test_large_payload_arrives_with_higher_limits(valkey_url: str, tmp_path: Path) -> None:
     with site_on(valkey_url, tmp_path, payload=2 * LARGE) as site:
         site.work(SHOP_PAYLOAD=str(2 * LARGE))
-        ids = [site.put(task, text="x" * LARGE) for task in ("length", "length_apart", "echo")]
+        ids = [site.put(task, text="x" * LARGE) for task in ("length", "length_isolated", "echo")]
         site.wait_for("complete", *ids)
         assert [site.hr.result(job_id).value for job_id in ids[:2]] == [LARGE, LARGE]
         assert site.hr.result(ids[2]).value == "x" * LARGE
 
 
-def test_a_worker_with_lower_limits_than_the_producer_fails_what_it_cannot_answer(
-    valkey_url: str, tmp_path: Path
-) -> None:
+def test_result_beyond_the_worker_limits_fails_its_job(valkey_url: str, tmp_path: Path) -> None:
     with site_on(valkey_url, tmp_path, payload=2 * LARGE) as site:
         site.work()
         fits, too_large = (site.put(task, text="x" * LARGE) for task in ("length", "echo"))

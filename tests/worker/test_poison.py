@@ -1,4 +1,4 @@
-"""Jobs that kill their process, and jobs that hang: they come to an end, and harm no others."""
+"""Poison jobs and hanging jobs fail in the end and do not harm other jobs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 
 import pytest
 
-from tests.worker.judge import assert_done_once
-from tests.worker.site import Site
+from headrace.worker.poison import StartedJobs, SuspectJobs, is_suspect
+from tests.worker.support.jobs import popped
+from tests.worker.support.site import Site
+from tests.worker.support.verify import assert_done_once
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["exit", "kill", "fault"])
-def test_a_job_that_kills_its_process_fails_when_its_retries_are_used_up(
-    site: Site, how: str
-) -> None:
+def test_poison_job_fails_when_its_retries_are_exhausted(site: Site, how: str) -> None:
     work = site.work("--processes", "2")
     poison = site.queue.put({"task": "dies", "args": {"how": how}}, retries=2)
     [job] = site.wait_for("failed", poison)
@@ -24,13 +24,13 @@ def test_a_job_that_kills_its_process_fails_when_its_retries_are_used_up(
     assert not work.has_ended()
 
 
-def test_isolated_jobs_that_kill_their_process_cost_nobody_else_anything(site: Site) -> None:
+def test_isolated_poison_jobs_do_not_affect_other_jobs(site: Site) -> None:
     work = site.work()
     poisons = [
-        site.queue.put({"task": "dies_apart", "args": {"how": how}}, retries=1)
+        site.queue.put({"task": "dies_isolated", "args": {"how": how}}, retries=1)
         for how in ("exit", "kill", "fault")
     ]
-    others = site.put_many(10, "apart") + site.put_many(20, "quick")
+    others = site.put_many(10, "isolated") + site.put_many(20, "quick")
     for job in site.wait_for("failed", *poisons):
         assert job.failure is not None
         assert job.failure.type == "Crashed"
@@ -42,7 +42,7 @@ def test_isolated_jobs_that_kill_their_process_cost_nobody_else_anything(site: S
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-def test_innocent_jobs_beside_a_poison_job_all_complete(site: Site) -> None:
+def test_jobs_that_run_next_to_a_poison_job_complete(site: Site) -> None:
     site.work("--processes", "2", "-c", "50", "--session", "1")
     innocents = site.queue.put_many([{"task": "brief", "args": {"seconds": 0.05}}] * 100, retries=2)
     poison = site.queue.put({"task": "dies", "args": {"how": "kill"}}, retries=3)
@@ -50,19 +50,19 @@ def test_innocent_jobs_beside_a_poison_job_all_complete(site: Site) -> None:
         [{"task": "brief", "args": {"seconds": 0.05}}] * 100, retries=2
     )
     site.wait_for("failed", poison)
-    # Held and given back it may be more often, but it ran four times.
+    # It may be released more often, but it ran four times.
     assert site.kinds(poison).count("lost") == 3
     site.wait_for("complete", *innocents)
     assert_done_once(site, innocents)
 
 
-HANGS = {"gate": "never", "gate_plain": "never", "gate_in_c": "pipe", "gate_apart": "never"}
+HANGS = {"gate": "never", "gate_sync": "never", "gate_in_c": "pipe", "gate_isolated": "never"}
 
 
-def test_a_job_that_hangs_fails_with_timeout_and_the_others_go_on(site: Site) -> None:
+def test_hanging_jobs_fail_with_timeout_and_free_their_slots(site: Site) -> None:
     os.mkfifo(site.home / "pipe")
     site.work("-c", "4")
-    # More often than there are threads: one that is left behind is replaced.
+    # More hanging jobs than threads: an abandoned thread is replaced.
     for number in range(3):
         hung = [
             site.queue.put(
@@ -75,26 +75,30 @@ def test_a_job_that_hangs_fails_with_timeout_and_the_others_go_on(site: Site) ->
             assert job.failure.type == "Timeout"
             assert "timeout" in job.failure.message
     assert len(site.notes("begun")) == 3 * len(HANGS)
-    names = ["gate", "gate_plain", "gate_apart", "gate_plain"]
+    names = ["gate", "gate_sync", "gate_isolated", "gate_sync"]
     again = [site.put(task, name="later") for task in names]
     site.wait_for_notes(16, "begun")
     site.open_gate("later")
     site.wait_for("complete", *again)
 
 
-def test_a_job_that_hangs_without_a_timeout_holds_only_its_own_slot(site: Site) -> None:
+def test_hanging_job_without_a_timeout_occupies_only_its_own_slot(site: Site) -> None:
     os.mkfifo(site.home / "pipe")
     site.work("-c", "5")
     hung = [site.put(task, name=gate) for task, gate in HANGS.items()]
     site.wait_for_notes(4, "begun")
-    others = [*site.put_many(20, "quick"), *site.put_many(20, "plain"), *site.put_many(3, "apart")]
+    others = [
+        *site.put_many(20, "quick"),
+        *site.put_many(20, "sync"),
+        *site.put_many(3, "isolated"),
+    ]
     site.wait_for("complete", *others)
     assert [site.job(job_id).state for job_id in hung] == ["running"] * 4
 
 
-def test_a_timed_out_job_is_tried_again(site: Site) -> None:
+def test_timed_out_job_is_retried(site: Site) -> None:
     site.work()
-    data = {"task": "gate_plain", "args": {"name": "second"}, "timeout": 0.5}
+    data = {"task": "gate_sync", "args": {"name": "second"}, "timeout": 0.5}
     job_id = site.queue.put(data, retries=100)
     site.wait_for_notes(2, "begun")
     site.open_gate("second")
@@ -103,8 +107,8 @@ def test_a_timed_out_job_is_tried_again(site: Site) -> None:
     assert site.kinds(job_id)[:3] == ["put", "popped", "retried"]
 
 
-def test_what_had_not_begun_loses_no_retry_when_its_process_dies(site: Site) -> None:
-    # One at a time: nothing runs beside the poison, of which nobody could know how far it came.
+def test_prefetched_jobs_lose_no_retry_when_their_process_dies(site: Site) -> None:
+    # One job at a time: no other job can have started when the poison job kills the process.
     site.work("--concurrency", "1")
     site.wait_for("complete", *site.put_many(600, "quick"))
     site.queue.pause()
@@ -113,6 +117,53 @@ def test_what_had_not_begun_loses_no_retry_when_its_process_dies(site: Site) -> 
     site.queue.resume()
     site.wait_for("failed", poison)
 
-    # What was done and not yet said cannot be known either.
+    # Jobs that had finished but were not acknowledged count as started.
     harmed = {job.id for job in site.hr.jobs(behind) if job.state == "failed"}
     assert harmed <= {note.id for note in site.notes()}
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "suspect"),
+    [
+        ((), False),
+        (("lost",), False),
+        (("lost", "lost"), True),
+        (("lost", "retried"), False),
+        (("retried", "lost"), False),
+        (("lost", "released", "lost", "released"), True),
+        (("lost", "lost", "retried", "lost"), False),
+        (("retried", "lost", "lost", "lost"), True),
+    ],
+)
+def test_job_reclaimed_twice_in_a_row_is_a_suspect(
+    outcomes: tuple[str, ...],
+    suspect: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    assert is_suspect(popped(*outcomes)) is suspect
+
+
+def test_suspects_run_one_at_a_time() -> None:
+    suspects = SuspectJobs()
+    first, second = popped(name="a"), popped(name="b")
+
+    assert (bool(suspects), suspects.start()) == (False, None)
+    assert suspects.add(first)
+    assert not suspects.add(second)
+    assert suspects.start() is first
+    assert suspects.start() is None
+    assert not suspects.add(second)
+    suspects.forget(first)
+    assert (bool(suspects), suspects.careful) == (False, True)
+    assert suspects.add(second)
+    assert suspects.take_waiting() == [second]
+    assert not suspects
+
+
+def test_started_jobs_are_listed_until_they_are_removed() -> None:
+    started = StartedJobs(concurrency=2)
+    for job_id in ("a", "too long for a slot" * 20, "b"):
+        started.add(job_id)
+    started.remove("b")
+
+    assert started.ids() == {"a"}
+    started.close()

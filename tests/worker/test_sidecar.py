@@ -1,4 +1,4 @@
-"""The process that keeps a session for its owner, and for nobody who is dead or stopped."""
+"""The sidecar renews a session for its owner unless the owner is dead or stopped."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from uuid import uuid4
 
 import pytest
 
 import headrace
 from headrace import Client
-from tests.processes import gone, start_python
-from tests.servers import until
+from tests.support.processes import gone, start_python
+from tests.support.servers import until
 
-# Keeps a session and does as it is told, a word a line; says what it heard.
+pytestmark = pytest.mark.namespace(server_clock=True)
+
+
+# Has a sidecar, and carries out the commands on its stdin, one a line; answers each with its name.
 OWNER = """
 import os, sys
-from headrace.worker.kept import KeptSession
+from headrace.worker.sidecar import SidecarSession
 url, namespace, watched = sys.argv[1:]
-kept = KeptSession(url, namespace, "owner", ttl=1.5, queues=("q",), watched=watched)
+kept = SidecarSession(url, namespace, "owner", ttl=1.5, queues=("q",), watched=watched)
 print(kept._process.pid, flush=True)
 for line in sys.stdin:
     word, *ids = line.split()
     if word == "begun":
-        kept.begun(ids)
+        kept.set_started(ids)
     elif word == "over":
         while not kept.watched_is_over():
             pass
@@ -45,7 +47,7 @@ for line in sys.stdin:
 
 
 class Owner:
-    """A process that has its session kept."""
+    """A process with a sidecar."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -63,12 +65,6 @@ class Owner:
         os.kill(self.process.pid, number)
 
 
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    with headrace.connect(valkey_url, namespace=f"test-{uuid4().hex[:12]}") as client:
-        yield client
-
-
 @contextmanager
 def owner(url: str, hr: Client, watched: str = "") -> Iterator[Owner]:
     process = start_python(OWNER, url, hr.core.namespace, watched)
@@ -80,19 +76,19 @@ def owner(url: str, hr: Client, watched: str = "") -> Iterator[Owner]:
 
 
 def sessions(hr: Client) -> list[str]:
-    return [worker.name for worker in hr.workers()]
+    return [worker.name for worker in hr.workers.list()]
 
 
-def test_it_begins_a_session_and_ends_it_with_its_owner(hr: Client, valkey_url: str) -> None:
+def test_sidecar_starts_a_session_and_ends_it_on_request(hr: Client, valkey_url: str) -> None:
     with owner(valkey_url, hr) as one:
-        [worker] = hr.workers()
+        [worker] = hr.workers.list()
         assert (worker.name, worker.queues) == ("owner", ["q"])
         one.do("end")
         assert sessions(hr) == []
         assert gone(one.sidecar)
 
 
-def test_the_jobs_of_a_dead_owner_are_back_at_once_and_what_had_not_begun_costs_nothing(
+def test_jobs_of_a_dead_owner_return_at_once_and_only_started_ones_lose_a_retry(
     hr: Client, valkey_url: str
 ) -> None:
     queue = hr.queue("q")
@@ -101,14 +97,16 @@ def test_the_jobs_of_a_dead_owner_are_back_at_once_and_what_had_not_begun_costs_
         assert len(queue.pop("owner", count=2, lease=float("inf"))) == 2
         one.do("begun", "begun")
         one.kill(signal.SIGKILL)
-        until(lambda: queue.counts().waiting == 2, "the jobs are back")
+        until(lambda: queue.counts().waiting == 2, "the jobs are waiting again")
         until(lambda: gone(one.sidecar), "the sidecar is gone")
     assert sessions(hr) == []
     left = {job.id: job.remaining for job in queue.peek(2)}
     assert left == {"begun": 2, "held": 3}
 
 
-def test_a_child_of_the_owner_is_not_the_owner(hr: Client, valkey_url: str) -> None:
+def test_living_child_of_a_dead_owner_does_not_keep_the_session(
+    hr: Client, valkey_url: str
+) -> None:
     with owner(valkey_url, hr) as one:
         one.do("fork")
         one.kill(signal.SIGKILL)
@@ -117,7 +115,7 @@ def test_a_child_of_the_owner_is_not_the_owner(hr: Client, valkey_url: str) -> N
 
 
 @pytest.mark.slow
-def test_nobody_vouches_for_an_owner_that_is_stopped(hr: Client, valkey_url: str) -> None:
+def test_session_of_a_stopped_owner_expires(hr: Client, valkey_url: str) -> None:
     queue = hr.queue("q")
     queue.put(None)
     with owner(valkey_url, hr) as one:
@@ -126,29 +124,27 @@ def test_nobody_vouches_for_an_owner_that_is_stopped(hr: Client, valkey_url: str
         [again] = queue.pop("other", wait=30)
         assert again.attempt == 2
         one.kill(signal.SIGCONT)
-        until(lambda: "owner" in sessions(hr), "it has a session again")
+        until(lambda: "owner" in sessions(hr), "the owner has a session again")
 
 
-def test_a_session_that_was_ended_is_begun_anew(hr: Client, valkey_url: str) -> None:
+def test_session_that_was_ended_is_started_again(hr: Client, valkey_url: str) -> None:
     with owner(valkey_url, hr):
-        [first] = hr.workers()
-        hr.end_worker("owner")
+        [first] = hr.workers.list()
+        hr.workers.end("owner")
         until(lambda: sessions(hr) == ["owner"], "there is a session again")
-        [second] = hr.workers()
+        [second] = hr.workers.list()
         assert second.started != first.started
 
 
-def test_its_owner_hears_when_the_session_that_it_watches_is_over(
-    hr: Client, valkey_url: str
-) -> None:
+def test_owner_sees_that_the_watched_session_ended(hr: Client, valkey_url: str) -> None:
     run = hr.session("run", ttl=None)
     with owner(valkey_url, hr, "run") as one:
         run.end()
         one.do("over")
 
 
-def test_its_owner_sees_that_it_died(hr: Client, valkey_url: str) -> None:
+def test_owner_sees_that_the_sidecar_died(hr: Client, valkey_url: str) -> None:
     with owner(valkey_url, hr) as one:
         os.kill(one.sidecar, signal.SIGKILL)
         one.do("kept")
-        one.do("begun", "nobody-hears-it")
+        one.do("begun", "no-reader")

@@ -1,1 +1,1 @@
-"""Tasks: functions that become jobs when they are put, and run where a worker has their app."""
+"""Apps and tasks: functions whose calls become jobs that workers run."""

@@ -1,16 +1,17 @@
-"""An app: a namespace, the tasks that run in it, and the options they share."""
+"""An app: a namespace, the tasks that run in it and the options they share."""
 
 from __future__ import annotations
 
 import inspect
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
+from headrace.app.async_clients import AsyncClients
 from headrace.app.backoff import Backoff
-from headrace.app.clients import Clients
 from headrace.app.options import JobOptions, checked
 from headrace.app.task import AsyncTask, Register, Task
 from headrace.app.tracing import Tracing
@@ -32,23 +33,40 @@ DEFAULT_QUEUE = "default"
 LONGEST_NAME = 250
 
 
-class Inline(Protocol):
-    """Where calls go that are not put on a server but run at once."""
+class InlineBackend(Protocol):
+    """Runs calls at once instead of putting them on a server."""
 
-    def put(self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]) -> str: ...
+    def put(self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]) -> str:
+        """Run a call and return the id of its job."""
 
     async def aput(
         self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
-    ) -> str: ...
+    ) -> str:
+        """Run a call in the event loop and return the id of its job."""
 
-    def result(self, job_id: str) -> Any: ...
+    def result(self, job_id: str) -> Any:
+        """Return the result of a job that was run."""
 
 
 class App:
-    """Tasks by name, and the namespace of that name where their jobs are.
+    """Tasks by name, and the namespace of the same name that holds their jobs.
 
-    Without a URL it is that of the environment variable HEADRACE_URL, else the embedded server. The
-    options are defaults for every task. `failure_type` names failures by their exceptions.
+    Without `url` the app uses the environment variable HEADRACE_URL, or else the embedded server.
+    The options are defaults for every task. `failure_type` maps an exception to the failure type
+    of its job; the default is the name of the exception's class.
+
+    >>> import headrace
+    >>> app = headrace.App("shop")
+    >>> @app.task(queue="mail", retries=3)
+    ... def send(to: str) -> str:
+    ...     return f"sent to {to}"
+
+    `send.put(to="ada")` puts a job, and `headrace work shop:app` runs it. In a test:
+
+    >>> with app.inlined() as runs:
+    ...     job_id = send.put(to="ada")
+    >>> runs[0].result
+    'sent to ada'
     """
 
     def __init__(
@@ -70,12 +88,14 @@ class App:
         self.defaults = {"queue": DEFAULT_QUEUE, "backoff": Backoff(), **checked(options)}
         self.tasks: dict[str, Task[..., Any]] = {}
         self.crons: dict[str, dict[str, Any]] = {}
-        self.inline: Inline | None = None
+        self.inline: InlineBackend | None = None
         self.telemetry: Tracing | None = None
         self._wanted = connecting.wanted(
             self.url, name, shards, codec, limits, library, retry_for, 5
         )
-        self._clients = Clients(self._wanted)
+        self._connect_lock = threading.Lock()
+        self._client: Client | None = None
+        self._async_clients = AsyncClients(self._wanted)
 
     def __repr__(self) -> str:
         return f"<App {self.name!r} with {len(self.tasks)} tasks>"
@@ -87,19 +107,29 @@ class App:
         run: str | None = None,
         **options: Unpack[JobOptions],
     ) -> Register:
-        """Makes a task of a function; its jobs get these options.
+        """Return a decorator that makes a task of a function.
 
-        Async functions run in the worker's loop, plain ones in a thread; run="process" isolates
-        either in a process of its own, which is killed when its timeout has passed.
+        Its jobs get these options. Async functions run in the worker's event loop, sync functions
+        in a thread. run="process" isolates either in a process of its own, which is killed when
+        the timeout has passed. Raises InvalidArgument if an option is unknown, the name is taken or
+        a parameter has a type that cannot be serialized.
+
+        >>> import headrace
+        >>> app = headrace.App("shop")
+        >>> @app.task(queue="images", run="process", timeout=60)
+        ... def resize(path: str, width: int = 800) -> None: ...
+        >>> resize.data("cat.png")
+        {'task': 'resize', 'args': {'path': 'cat.png'}}
         """
         if unexpected:
-            raise InvalidArgument("write @app.task() with parentheses, and what you give by name")
+            raise InvalidArgument("write @app.task() with parentheses, and pass options by keyword")
 
         def register(function: Callable[..., Any], /) -> Any:
             known = text("the name of a task", name or function.__name__, LONGEST_NAME)
             if known in self.tasks:
                 raise InvalidArgument(
-                    f"there is a task {known!r} already; give this one a name: @app.task(name=...)"
+                    f"app {self.name!r} already has a task {known!r}; name this one differently: "
+                    "@app.task(name=...)"
                 )
             kind = AsyncTask if inspect.iscoroutinefunction(function) else Task
             task = self.tasks[known] = kind(self, function, known, run, options)
@@ -116,12 +146,19 @@ class App:
         run: str | None = None,
         **options: Unpack[JobOptions],
     ) -> Register:
-        """Makes a task that is put again and again, by a cron expression in a time zone.
+        """Return a decorator that makes a task the server puts on a cron schedule.
 
-        Workers tell the server, which keeps the time; a new expression replaces the old.
+        Workers create the schedule on the server, which keeps the time. A changed expression
+        replaces the old one. Raises InvalidArgument if the expression or the zone is invalid, or
+        the function has required parameters.
+
+        >>> import headrace
+        >>> app = headrace.App("shop")
+        >>> @app.cron("0 3 * * *", zone="Europe/Berlin")
+        ... def clean_up() -> None: ...
         """
         if not isinstance(expression, str):
-            raise InvalidArgument("write @app.cron('*/5 * * * *')")
+            raise InvalidArgument("a cron task needs an expression: write @app.cron('*/5 * * * *')")
         rule_of(None, expression, zone)
 
         def register(function: Callable[..., Any], /) -> Any:
@@ -134,26 +171,39 @@ class App:
 
     @property
     def client(self) -> Client:
-        """The client of this app, for code that blocks; connected when first used."""
-        return self._clients.blocking()
+        """The sync client of this app, connected on first use; all threads share it.
+
+        Raises ServerUnavailable if it cannot connect.
+        """
+        client = self._client
+        return self._connect() if client is None else client
+
+    def _connect(self) -> Client:
+        with self._connect_lock:
+            if self._client is None:
+                self._client = connecting.connect(self._wanted)
+            return self._client
 
     async def async_client(self) -> AsyncClient:
-        """The client of this app, for code that awaits; one for each event loop."""
-        return await self._clients.awaiting()
+        """Return the asyncio client of this app; every event loop has its own.
+
+        Raises ServerUnavailable if it cannot connect.
+        """
+        return await self._async_clients.get()
 
     @property
     def codec(self) -> Codec:
-        """How data and results become bytes."""
+        """The codec that encodes data and results."""
         return self._wanted.codec
 
     @property
     def limits(self) -> Limits:
-        """How large things may be."""
+        """The size limits of names, payloads and batches."""
         return self._wanted.limits
 
     @property
     def place(self) -> connecting.Wanted:
-        """Where its jobs are."""
+        """The server and namespace that hold the jobs."""
         return self._wanted
 
     # for tests
@@ -162,29 +212,38 @@ class App:
     def bound_to(
         self, url: str, *, namespace: str | None = None, library: Library | None = None
     ) -> Iterator[Self]:
-        """In the block its jobs are in another place, by default in the namespace of its name."""
-        own = self.url, self._wanted, self._clients
+        """Use another server within a `with` block.
+
+        The namespace is the app's name unless given.
+
+            with private_server() as url, app.bound_to(url):
+                send.put(to="ada")
+                app.run_pending()
+        """
+        own = self.url, self._wanted, self._client, self._async_clients
         asked = connecting.wanted(url, namespace or self.name, None, "json", None, library, 0, 1)
         self.url = url
         self._wanted = replace(
             self._wanted, url=asked.url, namespace=asked.namespace, library=asked.library
         )
-        self._clients = Clients(self._wanted)
+        self._client = None
+        self._async_clients = AsyncClients(self._wanted)
         try:
             yield self
         finally:
             self.close()
-            self.url, self._wanted, self._clients = own
+            self.url, self._wanted, self._client, self._async_clients = own
 
     @contextmanager
     def inlined(self, *, keep_failures: bool = False) -> Iterator[list[Ran]]:
-        """In the block what is put runs at once, without a server; gives the list of runs.
+        """Run every call at once, without a server, within a `with` block.
 
-        What a task raises is raised by its put, or with keep_failures only noted.
+        Yields the list of runs. A put raises what its task raises; with keep_failures the list
+        only records it.
         """
-        from headrace.testing.inline import Inline  # noqa: PLC0415 - only tests need it
+        from headrace.testing.inline import InlineRunner  # noqa: PLC0415 - only tests need it
 
-        own, inline = self.inline, Inline(self, keep_failures=keep_failures)
+        own, inline = self.inline, InlineRunner(self, keep_failures=keep_failures)
         self.inline = inline
         try:
             yield inline.runs
@@ -194,29 +253,37 @@ class App:
     def run_pending(
         self, *, queues: Iterable[str] | None = None, reraise: bool = False, most: int = 1000
     ) -> list[Ran]:
-        """Runs here, one after the other, every job that can be had now, also those put meanwhile.
+        """Run every job that is available now, one after the other, in this process.
 
-        With reraise, what the first failing task raises is raised. More than `most` are too many.
+        This includes jobs that are put meanwhile. With reraise it raises what the first failing
+        task raised. Raises RuntimeError after `most` jobs, or if an event loop is running.
+
+            job_id = send.put(to="ada")
+            [run] = app.run_pending()
+            assert run.outcome == "completed"
         """
-        from headrace.testing.pending import run_pending  # noqa: PLC0415
+        from headrace.testing.pending import run_pending  # noqa: PLC0415 - only tests need it
 
         return run_pending(self, queues=queues, reraise=reraise, most=most)
 
     async def arun_pending(
         self, *, queues: Iterable[str] | None = None, reraise: bool = False, most: int = 1000
     ) -> list[Ran]:
-        """The same for code that awaits; plain functions run in a thread, one after the other."""
-        from headrace.testing.pending import arun_pending  # noqa: PLC0415
+        """Do the same as run_pending in an event loop; sync tasks run in a thread, one by one."""
+        from headrace.testing.pending import arun_pending  # noqa: PLC0415 - only tests need it
 
         return await arun_pending(self, queues=queues, reraise=reraise, most=most)
 
     def close(self) -> None:
-        """Closes the connections of the client for code that blocks."""
-        self._clients.close()
+        """Close the connections of the sync client; the next use connects again."""
+        with self._connect_lock:
+            found, self._client = self._client, None
+        if found is not None:
+            found.close()
 
     async def aclose(self) -> None:
-        """Closes the connections of this event loop."""
-        await self._clients.aclose()
+        """Close the connections of the running event loop; the next use connects again."""
+        await self._async_clients.close()
 
 
 def _class_name(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""How long a job waits before it is tried again."""
+"""The wait of a failed job before its next attempt."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ LONGEST = LONGEST_MS / 1000
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """The first retry after `first` seconds, each further one `factor` times later, at most `most`.
+    """Exponential backoff: the first retry after `first` seconds, each later one `factor` times.
 
-    Of each wait a share of up to `jitter` is left to chance, so that what failed together does not
-    come back together.
+    No wait is longer than `most` seconds. A random share of each wait, at most `jitter`, is taken
+    off, so that jobs that failed together do not come back together. Raises InvalidArgument if a
+    value is negative or too large.
+
+    >>> backoff = Backoff(first=1, factor=3, most=20, jitter=0)
+    >>> [backoff.seconds(retry) for retry in (1, 2, 3, 4)]
+    [1.0, 3.0, 9.0, 20.0]
     """
 
     first: float = 1.0
@@ -29,10 +34,10 @@ class Backoff:
             if not 0 <= number(name, getattr(self, name)) <= LONGEST:
                 raise InvalidArgument(f"{name} of a Backoff must be from 0 to {LONGEST:.0f}")
         if self.jitter > 1:
-            raise InvalidArgument(f"jitter of a Backoff is a share from 0 to 1, not {self.jitter}")
+            raise InvalidArgument(f"jitter of a Backoff must be from 0 to 1, not {self.jitter}")
 
     def seconds(self, retry: int) -> float:
-        """The wait before this retry, from 1 on."""
+        """Return the wait before a retry; the first retry has number 1."""
         try:
             wait = min(self.most, self.first * self.factor ** (retry - 1))
         except OverflowError:

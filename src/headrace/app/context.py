@@ -1,4 +1,4 @@
-"""What a task may know and say of its job while it runs."""
+"""The job of the running task: its facts, progress, log and cancellation."""
 
 from __future__ import annotations
 
@@ -20,18 +20,30 @@ _current: ContextVar[Context] = ContextVar("headrace_context")
 
 
 class Context:
-    """The job that is being worked on. A parameter annotated with it is given it.
+    """The job that a task is working on.
 
-    Names that begin with an a are for code that awaits.
+    A parameter annotated with Context receives it; anywhere else Context.current() returns it.
+    Methods whose names begin with an extra "a" are for async tasks.
+
+    >>> import headrace
+    >>> app = headrace.App("shop")
+    >>> @app.task()
+    ... def export(context: headrace.Context, rows: int) -> int:
+    ...     context.progress(0.5, "half of the rows")
+    ...     return context.attempt
+    >>> with app.inlined() as runs:
+    ...     job_id = export.put(rows=10)
+    >>> runs[0].result
+    1
     """
 
-    __slots__ = ("_app", "_popped", "_taken", "span")
+    __slots__ = ("_app", "_lost", "_popped", "span")
 
     def __init__(self, app: App, popped: Popped) -> None:
         self._app = app
         self._popped = popped
-        self._taken: threading.Event | None = None
-        # What telemetry has of this run, where there is telemetry.
+        self._lost: threading.Event | None = None
+        # The span of this run if the app has telemetry.
         self.span: RunSpan | None = None
 
     @property
@@ -41,58 +53,69 @@ class Context:
 
     @property
     def attempt(self) -> int:
-        """Which delivery of the job this is, from 1 on."""
+        """The attempt number, starting at 1."""
         return self._popped.record.attempt
 
     @property
     def job(self) -> Job:
-        """The job as it was when it was handed out."""
+        """The job as it was when it was popped."""
         return job_of(self._app.codec, self._popped)
 
     @staticmethod
     def current() -> Context:
-        """The context of the task that is running here; LookupError outside of tasks."""
+        """Return the context of the running task; raises LookupError outside of tasks."""
         try:
             return _current.get()
         except LookupError:
-            raise LookupError("no task is running here") from None
+            raise LookupError(
+                "no task is running here; Context.current() works only within a task"
+            ) from None
 
     @property
     def cancelled(self) -> bool:
-        """Whether the job was cancelled or taken away: then nothing said of it counts any more."""
+        """Whether the job was cancelled or its lease lost: its outcome no longer counts."""
         return self._event().is_set()
 
     def check(self) -> None:
-        """Raises LeaseLost if the job was cancelled or taken away; for long plain functions."""
+        """Raise LeaseLost if the job was cancelled or its lease lost.
+
+        Long sync tasks call this where they can stop.
+        """
         if self.cancelled:
             raise LeaseLost(self.id, "cancelled or with another worker")
 
     def wait(self, seconds: float) -> bool:
-        """Sleeps, but wakes up when the job is taken away; returns whether it was."""
+        """Sleep, but return True as soon as the job is cancelled or its lease is lost."""
         return self._event().wait(seconds)
 
     def progress(self, share: float, note: str = "") -> None:
-        """Says how far the job is, from 0 to 1."""
+        """Report progress from 0 to 1; raises LeaseLost if the lease is lost."""
         self._lease().progress(share, note)
 
     async def aprogress(self, share: float, note: str = "") -> None:
-        """Says how far the job is, from 0 to 1."""
+        """Report progress from 0 to 1; raises LeaseLost if the lease is lost."""
         await (await self._async_lease()).progress(share, note)
 
     def log(self, line: str) -> None:
-        """Adds a line to the log of the job."""
+        """Add a line to the log of the job; raises LeaseLost if the lease is lost."""
         self._lease().log(line)
 
     async def alog(self, line: str) -> None:
-        """Adds a line to the log of the job."""
+        """Add a line to the log of the job; raises LeaseLost if the lease is lost."""
         await (await self._async_lease()).log(line)
 
     def heartbeat(self, *, lease_for: Span | None = None) -> None:
-        """Renews the lease. A worker does this by itself; LeaseLost if the job is not ours."""
+        """Renew the lease, which a worker also does by itself.
+
+        Raises LeaseLost if the lease is lost.
+        """
         self._lease().heartbeat(lease_for=lease_for)
 
     async def aheartbeat(self, *, lease_for: Span | None = None) -> None:
-        """Renews the lease. A worker does this by itself; LeaseLost if the job is not ours."""
+        """Renew the lease, which a worker also does by itself.
+
+        Raises LeaseLost if the lease is lost.
+        """
         await (await self._async_lease()).heartbeat(lease_for=lease_for)
 
     def _lease(self) -> Lease:
@@ -102,18 +125,18 @@ class Context:
         return AsyncLease((await self._app.async_client()).core, self._popped)
 
     def _event(self) -> threading.Event:
-        if self._taken is None:
-            self._taken = threading.Event()
-        return self._taken
+        if self._lost is None:
+            self._lost = threading.Event()
+        return self._lost
 
 
 def enter(context: Context) -> None:
-    """From here on this is the current context of the running code."""
+    """Make this the current context of the running code."""
     _current.set(context)
     if context.span is not None:
         context.span.enter()
 
 
-def tell_taken(context: Context) -> None:
-    """The job was taken away: the task may want to know."""
+def mark_lost(context: Context) -> None:
+    """Let the task see that its job was cancelled or its lease lost."""
     context._event().set()  # noqa: SLF001 - the worker's side of a context

@@ -1,4 +1,4 @@
-"""The options of a task: what every job of it is given, unless a call says otherwise."""
+"""The options of a task: defaults for its jobs, which task.options(...) overrides."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any, TypedDict
 from headrace.app.backoff import Backoff
 from headrace.engine.check import Span, milliseconds
 from headrace.errors import InvalidArgument
-from headrace.operations.put_options import Unset
+from headrace.options import Unset
 
 
 class JobOptions(TypedDict, total=False):
-    """What a job can be given when it is put. Where a function may stand, it is called with the
-    arguments of the job.
+    """The options of a job.
+
+    If tags, unique or key is a function, it is called with the arguments of the job.
     """
 
     queue: str
@@ -39,17 +40,19 @@ class JobOptions(TypedDict, total=False):
 
 LONGEST_TIMEOUT = 366 * 86_400.0
 KNOWN = frozenset(JobOptions.__annotations__)
-# What a worker must know rather than the server: it travels with the arguments.
+# Options for the worker rather than the server: they travel with the arguments.
 CARRIED = ("timeout", "backoff")
-# Where a function of the arguments may stand.
+# Options that may be functions of the arguments.
 COMPUTED = ("tags", "unique", "key")
 
 
 def checked(options: JobOptions) -> dict[str, Any]:
-    """Options by name, or an error that says which there are."""
+    """Return the checked options; raises InvalidArgument if one is unknown or invalid."""
     given: dict[str, Any] = dict(options)
     if unknown := given.keys() - KNOWN:
-        raise InvalidArgument(f"no option {min(unknown)!r}; there are: {', '.join(sorted(KNOWN))}")
+        raise InvalidArgument(
+            f"no option {min(unknown)!r}; the options are: {', '.join(sorted(KNOWN))}"
+        )
     backoff = given.get("backoff")
     if backoff is not None and not isinstance(backoff, Backoff):
         raise InvalidArgument(f"backoff must be a headrace.Backoff, not {type(backoff).__name__}")
@@ -57,6 +60,6 @@ def checked(options: JobOptions) -> dict[str, Any]:
         given["timeout"] = milliseconds("timeout", given["timeout"]) / 1000
         if not 0 < given["timeout"] <= LONGEST_TIMEOUT:
             raise InvalidArgument(
-                "timeout must be more than 0 and at most 366 days; leave it out for none"
+                "timeout must be more than 0 and at most 366 days; leave it out for no timeout"
             )
     return given

@@ -1,4 +1,4 @@
-"""The arguments of a task: checked against its annotations when put and when run."""
+"""The arguments of a task, checked against its annotations at put and at run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 class Signature:
-    """What a function takes and gives, as values that can travel."""
+    """The parameters and the return type of a function, as serializable values."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self._name = name
@@ -25,16 +25,16 @@ class Signature:
         for parameter in self._shape.parameters.values():
             if parameter.kind not in _NAMED:
                 raise InvalidArgument(
-                    f"task {name!r} takes {parameter}, but the arguments of a job have names: "
-                    "write each of them out"
+                    f"task {name!r} takes {parameter}, but the arguments of a job need names; "
+                    "declare each parameter by name"
                 )
-        # Names in texts may be defined further down: they are looked up when needed.
+        # Annotations in strings may name types that are defined later: they are resolved on use.
         if not any(isinstance(p.annotation, str) for p in self._shape.parameters.values()):
             self.check()
 
     def check(self) -> None:
-        """Raises unless every argument has a type that can travel."""
-        self._struct  # noqa: B018 - made when first looked at
+        """Raise InvalidArgument if a parameter has a type that cannot be serialized."""
+        self._struct  # noqa: B018 - a cached property
 
     @cached_property
     def _hints(self) -> dict[str, Any]:
@@ -42,12 +42,12 @@ class Signature:
             return get_type_hints(self._function, include_extras=True)
         except Exception as error:
             raise InvalidArgument(
-                f"the annotations of task {self._name!r} cannot be read: {error}"
+                f"cannot read the annotations of task {self._name!r}: {error}"
             ) from error
 
     @cached_property
     def context_name(self) -> str | None:
-        """The parameter that wants the context of the job, if there is one."""
+        """The parameter that receives the job's Context, or None."""
         return next((name for name in self._parameters if self._hints.get(name) is Context), None)
 
     @cached_property
@@ -68,57 +68,63 @@ class Signature:
             for hint in [self._hints.get(name, Any)]
         ]
         for name, hint, *_ in fields:
-            self._check_travels(name, hint)
+            self._check_serializable(name, hint)
         return msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
 
-    def _check_travels(self, name: str, hint: Any) -> None:
+    def _check_serializable(self, name: str, hint: Any) -> None:
         try:
             msgspec.json.schema(hint)
         except (TypeError, RecursionError) as error:
             raise InvalidArgument(
-                f"argument {name!r} of task {self._name!r} has a type that cannot travel: {error}; "
-                "use plain types, dataclasses or msgspec.Struct"
+                f"argument {name!r} of task {self._name!r} has a type that cannot be serialized: "
+                f"{error}; use plain types, dataclasses or msgspec.Struct"
             ) from None
 
     def pack(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a call by name, checked, as plain values."""
+        """Return the arguments of a call by name, as plain values.
+
+        Raises InvalidArgument if they do not match the signature.
+        """
         if args:
-            kwargs = self._with_names(args, kwargs)
+            order = self._order
+            if len(args) > len(order):
+                raise self._mismatch(f"it takes {len(order)} arguments, not {len(args)}")
+            named = dict(zip(order, args, strict=False))
+            if twice := named.keys() & kwargs.keys():
+                raise self._mismatch(f"{min(twice)!r} is passed twice")
+            kwargs = named | kwargs
         try:
             msgspec.convert(kwargs, self._struct, from_attributes=True)
             plain: dict[str, Any] = msgspec.to_builtins(kwargs)
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
-            raise self._wrong(error) from None
+            raise self._mismatch(error) from None
         return plain
 
     def unpack(self, plain: Any) -> dict[str, Any]:
-        """The arguments by name, as the function wants them."""
+        """Return the arguments by name, converted to the annotated types.
+
+        Raises InvalidArgument if they do not match the signature.
+        """
         try:
             values = msgspec.convert(plain, self._struct)
         except (msgspec.ValidationError, RecursionError) as error:
-            raise self._wrong(error) from None
+            raise self._mismatch(error) from None
         return {name: getattr(values, name) for name in plain}
 
     def read_result(self, value: Any) -> Any:
-        """A result as the function gave it."""
+        """Return a result, converted to the annotated return type.
+
+        Raises InvalidArgument if it is of another type.
+        """
         hint = self._hints.get("return", Any)
         try:
             return msgspec.convert(value, hint)
         except (msgspec.ValidationError, TypeError) as error:
             raise InvalidArgument(
-                f"the result of task {self._name!r} is not what it says it returns: {error}"
+                f"the result of task {self._name!r} does not match its return annotation: {error}"
             ) from None
 
-    def _with_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        order = self._order
-        if len(args) > len(order):
-            raise self._wrong(f"it takes {len(order)} arguments, not {len(args)}")
-        named = dict(zip(order, args, strict=False))
-        if twice := named.keys() & kwargs.keys():
-            raise self._wrong(f"{min(twice)!r} is given twice")
-        return named | kwargs
-
-    def _wrong(self, why: object) -> InvalidArgument:
+    def _mismatch(self, why: object) -> InvalidArgument:
         return InvalidArgument(f"{self._name}({self._shown()}): {why}")
 
     def _shown(self) -> str:

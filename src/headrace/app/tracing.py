@@ -1,4 +1,4 @@
-"""How a trace goes on from the put of a job to its run: what telemetry must be able to do."""
+"""The interface between an app and telemetry: traces that go on from a put to its runs."""
 
 from __future__ import annotations
 
@@ -6,45 +6,45 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
-Told = Callable[[list[str]], None]
+ReportIds = Callable[[list[str]], None]
 
 
 class RunSpan(Protocol):
-    """One run of a job."""
+    """The span of one run of a job."""
 
     def enter(self) -> None:
-        """From here on what the running code traces is part of the run."""
+        """Make this the current span of the running code."""
 
     def carrier(self) -> dict[str, str]:
-        """What another process needs to know to go on with it."""
+        """Return what another process needs to continue the span."""
 
     def end(self, outcome: Any) -> None:
-        """It is over; without an outcome, because the job was taken away or given back."""
+        """End the span; the outcome is None if the lease was lost or the job released."""
 
 
 class Tracing(Protocol):
-    """What an app tells of its jobs."""
+    """What an app reports about its jobs."""
 
     def sending(
         self, task: str, queue: str, datas: list[dict[str, Any]]
-    ) -> AbstractContextManager[Told]:
-        """Jobs are put: their data is given the trace, and in the end their ids are told."""
+    ) -> AbstractContextManager[ReportIds]:
+        """Trace a put: add the trace to the data of the jobs, and receive their ids at the end."""
 
     def carry(self, datas: list[dict[str, Any]]) -> None:
-        """The data of jobs that are put by other means is given the trace that goes on here."""
+        """Add the current trace to the data of jobs that are put by other means."""
 
-    def running(self, popped: Any, sent: Any) -> RunSpan:
-        """A job that was handed out is run; what was sent is None where it cannot be read."""
+    def begin_run(self, popped: Any, envelope: Any) -> RunSpan:
+        """Begin the span of a run; the envelope is None if the data cannot be read."""
 
-    def joining(self, carrier: dict[str, str]) -> RunSpan:
-        """The same run in another process, which does not tell of it."""
+    def join_run(self, carrier: dict[str, str]) -> RunSpan:
+        """Continue the span of a run in another process, which does not report it."""
 
     def flush(self) -> None:
-        """The process ends: what was not told yet is told now."""
+        """Export all finished spans: the process is about to end."""
 
 
-def _untold(_: list[str]) -> None:
+def _ignore_ids(_: list[str]) -> None:
     pass
 
 
-UNTRACED: AbstractContextManager[Told] = nullcontext(_untold)
+UNTRACED: AbstractContextManager[ReportIds] = nullcontext(_ignore_ids)

@@ -1,4 +1,4 @@
-"""What the code of a task may raise to say what is to become of its job."""
+"""Exceptions that a task raises to set the outcome of its job."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from headrace.errors import InvalidArgument
 
 
 class Verdict(Exception):
-    """The root of what a task may raise to decide over its job."""
+    """Base class of exceptions that a task raises to set its job's outcome."""
 
 
 class Snooze(Verdict):
-    """Not now: the job comes back after a time. It costs no retry."""
+    """Raised by a task to run its job again after a delay. This costs no retry.
+
+    if not printer.is_on():
+        raise headrace.Snooze(60)
+    """
 
     def __init__(self, delay: Span) -> None:
         super().__init__(f"snoozed for {delay} seconds")
@@ -19,7 +23,10 @@ class Snooze(Verdict):
 
 
 class Discard(Verdict):
-    """Never again: the job is set aside as failed at once, whatever retries it has left."""
+    """Raised by a task to fail its job permanently, whatever retries it has left.
+
+    raise headrace.Discard("no such customer", failure="UnknownCustomer")
+    """
 
     def __init__(self, message: str = "", *, failure: str = "Discard") -> None:
         super().__init__(message)
@@ -28,7 +35,12 @@ class Discard(Verdict):
 
 
 class Retry(Verdict):
-    """Once more: the attempt failed and the job is tried again after a time, if it has retries."""
+    """Raised by a task to fail this attempt and retry after a delay.
+
+    Without a delay the job's backoff applies. A job without retries left fails permanently.
+
+        raise headrace.Retry("rate limited", delay=response.retry_after)
+    """
 
     def __init__(
         self, message: str = "", *, delay: Span | None = None, failure: str = "Retry"
@@ -41,5 +53,5 @@ class Retry(Verdict):
 
 def _text(what: str, value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise InvalidArgument(f"{what} must be a text that is not empty")
+        raise InvalidArgument(f"{what} must be a non-empty string, not {value!r}")
     return value

@@ -58,12 +58,12 @@ def cancel(
     with opened(url, namespace) as client:
         if failure is not None:
             change_failed(
-                client.cancel_failed, choice, "cancelled", question="Cancel", count=count,
+                client.failures.cancel, choice, "cancelled", question="Cancel", count=count,
                 yes=yes, dry_run=dry_run, as_json=as_json,
             )  # fmt: skip
             return
         if matching is not None:
-            found = list(client.matching(existing(client, queue or "").name, data))[:count]
+            found = list(client.queue(existing(client, queue or "").name).matching(data))[:count]
         else:
             found = list(dict.fromkeys(ids or ())) or chosen(client, choice, count)
         if dry_run:

@@ -52,11 +52,14 @@ def failures(
     """List types of failures with their newest messages, or the jobs of one."""
     with opened(url, namespace) as client:
         if failure is not None:
-            page, now = client.failed(failure, offset=offset, count=count), server_time(client)
+            page, now = (
+                client.failures.jobs(failure, offset=offset, count=count),
+                server_time(client),
+            )
             show_page(page, f"failed with {failure}", now, as_json=as_json)
             return
-        found, now = client.failure_groups(offset=offset, count=count), server_time(client)
-        tell_more(len(found), offset, count, client.failure_groups)
+        found, now = client.failures.groups(offset=offset, count=count), server_time(client)
+        tell_more(len(found), offset, count, client.failures.groups)
     if as_json:
         typer.echo(as_line({"failures": found}))
     elif found:
@@ -99,7 +102,7 @@ def retry(
     with opened(url, namespace) as client:
         if not ids:
             change_failed(
-                client.retry_failed, choice, "retried", question="Retry", yes=yes,
+                client.failures.retry, choice, "retried", question="Retry", yes=yes,
                 dry_run=dry_run, as_json=as_json, count=None if every else count,
                 delay=delay or 0, pace=pace,
             )  # fmt: skip

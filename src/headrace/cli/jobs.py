@@ -76,14 +76,14 @@ def _tagged(
     from headrace import Page  # noqa: PLC0415  redis takes long to load
 
     if queue is None and state is None:
-        return client.tagged(tag, offset=offset, count=count)
+        return client.tags.jobs(tag, offset=offset, count=count)
     found = [job for job in every_tagged(client, tag) if is_one(job, queue, state)]
     return Page(len(found), found[offset : offset + count])
 
 
 def every_tagged(client: Client, tag: str) -> Iterator[Job]:
     """All jobs that have a tag."""
-    return every(lambda offset: client.tagged(tag, offset=offset, count=PAGE))
+    return every(lambda offset: client.tags.jobs(tag, offset=offset, count=PAGE))
 
 
 def every(read: Callable[[int], Page]) -> Iterator[Job]:
@@ -172,11 +172,11 @@ def tags(
     """List tags, the most used first, or the jobs of one tag."""
     with opened(url, namespace) as client:
         if tag is not None:
-            page, now = client.tagged(tag, offset=offset, count=count), server_time(client)
+            page, now = client.tags.jobs(tag, offset=offset, count=count), server_time(client)
             show_page(page, f"with tag {tag}", now, as_json=as_json)
             return
-        found = client.top_tags(offset=offset, count=count, least=1)
-        tell_more(len(found), offset, count, partial(client.top_tags, least=1))
+        found = client.tags.top(offset=offset, count=count, least=1)
+        tell_more(len(found), offset, count, partial(client.tags.top, least=1))
     if as_json:
         typer.echo(as_line({"tags": found}))
     elif found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import suppress
 from typing import Annotated
 
@@ -24,19 +23,19 @@ def metrics(
     as_json: AsJson = False,
 ) -> None:
     """Serve the state of the queues as Prometheus metrics, until Ctrl-C."""
-    from headrace.telemetry import ServerCollector  # noqa: PLC0415 - of an extra
-    from headrace.telemetry.serving import Server, registry_of  # noqa: PLC0415
+    from prometheus_client import start_http_server  # noqa: PLC0415
 
-    try:
-        listening = socket.create_server(("", port))
-    except OSError as error:
-        raise InvalidArgument(f"metrics cannot be served at port {port}: {error}") from None
-    with (
-        listening,
-        opened(url, namespace) as client,
-        Server(listening, registry_of(ServerCollector(client))) as server,
-        suppress(KeyboardInterrupt),
-    ):
-        said = f"metrics of {namespace} at port {server.server_port}; Ctrl-C ends"
-        show({"namespace": namespace, "port": server.server_port}, said, as_json=as_json)
-        server.serve_forever()
+    from headrace.telemetry import ServerCollector  # noqa: PLC0415 - of an extra
+    from headrace.telemetry.serving import registry_of  # noqa: PLC0415
+
+    with opened(url, namespace) as client:
+        try:
+            server, thread = start_http_server(port, registry=registry_of(ServerCollector(client)))
+        except OSError as error:
+            raise InvalidArgument(f"cannot serve metrics at port {port}: {error}") from None
+        with suppress(KeyboardInterrupt):
+            said = f"metrics of {namespace} at port {server.server_port}; Ctrl-C ends"
+            show({"namespace": namespace, "port": server.server_port}, said, as_json=as_json)
+            thread.join()
+        server.shutdown()
+        server.server_close()

@@ -152,7 +152,7 @@ def _put(queue: Queue, batch: Batch, on_exists: str | None, tally: Tally) -> Non
 
 def _rows(queue: Queue, batch: Batch) -> tuple[list[Any], BadLine | None]:
     """The jobs of the lines, up to the first that can be none."""
-    from headrace.operations.put_options import new_ids  # noqa: PLC0415
+    from headrace.operations.ids import new_ids  # noqa: PLC0415
     from headrace.operations.putting import row_of  # noqa: PLC0415
 
     rows: list[Any] = []
@@ -170,11 +170,11 @@ def _answers(
 ) -> Operation[list[str | HeadraceError]]:
     """As put_many, but for each its id or why not."""
     from headrace.operations.batches import in_batches  # noqa: PLC0415
-    from headrace.operations.put_options import batch_of, new_nonce  # noqa: PLC0415
+    from headrace.operations.ids import batch_of, new_nonce  # noqa: PLC0415
     from headrace.operations.putting import put_call  # noqa: PLC0415
 
     core, nonce = queue.core, new_nonce()
-    parents = (len(list(item.depends_on or ())) for item in batch.items.values())
+    parents = (len(list(item.options.get("depends_on") or ())) for item in batch.items.values())
     most = batch_of(core, max(parents, default=0))
     return (
         yield from in_batches(

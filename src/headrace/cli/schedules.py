@@ -27,8 +27,8 @@ def schedules(
 ) -> None:
     """List schedules, by when their next turns come."""
     with opened(url, namespace) as client:
-        found = client.schedules(queue, offset=offset, count=count)
-        tell_more(len(found), offset, count, partial(client.schedules, queue))
+        found = client.schedules.list(queue, offset=offset, count=count)
+        tell_more(len(found), offset, count, partial(client.schedules.list, queue))
         now = server_time(client)
     if as_json:
         typer.echo(as_line({"schedules": [facts_of(each) for each in found]}))

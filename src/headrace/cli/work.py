@@ -51,7 +51,7 @@ def work(
     from headrace.worker.supervisor import Supervisor  # noqa: PLC0415
 
     served, weighted = read_queues(queues)
-    logs.set_up(verbose=verbose, as_json=as_json)
+    logs.set_up_logging(verbose=verbose, as_json=as_json)
     settings = WorkerSettings(
         app=app,
         queues=served,
@@ -68,5 +68,5 @@ def work(
     from headrace.telemetry.worker_metrics import WorkerMetrics  # noqa: PLC0415 - of an extra
 
     with WorkerMetrics(metrics_port) as metrics:
-        logs.say(logging.INFO, "metrics are served", port=metrics.port)
+        logs.log_event(logging.INFO, "serving metrics", port=metrics.port)
         raise typer.Exit(Supervisor(settings, metrics).run())

@@ -25,8 +25,8 @@ def workers(
 ) -> None:
     """List the workers that have a session, and how much they hold."""
     with opened(url, namespace) as client:
-        found, now = client.workers(offset=offset, count=count), server_time(client)
-        tell_more(len(found), offset, count, client.workers)
+        found, now = client.workers.list(offset=offset, count=count), server_time(client)
+        tell_more(len(found), offset, count, client.workers.list)
     if as_json:
         typer.echo(as_line({"workers": found}))
     elif found:

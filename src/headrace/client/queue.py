@@ -9,7 +9,7 @@ from headrace.client.lease import AsyncLease, Lease
 from headrace.engine.call import Answer
 from headrace.engine.check import Span
 from headrace.operations import jobs as job_operations
-from headrace.operations import popping, putting, queues, schedules
+from headrace.operations import matching, popping, putting, queues, schedules
 from headrace.operations.finishing import complete_and_pop
 from headrace.operations.method import AsyncMethods, SyncMethods, method
 from headrace.transport.drive import drive, drive_async
@@ -18,11 +18,13 @@ from headrace.transport.drive import drive, drive_async
 class QueueBase(queues.QueueRef):
     """The methods that Queue and AsyncQueue share."""
 
+    cancel_matching = method(matching.cancel_matching)
     configure = method(queues.configure)
     counts = method(queues.counts)
     delete = method(queues.delete)
     jobs = method(job_operations.queue_jobs)
     length = method(queues.length)
+    matching = method(matching.matching)
     pause = method(queues.pause)
     peek = method(popping.peek)
     put = method(putting.put)

@@ -92,7 +92,7 @@ class AsyncWatch(WatchFacts):
     _task: asyncio.Task[None]
 
     @classmethod
-    async def begun(
+    async def started(
         cls, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
     ) -> Self:
         """A watch that listens."""

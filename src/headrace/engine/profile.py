@@ -36,46 +36,50 @@ def _limit(kind: str, about: str) -> Setting:
 
 SETTINGS: Mapping[str, Setting] = MappingProxyType(
     {
-        "lease": Setting("span", 60, "how long a popped job is the worker's, unless renewed", True),
+        "lease": Setting("span", 60, "how long a lease lasts unless the worker renews it", True),
         "session": Setting(
             "choice",
             "optional",
-            "whether the end of a worker's session returns its jobs, and whether pop needs one",
+            "whether jobs return when their worker's session ends, and whether pop needs a session",
             choices=("none", "optional", "required"),
         ),
         "returns": Setting(
-            "choice", "front", "where released jobs go by default", choices=("front", "back")
+            "choice", "front", "the default position of released jobs", choices=("front", "back")
         ),
-        "removes": Setting("flag", False, "whether pop removes the job for good"),
-        "history": Setting("count", 100, "how many past attempts a job remembers"),
+        "removes": Setting("flag", False, "whether pop deletes the job"),
+        "history": Setting("count", 100, "how many past attempts a job keeps"),
         "keep_count": Setting("count", 50_000, "how many completed jobs are kept"),
         "keep_age": Setting("span", 7 * DAY, "how long completed jobs are kept"),
-        "stats": Setting("flag", True, "whether waiting and running times are summed up by day"),
-        "stats_age": Setting("span", 30 * DAY, "how long the summary of a day is kept"),
+        "stats": Setting(
+            "flag", True, "whether daily statistics of waiting and running times are kept"
+        ),
+        "stats_age": Setting("span", 30 * DAY, "how long the statistics of a day are kept"),
         "histogram_age": Setting("span", 7 * DAY, "how long the histogram of a day is kept"),
-        "retries": Setting("count", 5, "how often a job may be tried again", True),
+        "retries": Setting("count", 5, "how often a job may be retried", True),
         "result_ttl": Setting("span", DAY, "how long a result is kept"),
         "on_exists": Setting(
             "choice",
             "move",
-            "what a put does when the id exists",
+            "what a put of an existing id does",
             choices=("move", "replace", "reject", "duplicate"),
         ),
-        "event_data": Setting("count", 16_384, "payloads up to this size stand in the put event"),
+        "event_data": Setting(
+            "count", 16_384, "payloads up to this size, in bytes, are included in events"
+        ),
         "ingress": Setting(
             "choice",
             "data",
-            "what is pushed from outside: data, or (with one shard) also the id of the job",
+            "what an ingress element is: the data, or (with one shard) also the id of the job",
             choices=("data", "id"),
         ),
-        "paused": Setting("flag", False, "whether pop hands out nothing"),
+        "paused": Setting("flag", False, "whether pop returns no jobs"),
         "concurrency": _limit("count", "how many jobs of the queue may run at once"),
-        "rate": _limit("rate", "how many jobs of the queue may start in a time, such as '100/m'"),
-        "key_concurrency": _limit("count", "how many jobs of one key may run at once"),
-        "key_rate": _limit("rate", "how many jobs of one key may start in a time"),
-        "fair": Setting(
-            "flag", False, "whether the keys of the queue are served in turns", queue_only=True
+        "rate": _limit(
+            "rate", "how many jobs of the queue may start per interval, such as '100/m'"
         ),
+        "key_concurrency": _limit("count", "how many jobs of one key may run at once"),
+        "key_rate": _limit("rate", "how many jobs of one key may start per interval"),
+        "fair": Setting("flag", False, "whether the keys of the queue take turns", queue_only=True),
         "events_age": Setting("span", 7 * DAY, "how long events are kept", namespace_only=True),
         "events_count": Setting(
             "count", 1_000_000, "how many events a shard keeps", namespace_only=True
@@ -83,7 +87,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "events_cap": Setting(
             "count",
             5_000_000,
-            "how many events a shard keeps at most while a lake has yet to take them",
+            "the most events that a shard keeps for a lake that has not archived them yet",
             namespace_only=True,
         ),
     }

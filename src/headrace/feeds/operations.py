@@ -12,8 +12,8 @@ from headrace.errors import FeedNotFound, InvalidArgument, ServerUnavailable
 from headrace.feeds.values import FeedCounts, FeedSettings
 from headrace.operations.batches import Row
 from headrace.operations.core import Core
+from headrace.operations.ids import new_ids, new_nonce
 from headrace.operations.protocols import ClientLike, FeedLike
-from headrace.operations.put_options import new_ids, new_nonce
 from headrace.operations.putting import encoded
 from headrace.operations.queues import text_map
 from headrace.operations.requests import ask, ask_one

@@ -14,7 +14,7 @@ from headrace.engine.shard import prefix, shard_of
 from headrace.operations.held_leases import HeldLeases
 
 # Of so many queues; more are begun anew.
-WAYS_KEPT = 10_000
+FAST_PATHS_KEPT = 10_000
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class Core:
     """One client's view of a namespace. The wire is a Wire or an AsyncWire, as the client is."""
 
     __slots__ = (
-        "_plain_ways",
+        "_fast_paths",
         "_prefixes",
         "_shas",
         "codec",
@@ -65,7 +65,7 @@ class Core:
         self.timeout = timeout
         self.next_shard = 0
         self.held_leases: list[HeldLeases] = []
-        self._plain_ways: dict[tuple[int, str], FastPath] = {}
+        self._fast_paths: dict[tuple[int, str], FastPath] = {}
         self.instance = uuid4().hex
         self._shas: dict[str, bytes] = {}
         self.use_shards(1)
@@ -77,13 +77,13 @@ class Core:
     def shard_of(self, job_id: str) -> int:
         return shard_of(job_id, self.shards)
 
-    def plain_way(self, shard: int, queue: str) -> FastPath:
-        way = self._plain_ways.get((shard, queue))
-        if way is None:
-            if len(self._plain_ways) >= WAYS_KEPT:
-                self._plain_ways.clear()
-            way = self._plain_ways[shard, queue] = FastPath()
-        return way
+    def fast_path(self, shard: int, queue: str) -> FastPath:
+        path = self._fast_paths.get((shard, queue))
+        if path is None:
+            if len(self._fast_paths) >= FAST_PATHS_KEPT:
+                self._fast_paths.clear()
+            path = self._fast_paths[shard, queue] = FastPath()
+        return path
 
     def channel(self, shard: int, role: str, name: str) -> tuple[int, str]:
         """A channel for notices, and the shard it belongs to."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from headrace.engine.call import Answer, Call, build, each_state, pack
-from headrace.engine.check import choice, listed, text
+from headrace.engine.check import listed, text
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations.batches import in_batches
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
-from headrace.operations.jobs import checked_rows
-from headrace.operations.protocols import ClientLike
-from headrace.operations.put_options import (
-    CHECKS,
-    IF_FAILS,
+from headrace.operations.ids import (
     MOST_LINKS,
     check_together,
     new_id,
@@ -23,23 +19,21 @@ from headrace.operations.put_options import (
     parents_of,
     spare_id,
 )
+from headrace.operations.jobs import checked_rows
+from headrace.operations.protocols import ClientLike
 from headrace.operations.putting import (
     Item,
     check_order,
     parents_of_row,
-    put,
     put_call,
-    put_given,
     put_many,
+    put_with_options,
     row_of,
 )
 from headrace.operations.queues import QueueRef, check_name
 from headrace.operations.requests import ask_one
-from headrace.operations.values import Put
+from headrace.options import JobOptions, Put, check_options
 from headrace.transport.drive import Operation
-
-OWN_OPTIONS = {"id", "on_exists"}
-
 
 # dependencies of a job that exists
 
@@ -73,7 +67,7 @@ def _change(core: Core, op: str, job_id: str, parents: bytes) -> Operation[str]:
 # groups
 
 
-class GroupFace(Protocol):
+class GroupLike(Protocol):
     """A group of a client."""
 
     @property
@@ -88,36 +82,36 @@ def group_name(core: Core, name: str | None) -> str:
     return new_id() if name is None else text("group", name, core.limits.name)
 
 
-def put_member(group: GroupFace, /, queue: str, data: Any, **options: Any) -> Operation[str]:
-    """Puts a job into a queue as a member of the group; the options are those of Queue.put."""
+def put_member(
+    group: GroupLike, /, queue: str, data: Any, **options: Unpack[JobOptions]
+) -> Operation[str]:
+    """Put a job into a queue as a member of the group and return its id; see Queue.put."""
     where = QueueRef(group.core, queue)
-    return (yield from put(where, data, group=group.name, **options))
+    return (yield from put_with_options(where, data, {**options, "group": group.name}))
 
 
 def put_members(
-    group: GroupFace, /, queue: str, items: Iterable[Any], **options: Any
+    group: GroupLike, /, queue: str, items: Iterable[Any], **options: Unpack[JobOptions]
 ) -> Operation[list[str]]:
-    """Puts many jobs as members of the group; the options are those of Queue.put_many."""
+    """Put many jobs as members of the group and return their ids; see Queue.put_many."""
     where = QueueRef(group.core, queue)
-    return (yield from put_many(where, items, group=group.name, **options))
+    options["group"] = group.name
+    return (yield from put_many(where, items, **options))
 
 
-def then(group: GroupFace, /, queue: str, data: Any, **options: Any) -> Operation[str]:
-    """Puts a job that is blocked until every member of the group is over; returns its id.
+def then(
+    group: GroupLike, /, queue: str, data: Any, **options: Unpack[JobOptions]
+) -> Operation[str]:
+    """Put a job that starts when every member of the group is finished, and return its id.
 
-    Members may be added until then. if_dependency_fails says what becomes of the job when a member
-    fails; with "run" failed members count as over. The other options are those of Queue.put.
+    Members may be added until then. If a member fails, `if_dependency_fails` decides about the job;
+    with "run" a failed member counts as finished. The other options are those of Queue.put.
     """
     where = QueueRef(group.core, queue)
-    unknown = sorted(options.keys() - CHECKS.keys() - OWN_OPTIONS)
-    if unknown:
-        raise InvalidArgument(f"put has no option {unknown[0]!r}")
-    given = {name: options[name] for name in options.keys() - OWN_OPTIONS}
-    own = (options.get("id"), options.get("on_exists"))
-    return (yield from put_given(where, data, *own, {**given, "after": group.name}))
+    return (yield from put_with_options(where, data, options, after=group.name))
 
 
-def pending(group: GroupFace) -> Operation[int]:
+def pending(group: GroupLike) -> Operation[int]:
     """How many members are not over yet; failed ones are not."""
     core = group.core
     call = build("pending", list, [(group.name,)])
@@ -140,9 +134,7 @@ def chain(
     """
     core = client.core
     every = _checked_steps(core, steps)
-    shared = {}
-    if if_dependency_fails is not None:
-        shared["if_fails"] = choice("if_dependency_fails", if_dependency_fails, IF_FAILS)
+    shared = check_options({"if_dependency_fails": if_dependency_fails}, core.limits)
     rows = _chained(core, every, shared)
     if sum(len(parents_of_row(row, {})) for row in rows) > MOST_LINKS:
         raise InvalidArgument(
@@ -172,9 +164,10 @@ def _checked_steps(core: Core, steps: Iterable[tuple[str, Any]]) -> list[tuple[s
 def _anchors(core: Core, steps: list[tuple[str, Put]]) -> Iterator[str]:
     """What says where the chain must live."""
     for _, item in steps:
-        for what, name in (("id", item.id), ("group", item.group), ("key", item.key)):
-            if name is not None:
-                yield text(what, name, core.limits.name)
+        for name in ("id", "group", "key"):
+            value: Any = item.options.get(name)
+            if value is not None:
+                yield text(name, value, core.limits.name)
 
 
 def _chained(core: Core, steps: list[tuple[str, Put]], shared: dict[str, Any]) -> list[Item]:

@@ -17,10 +17,10 @@ from headrace.engine.rate import rate_to_wire
 from headrace.errors import InvalidArgument, ServerUnavailable
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
+from headrace.operations.ids import new_nonce
 from headrace.operations.jobs import checked_rows, failures
 from headrace.operations.paging import page_reader
 from headrace.operations.protocols import ClientLike
-from headrace.operations.put_options import new_nonce
 from headrace.operations.queues import LISTED, queues
 from headrace.operations.requests import ask
 from headrace.operations.values import Bulk, FailureGroup, Page

@@ -32,13 +32,14 @@ from headrace.engine.moments import moment_or_none
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations.batches import Row, in_batches, rounds
 from headrace.operations.core import Core
+from headrace.operations.ids import batch_of, new_nonce, parents_of
 from headrace.operations.lease_watch import while_finishing
 from headrace.operations.popping import Handout, Popped, pop_after_housekeeping, pop_call
 from headrace.operations.protocols import ClientLike, QueueLike
-from headrace.operations.put_options import UNSET, batch_of, new_nonce, parents_of
 from headrace.operations.putting import encoded
 from headrace.operations.requests import ask, ask_one
 from headrace.operations.values import Fail
+from headrace.options import UNSET
 from headrace.transport.drive import Operation
 
 POSITIONS = ("front", "back")

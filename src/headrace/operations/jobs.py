@@ -30,10 +30,10 @@ from headrace.errors import (
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
+from headrace.operations.ids import new_nonce
 from headrace.operations.paging import ids_of_page, page_reader, still
 from headrace.operations.popping import SAFETY_POLL
 from headrace.operations.protocols import ClientLike, QueueLike
-from headrace.operations.put_options import new_nonce
 from headrace.operations.requests import ask, ask_one
 from headrace.operations.values import Job, Page, Result, read_job
 from headrace.transport.drive import Operation, Receive, Subscribe

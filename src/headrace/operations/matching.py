@@ -7,9 +7,8 @@ from typing import Any
 from headrace.codecs.codec import same_bytes
 from headrace.engine.call import Call, build
 from headrace.errors import InvalidArgument, ServerUnavailable
-from headrace.operations.protocols import ClientLike
+from headrace.operations.protocols import QueueLike
 from headrace.operations.putting import encoded
-from headrace.operations.queues import check_name
 from headrace.operations.requests import ask_one
 from headrace.transport.drive import Operation
 
@@ -17,28 +16,27 @@ MATCH_AT_MOST = 1000
 MATCH_BYTES = 64 << 20
 
 
-def matching(client: ClientLike, queue: str, data: Any) -> Operation[dict[str, str]]:
-    """The ids of the jobs of a queue that have these data, each with its state.
+def matching(queue: QueueLike, data: Any) -> Operation[dict[str, str]]:
+    """Return the ids of the jobs that have these data, each with its state.
 
-    Only jobs that wait, are scheduled, blocked or running. Equal are data that the codec makes the
-    same bytes of; what a worker has replaced with heartbeat counts as it is now.
+    It finds waiting, scheduled, blocked and running jobs. Data are equal if the codec encodes them
+    to the same bytes; if a worker replaced the data of its job, the new data count.
     """
-    found = yield from _in_steps(client, "matching", queue, data)
+    found = yield from _in_steps(queue, "matching", data)
     return dict(zip(found[::2], found[1::2], strict=True))
 
 
-def cancel_matching(client: ClientLike, queue: str, data: Any) -> Operation[list[str]]:
-    """Deletes the jobs of a queue that have these data and returns their ids, as cancel does.
+def cancel_matching(queue: QueueLike, data: Any) -> Operation[list[str]]:
+    """Cancel the jobs that `matching` would return, and return their ids.
 
-    Which they are, matching says. A queue of up to 1,000 jobs in a shard is one atomic step; in a
-    longer one they are cancelled in several, and it may be called again.
+    Up to 1,000 jobs per shard it is one atomic step. A longer queue takes several; if the call is
+    interrupted, call it again.
     """
-    return (yield from _in_steps(client, "cancel_matching", queue, data))
+    return (yield from _in_steps(queue, "cancel_matching", data))
 
 
-def _in_steps(client: ClientLike, op: str, queue: str, data: Any) -> Operation[list[str]]:
-    core = client.core
-    check_name(core, queue)
+def _in_steps(queue: QueueLike, op: str, data: Any) -> Operation[list[str]]:
+    core = queue.core
     if not same_bytes(core.codec):
         raise InvalidArgument(
             "jobs cannot be found by data with this codec: it makes other bytes of the same data "
@@ -50,7 +48,7 @@ def _in_steps(client: ClientLike, op: str, queue: str, data: Any) -> Operation[l
         cursor = b""
         more = True
         while more:
-            call = _step(op, queue, payload, cursor)
+            call = _step(op, queue.name, payload, cursor)
             try:
                 cursor, *words = yield from ask_one(core, shard, call)
             except ServerUnavailable as error:

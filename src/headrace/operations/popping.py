@@ -6,9 +6,10 @@ import math
 import os
 import time
 from base64 import urlsafe_b64encode
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
 
-from headrace.engine.call import Call, build, refuse_pop
+from headrace.engine.call import Call, build, is_refusal, refuse_pop
 from headrace.engine.check import PAGE, Span, milliseconds, text, whole
 from headrace.engine.record import Record, decode_record
 from headrace.errors import ServerUnavailable
@@ -16,6 +17,8 @@ from headrace.operations.protocols import QueueLike
 from headrace.operations.requests import ask
 from headrace.operations.values import Job, payload_of, read_job
 from headrace.transport.drive import Operation, Receive, Subscribe
+
+T = TypeVar("T")
 
 MOST = 500
 SAFETY_POLL = 5.0
@@ -106,6 +109,25 @@ def pop_call(queue: QueueLike, worker: str, count: int, lease: Span | None, offe
         )
 
     return make
+
+
+def none_if_refused(call: Call[Handout]) -> Call[Handout | None]:
+    """Return the same pop call, which gives None instead of raising if the server refuses it.
+
+    The server refuses a pop if the worker's session has ended.
+    """
+    return Call(call.op, call.args, lambda reply: None if is_refusal(reply) else call.decode(reply))
+
+
+def divide_evenly(targets: Sequence[T], count: int) -> list[tuple[T, int]]:
+    """Divide a number of jobs over targets such as shards.
+
+    The first targets get one more if the number does not divide evenly. Targets that get none are
+    left out.
+    """
+    share, rest = divmod(count, len(targets))
+    counts = [share + (at < rest) for at in range(len(targets))]
+    return [(target, part) for target, part in zip(targets, counts, strict=True) if part]
 
 
 def _lease_ms(lease: Span | None) -> int:

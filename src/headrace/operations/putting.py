@@ -1,66 +1,57 @@
-"""put: data becomes jobs."""
+"""Put jobs: one, or many in batches."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from functools import lru_cache, partial
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
-from headrace.codecs.codec import Codec
+from headrace.codecs.codec import Codec, digest_of
 from headrace.engine.call import Arg, Call, build, is_refusal, job_refusal, pack, packed
-from headrace.engine.check import Limits, Span, choice, listed
-from headrace.engine.profile import SETTINGS
+from headrace.engine.check import Limits, listed, text
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations.batches import in_batches
 from headrace.operations.core import Core, FastPath
-from headrace.operations.protocols import QueueLike
-from headrace.operations.put_options import (
-    UNSET,
-    Unset,
+from headrace.operations.ids import (
     batch_of,
     new_id,
     new_ids,
     new_nonce,
-    options_of,
     ready,
     settled_id,
     spare_id,
-    unique_of,
 )
+from headrace.operations.protocols import QueueLike
 from headrace.operations.requests import ask, ask_one
-from headrace.operations.values import Put
+from headrace.options import JobOptions, Put, check_options
 from headrace.transport.drive import Operation
 
-NONE_GIVEN = (None,) * 9
-REST_NOT_GIVEN = (UNSET, False, None, None, None, None)
-
-# What a job may have to be part of its record, as the scripts say.
+# The largest payload that is stored in the record of its job, as in the scripts.
 INLINE = 1024
-# What put_one and hand_one answer.
-MADE, OTHER_ONE, NOT_THIS_WAY = 1, 2, -1
+# Answers of put_one and hand_one.
+CREATED, OTHER_SCRIPT, NOT_POSSIBLE = 1, 2, -1
 OTHER = {"put_one": "hand_one", "hand_one": "put_one"}
-# For so many seconds plain jobs of a queue go by put, where the others are in vain.
+# After a fast script could not do its work, put is used for this many seconds.
 DETOUR = 5.0
 
-# One job to be made: its id and data; and, if it has them, a spare id and options of its own.
-Full = tuple[str, bytes, str, dict[str, Any] | None]
-Item = tuple[str, bytes] | Full
+# A job to create: its id and payload; and, if it has them, a spare id and options of its own.
+FullItem = tuple[str, bytes, str, dict[str, Any] | None]
+Item = tuple[str, bytes] | FullItem
 
 
 def encoded(core: Core, value: Any) -> bytes:
-    """A value as payload, if it is not too large."""
+    """Return a value as the payload of a job; raise InvalidArgument if it is too large."""
     return payload_for(value, core.codec, core.limits)
 
 
 def payload_for(value: Any, codec: Codec, limits: Limits) -> bytes:
-    """The same, for who has a codec but no connection."""
+    """Return a value as payload, without a connection."""
     if isinstance(value, Put):
-        raise InvalidArgument("a Put is an item of put_many, not data; give put its options itself")
+        raise InvalidArgument("a Put is an item of put_many, not data; pass its options to put")
     payload = codec.encode(value)
     if not isinstance(payload, bytes):
-        raise InvalidArgument(f"a codec makes bytes, this one made {type(payload).__name__}")
+        raise InvalidArgument(f"a codec must return bytes, not {type(payload).__name__}")
     if len(payload) > limits.payload:
         raise InvalidArgument(
             f"a payload may have {limits.payload} bytes, not {len(payload)}; put the data "
@@ -69,92 +60,48 @@ def payload_for(value: Any, codec: Codec, limits: Limits) -> bytes:
     return payload
 
 
-def put(
-    queue: QueueLike,
-    data: Any,
-    *,
-    id: str | None = None,  # noqa: A002 - the word users know
-    priority: float | None = None,
-    tags: Iterable[str] | None = None,
-    delay: Span | None = None,
-    at: datetime | None = None,
-    retries: int | Unset | None = UNSET,
-    start_within: Span | None = None,
-    result_ttl: Span | None = None,
-    unique: bool | str = False,
-    key: str | None = None,
-    throttles: Iterable[str] | None = None,
-    depends_on: Iterable[str] | None = None,
-    if_dependency_fails: str | None = None,
-    group: str | None = None,
-    on_exists: str | None = None,
-) -> Operation[str]:
-    """Makes a job of data and returns its id; lower priorities run sooner.
+def put(queue: QueueLike, data: Any, **options: Unpack[JobOptions]) -> Operation[str]:
+    """Create a job from data and return its id.
 
-    It can be had at once, after a delay, or from a time on (at).
+    Without options the job can run at once, after the jobs that already wait. JobOptions lists the
+    options. If the id exists, `on_exists` decides: the existing job is moved to this queue (the
+    default), replaced while it waits, kept as it is with JobExists raised, or joined by a duplicate
+    under a new id. If a job with an equal `unique` value exists in the queue, JobExists is raised;
+    with on_exists="replace" the waiting job is changed and its id returned.
 
-    An id that exists is moved here, replaced where it waits, rejected with JobExists, or put
-    beside the other as a duplicate, as on_exists says (default: the queue's own, which is move).
-    A job not started within start_within expires; retries=None is without limit.
+    Raises InvalidArgument for an option or a payload that cannot be used, JobExists as described.
 
-    Of equal `unique` (a text, or True for the data itself) the queue has one at a time: another is
-    refused with JobExists, or with on_exists="replace" changes the one that waits and returns its
-    id. Jobs of one `key` share its limits and turns, jobs of a throttle its limits. A job with
-    depends_on is blocked until those are complete, and if_dependency_fails says what becomes of it
-    otherwise; `group` makes it a member of a group.
+        queue.put({"to": "ada@example.org"}, delay=60, retries=3, tags=["mail"])
     """
-    others = (priority, tags, delay, at, start_within, result_ttl, key, throttles, depends_on)
-    if others == NONE_GIVEN and (
-        (retries, unique, if_dependency_fails, group, id, on_exists) == REST_NOT_GIVEN
-    ):
-        return (yield from _put_plainly(queue, data))
-    given = {
-        "priority": priority,
-        "tags": tags,
-        "delay": delay,
-        "at": at,
-        "retries": retries,
-        "start_within": start_within,
-        "result_ttl": result_ttl,
-        "unique": unique,
-        "key": key,
-        "throttles": throttles,
-        "depends_on": depends_on,
-        "if_dependency_fails": if_dependency_fails,
-        "group": group,
-    }
-    return (yield from put_given(queue, data, id, on_exists, given))
-
-
-def _put_plainly(queue: QueueLike, data: Any) -> Operation[str]:
-    """A put that is given nothing but data, as most are: the shortest way to the server."""
+    if options:
+        return (yield from put_with_options(queue, data, options))
     core = queue.core
     item = (new_id(), encoded(core, data))
     shard = core.shard_of(item[0])
-    way = core.plain_way(shard, queue.name)
-    shortly = len(item[1]) <= INLINE and way.not_before <= time.monotonic()
-    if shortly and (yield from _put_shortly(core, shard, way, (queue.name, *item))):
+    path = core.fast_path(shard, queue.name)
+    is_fast = len(item[1]) <= INLINE and path.not_before <= time.monotonic()
+    if is_fast and (yield from _put_fast(core, shard, path, (queue.name, *item))):
         return item[0]
     call = Call("put", _plain_arguments(queue.name) + item, partial(_made, item))
-    # A call that got lost on its way may still arrive: an id that exists is its work.
-    answer = yield from ask_one(core, shard, call, again=shortly)
+    # The fast call may still arrive if its connection broke: then the id exists already.
+    answer = yield from ask_one(core, shard, call, again=is_fast)
     if isinstance(answer, HeadraceError):
         raise answer
     return answer
 
 
-def _put_shortly(
-    core: Core, shard: int, way: FastPath, args: tuple[str, str, bytes]
+def _put_fast(
+    core: Core, shard: int, path: FastPath, args: tuple[str, str, bytes]
 ) -> Operation[bool]:
-    """By the script that was right the last time; False if nothing was done."""
-    op = way.op
+    """Put a job with the script that worked the last time; return False if it did nothing."""
+    op = path.op
     answer = yield from ask_one(core, shard, Call(op, args, int))
-    if answer == OTHER_ONE:
-        op = way.op = OTHER[op]
+    if answer == OTHER_SCRIPT:
+        op = path.op = OTHER[op]
         answer = yield from ask_one(core, shard, Call(op, args, int))
-    if answer == NOT_THIS_WAY:
-        way.not_before = time.monotonic() + DETOUR
-    return answer == MADE
+    if answer == NOT_POSSIBLE:
+        path.not_before = time.monotonic() + DETOUR
+    return answer == CREATED
 
 
 @lru_cache
@@ -162,74 +109,54 @@ def _plain_arguments(queue: str) -> tuple[Arg, ...]:
     return put_call(queue, [], b"", None, "").args
 
 
-def put_given(
-    queue: QueueLike,
-    data: Any,
-    given_id: str | None,
-    on_exists: str | None,
-    given: dict[str, Any],
+def put_with_options(
+    queue: QueueLike, data: Any, options: JobOptions, *, after: str | None = None
 ) -> Operation[str]:
-    """A put with its options by name."""
+    """Create a job with options; with `after` it is blocked until that group is finished."""
     core = queue.core
-    _check_policy(on_exists)
     payload = encoded(core, data)
-    unique = unique_of(core, data, payload, given.get("unique", False))
-    options = options_of(core.limits, **{**given, "unique": unique})
-    job_id = settled_id(core, given_id, options)
-    if job_id in options.get("depends_on", ()):
+    checked = _checked(core, data, payload, options)
+    given_id, on_exists = checked.pop("id", None), checked.pop("on_exists", None)
+    if after is not None:
+        checked["after"] = text("group", after, core.limits.name)
+    job_id = settled_id(core, given_id, checked)
+    if job_id in checked.get("depends_on", ()):
         raise InvalidArgument(f"job {job_id!r} would depend on itself and never run")
     item: Item = (job_id, payload)
     if given_id is not None:
         item = (job_id, payload, spare_id(core, job_id), None)
-    nonce = "" if given_id is None and "unique" not in options else new_nonce()
-    call = put_call(queue.name, [item], packed(ready(options)), on_exists, nonce)
+    nonce = "" if given_id is None and "unique" not in checked else new_nonce()
+    call = put_call(queue.name, [item], packed(ready(checked)), on_exists, nonce)
     [[answer]] = yield from ask(core, [(core.shard_of(job_id), call)])
     if isinstance(answer, HeadraceError):
         raise answer
     return str(answer)
 
 
+def _checked(core: Core, data: Any, payload: bytes, options: JobOptions) -> dict[str, Any]:
+    if options.get("unique") is True:
+        options = {**options, "unique": digest_of(core.codec, data, payload)}
+    return check_options(options, core.limits)
+
+
 def put_many(
-    queue: QueueLike,
-    items: Iterable[Any],
-    *,
-    priority: float | None = None,
-    tags: Iterable[str] | None = None,
-    delay: Span | None = None,
-    at: datetime | None = None,
-    retries: int | Unset | None = UNSET,
-    start_within: Span | None = None,
-    result_ttl: Span | None = None,
-    unique: bool | str = False,
-    key: str | None = None,
-    throttles: Iterable[str] | None = None,
-    depends_on: Iterable[str] | None = None,
-    if_dependency_fails: str | None = None,
-    group: str | None = None,
-    on_exists: str | None = None,
+    queue: QueueLike, items: Iterable[Any], **options: Unpack[JobOptions]
 ) -> Operation[list[str]]:
-    """Makes a job of each item, a few hundred in a round trip, and returns their ids in order.
+    """Create a job from each item, a few hundred per round trip, and return their ids in order.
 
     An item is data, or a Put(data, id=..., priority=...) with options of its own. With
-    on_exists="reject" every job that can be made is made, then the first refusal is raised.
+    on_exists="reject" every job that can be created is created, then the first refusal is raised.
+
+        queue.put_many([{"n": 1}, Put({"n": 2}, delay=60)], tags=["import"])
     """
     core = queue.core
-    _check_policy(on_exists)
-    shared = options_of(
-        core.limits,
-        priority=priority,
-        tags=tags,
-        delay=delay,
-        at=at,
-        retries=retries,
-        start_within=start_within,
-        result_ttl=result_ttl,
-        key=key,
-        throttles=throttles,
-        depends_on=depends_on,
-        if_dependency_fails=if_dependency_fails,
-        group=group,
-    )
+    if options.get("id") is not None or isinstance(options.get("unique"), str):
+        raise InvalidArgument(
+            "many jobs cannot share an id or a unique value: give each its own with Put(...)"
+        )
+    unique = bool(options.pop("unique", False))
+    shared = check_options(options, core.limits)
+    on_exists = shared.pop("on_exists", None)
     rows, named = _rows(core, items, shared, unique=unique)
     if named:
         check_order(rows, shared)
@@ -248,13 +175,9 @@ def put_many(
 
 
 def _rows(
-    core: Core, items: Iterable[Any], shared: dict[str, Any], *, unique: bool | str
+    core: Core, items: Iterable[Any], shared: dict[str, Any], *, unique: bool
 ) -> tuple[list[Item], bool]:
     every = listed("items", items, "data")
-    if isinstance(unique, str):
-        raise InvalidArgument(
-            "many jobs do not share a unique value: unique=True, or Put(unique=...)"
-        )
     plain = not unique and (core.shards == 1 or not shared)
     named = False
     rows: list[Item] = []
@@ -264,34 +187,25 @@ def _rows(
             continue
         put_item = item if isinstance(item, Put) else Put(item)
         row = row_of(core, put_item, job_id, shared, unique=unique)
-        named = named or put_item.id is not None or bool(put_item.unique or unique)
+        named = named or bool(row[2]) or "unique" in (row[3] or ())
         rows.append(row)
     return rows, named
 
 
 def row_of(
     core: Core, item: Put, new_id: str, shared: dict[str, Any], *, unique: bool = False
-) -> Full:
-    """A job to be made of an item."""
+) -> FullItem:
+    """Return the row of a put call that creates a job from an item."""
+    options = item.options
+    if options.get("on_exists") is not None:
+        raise InvalidArgument("on_exists is an option of the call, not of one item")
+    if unique and not options.get("unique"):
+        options = {**options, "unique": True}
     payload = encoded(core, item.data)
-    own = options_of(
-        core.limits,
-        priority=item.priority,
-        tags=item.tags,
-        delay=item.delay,
-        at=item.at,
-        retries=item.retries,
-        start_within=item.start_within,
-        result_ttl=item.result_ttl,
-        unique=unique_of(core, item.data, payload, item.unique or unique),
-        key=item.key,
-        throttles=item.throttles,
-        depends_on=item.depends_on,
-        if_dependency_fails=item.if_dependency_fails,
-        group=item.group,
-    )
-    job_id = settled_id(core, item.id, {**shared, **own}, new_id)
-    return job_id, payload, spare_id(core, job_id) if item.id is not None else "", own
+    own = _checked(core, item.data, payload, options)
+    given_id = own.pop("id", None)
+    job_id = settled_id(core, given_id, {**shared, **own}, new_id)
+    return job_id, payload, spare_id(core, job_id) if given_id is not None else "", own
 
 
 def parents_of_row(row: Item, shared: dict[str, Any]) -> Sequence[str]:
@@ -319,11 +233,6 @@ def _others(items: Sequence[Item]) -> bytes:
     if all(len(item) == 2 for item in items):
         return b""
     return pack([(item[2], item[3] or None) if len(item) == 4 else ("", None) for item in items])
-
-
-def _check_policy(on_exists: str | None) -> None:
-    if on_exists is not None:
-        choice("on_exists", on_exists, SETTINGS["on_exists"].choices)
 
 
 def put_call(

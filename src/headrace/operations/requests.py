@@ -155,7 +155,10 @@ def _fault(core: Core, call: Call[Any], error: Exception) -> Exception:
 
 
 def _lacks_right(error: Exception) -> str:
-    return f"the user of this URL lacks a right ({error}): docs/operations.md, Rights, lists all"
+    return (
+        f"the user of this URL lacks a right ({error}): "
+        "docs/guides/operations.md, Rights, lists all"
+    )
 
 
 def refusal_error(error: Exception) -> ServerUnavailable:

@@ -15,7 +15,7 @@ from headrace.engine.cron import parse
 from headrace.engine.moments import moment
 from headrace.engine.zones import offsets, zone_of
 from headrace.errors import InvalidArgument
-from headrace.operations.put_options import Unset
+from headrace.options import Unset
 
 MOST_BACKLOG = 1000
 

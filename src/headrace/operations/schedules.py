@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 from headrace.engine.call import Call, build, is_refusal, optional, packed
 from headrace.engine.check import Span, milliseconds, page, text
@@ -11,10 +11,10 @@ from headrace.engine.shard import family
 from headrace.errors import InvalidArgument, ScheduleNotFound
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
+from headrace.operations.ids import new_nonce, settled_id
 from headrace.operations.jobs import checked_rows
 from headrace.operations.paging import ids_of_page
 from headrace.operations.protocols import ClientLike, QueueLike
-from headrace.operations.put_options import UNSET, Unset, new_nonce, options_of, settled_id
 from headrace.operations.putting import encoded
 from headrace.operations.requests import ask_one
 from headrace.operations.schedule_values import (
@@ -28,6 +28,7 @@ from headrace.operations.schedule_values import (
     read_schedule,
     rule_of,
 )
+from headrace.options import SCHEDULE_OPTIONS, UNSET, ScheduleOptions, Unset, check_options
 from headrace.transport.drive import Operation
 
 # What the id of a job has beyond that of its schedule: braces, a dash, a number.
@@ -44,35 +45,20 @@ def schedule_queue(
     zone: str = "UTC",
     delay: Span | None = None,
     backlog: int | None = 0,
-    priority: float | None = None,
-    tags: Iterable[str] | None = None,
-    retries: int | Unset | None = UNSET,
-    start_within: Span | None = None,
-    result_ttl: Span | None = None,
-    unique: bool | str = False,
-    key: str | None = None,
-    throttles: Iterable[str] | None = None,
+    **options: Unpack[ScheduleOptions],
 ) -> Operation[Schedule]:
-    """Makes a schedule, or replaces the one of this id: a job of the data is put, again and again.
+    """Create a schedule that puts a job again and again, or replace the one with this id.
 
-    By `every`, at once or after a delay, and then in that interval; or by `cron`, in a time zone.
-    A schedule of the same rule goes on as it was unless a delay is given, so programs may say this
-    whenever they start. Of turns that nobody was there for, the newest is made up for, and as many
-    more as the backlog says (None: all). With `unique` (a text, or True for the schedule itself) a
-    turn is skipped while there is such a job. The other options are those of put.
+    Pass `every`, an interval that begins at once or after `delay`, or `cron`, an expression in the
+    time zone `zone`. A schedule whose rule is unchanged goes on where it was unless a delay is
+    given, so a program may call this whenever it starts. If runs were missed, the newest one is
+    made up for, and `backlog` more (None: all). With `unique` (a text, or True for the schedule
+    itself) a run is skipped while such a job exists. ScheduleOptions lists the other options.
+
+        queue.schedule("report", {"kind": "daily"}, cron="0 6 * * *", zone="Europe/Berlin")
     """
     core = queue.core
-    given = options_of(
-        core.limits,
-        priority=priority,
-        tags=tags,
-        retries=retries,
-        start_within=start_within,
-        result_ttl=result_ttl,
-        unique=_unique(id, value=unique),
-        key=key,
-        throttles=throttles,
-    )
+    given = _checked(core, id, options)
     _check_id(core, id, given)
     rule = rule_of(every, cron, zone)
     now, stored = (yield from read_stored(core, id)) if cron is not None else (0, None)
@@ -104,7 +90,7 @@ def adopt_schedule(
     this id. Its next turn comes when it is due, in milliseconds; whether it was made now.
     """
     core = queue.core
-    given = options_of(core.limits, **options)
+    given = check_options(options, core.limits)
     _check_id(core, id, given)
     now, _ = yield from read_stored(core, id)
     fields = {
@@ -128,33 +114,17 @@ def reschedule(
     cron: str | Unset = UNSET,
     zone: str | Unset = UNSET,
     backlog: int | Unset | None = UNSET,
-    priority: float | Unset | None = UNSET,
-    tags: Iterable[str] | Unset | None = UNSET,
-    retries: int | Unset | None = UNSET,
-    start_within: Span | Unset | None = UNSET,
-    result_ttl: Span | Unset | None = UNSET,
-    unique: bool | str | Unset = UNSET,
-    key: str | Unset | None = UNSET,
-    throttles: Iterable[str] | Unset | None = UNSET,
+    **options: Unpack[ScheduleOptions],
 ) -> Operation[Schedule]:
-    """Changes a schedule: what is given, and nothing else; ScheduleNotFound if there is none.
+    """Change the given properties of a schedule and return it.
 
-    With a new interval the next turn comes one interval after the last. An option that is None is
-    taken away, but for retries, where it is without limit; unique=False takes that away.
+    With a new interval the next run comes one interval after the last. An option that is None, or
+    unique=False, is removed; retries=None means retries without a limit.
+
+    Raises ScheduleNotFound if there is no schedule with this id.
     """
     core = client.core
-    changes: dict[str, Any] = {
-        "priority": priority,
-        "tags": tags,
-        "retries": retries,
-        "start_within": start_within,
-        "result_ttl": result_ttl,
-        "unique": _unique(id, value=unique),
-        "key": key,
-        "throttles": throttles,
-    }
-    named = {name: value for name, value in changes.items() if value is not UNSET}
-    given = options_of(core.limits, **named)
+    given = _checked(core, id, options)
     _check_id(core, id, given)
     check_change(every, cron, zone)
     new: Fields = {} if data is UNSET else {"data": encoded(core, data)}
@@ -166,11 +136,13 @@ def reschedule(
             raise ScheduleNotFound(id)
         rule = changed_rule(stored, every, cron, zone)
         kept = {name: stored[name] for name in ("data", "backlog", "prefix")}
-        options = {name: value for name, value in options_in(stored).items() if name not in named}
+        unchanged = {
+            name: value for name, value in options_in(stored).items() if name not in options
+        }
         fields = {
             **kept,
             **new,
-            "options": packed({**options, **given}),
+            "options": packed({**unchanged, **given}),
             **located(rule, now, stored),
         }
         written = yield from _write(core, id, stored["queue"].decode(), fields, stored["by"], -1)
@@ -263,9 +235,15 @@ def _fields(pairs: list[bytes]) -> Fields:
     return {name.decode(): value for name, value in zip(pairs[::2], pairs[1::2], strict=True)}
 
 
-def _unique(schedule_id: str, *, value: bool | str | Unset) -> bool | str | Unset:
-    """Of a schedule that is unique by itself there is one job at a time."""
-    return schedule_id if value is True else value
+def _checked(core: Core, schedule_id: str, options: ScheduleOptions) -> dict[str, Any]:
+    if unknown := options.keys() - SCHEDULE_OPTIONS:
+        raise InvalidArgument(
+            f"a schedule has no option {min(unknown)!r}; the options are "
+            f"{', '.join(sorted(SCHEDULE_OPTIONS))}"
+        )
+    if options.get("unique") is True:
+        options = {**options, "unique": schedule_id}
+    return check_options(options, core.limits)
 
 
 def _check_id(core: Core, schedule_id: str, options: dict[str, Any]) -> None:

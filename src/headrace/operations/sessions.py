@@ -146,3 +146,8 @@ def _worker(row: list[Any]) -> Worker:
         queues=sorted(queue.decode() for queue in queues),
         jobs=jobs,
     )
+
+
+def default_worker_name() -> str:
+    """Return a worker name made of host and process id, such as web1-4711."""
+    return f"{socket.gethostname()}-{os.getpid()}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
@@ -13,28 +12,8 @@ from headrace.codecs.codec import Codec
 from headrace.engine.check import Span
 from headrace.engine.moments import moment, moment_or_none
 from headrace.engine.record import Record, decode_record
-from headrace.operations.put_options import GROUP_MARK, UNSET, Unset
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """One item of a put_many that has an id or options of its own, otherwise as the call says."""
-
-    data: Any
-    id: str | None = None
-    priority: float | None = None
-    tags: Iterable[str] | None = None
-    delay: Span | None = None
-    at: datetime | None = None
-    retries: int | Unset | None = UNSET
-    start_within: Span | None = None
-    result_ttl: Span | None = None
-    unique: bool | str = False
-    key: str | None = None
-    throttles: Iterable[str] | None = None
-    depends_on: Iterable[str] | None = None
-    if_dependency_fails: str | None = None
-    group: str | None = None
+from headrace.operations.ids import GROUP_MARK
+from headrace.options import UNSET
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ def carry_out(
         writeId=plan.write,
         lineage="true",
     ).mode("append").save()
-    written = client.written(plan.write)
+    written = client.writes.get(plan.write)
     if written is None:
         raise HeadraceError(f"the server knows nothing of the write {plan.write}: was it emptied?")
     write_outcome(lake, plan, Outcome(at=dt.datetime.now(dt.UTC), made=written.made))

@@ -13,8 +13,9 @@ from pyspark.sql import types
 from headrace.engine.check import shown, text
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
-from headrace.operations.put_options import new_ids, options_of, settled_id, spare_id
+from headrace.operations.ids import new_ids, settled_id, spare_id
 from headrace.operations.putting import Item, encoded
+from headrace.options import check_options
 
 DATA = "data"
 FIELD = "data."
@@ -138,7 +139,7 @@ class Rows:
             pairs = zip(names, row, strict=True)
             given = {name: _number(value) for name, value in pairs if value is not None}
             try:
-                yield options_of(self._core.limits, **given)
+                yield check_options(given, self._core.limits)
             except InvalidArgument as error:
                 raise _wrong_option(self._core, given) from error
 
@@ -186,7 +187,7 @@ def _wrong_option(core: Core, given: dict[str, Any]) -> InvalidArgument:
     """The error about the option that is wrong, if one alone is."""
     for name, value in given.items():
         try:
-            options_of(core.limits, **{name: value})
+            check_options({name: value}, core.limits)
         except InvalidArgument as error:
             return InvalidArgument(f"column {name!r} of a row with {shown(value)}: {error}")
     return InvalidArgument(f"the options of a row do not go together: {shown(given)}")

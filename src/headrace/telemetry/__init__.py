@@ -1,4 +1,4 @@
-"""Telemetry: traces by OpenTelemetry, metrics by Prometheus. Comes with the extra `telemetry`."""
+"""Telemetry: OpenTelemetry traces and Prometheus metrics. Needs the extra `telemetry`."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ __all__ = ["ServerCollector", "instrument"]
 
 
 def instrument(app: App, tracer_provider: TracerProvider | None = None) -> None:
-    """From now on puts and runs of the app are spans, of one trace each.
+    """Trace the puts and runs of an app: a put and all runs of its job form one trace.
 
-    Without a provider they go to the one that is set for the whole program, then or later.
+    Without a provider, spans go to OpenTelemetry's global one, even if it is set later. Raises
+    MissingExtra without opentelemetry-api.
+
+        app = headrace.App("shop")
+        instrument(app)
     """
     require("tracing", "opentelemetry", "opentelemetry-api")
-    from headrace.telemetry.tracing import Traces  # noqa: PLC0415 - a package of the extra
+    from headrace.telemetry.tracing import OpenTelemetryTracing  # noqa: PLC0415 - of the extra
 
-    app.telemetry = Traces(tracer_provider)
+    app.telemetry = OpenTelemetryTracing(tracer_provider)
 
 
 def require(what: str, module: str, package: str) -> None:
-    """MissingExtra if a package of the extra is not there."""
+    """Raise MissingExtra if a package of the extra is not installed."""
     if find_spec(module) is None:
         raise MissingExtra(what, package, "telemetry")
 

@@ -1,4 +1,4 @@
-"""The state of a namespace as metrics, read from the server at every scrape."""
+"""The state of a namespace as Prometheus metrics, read from the server at every scrape."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from headrace.operations.queues import all_queues, text_map
 from headrace.operations.requests import ask, raw
 from headrace.transport.drive import Operation, drive
 
-# So many queues at most, those that were used first; so many in one script.
+# Limits of a scrape, which covers the queues used first, and of one script call.
 QUEUES = 1000
 QUEUES_A_SCRIPT = 100
 DAY_SECONDS = 86_400
 STATS = ("failures", "retries", "wait:count", "wait:mean", "run:count", "run:mean")
-# Counters that never go back; that of complete jobs does, when one is put again.
+# Counters that never decrease. The one of complete jobs does, when a job is put again.
 BOOKS = ("put", "cancelled", "expired", "moved")
 
 
 @dataclass(slots=True)
-class QueueFacts:
-    """What is known of a queue, its shards added up."""
+class QueueFigures:
+    """The figures of a queue, summed over its shards."""
 
     counts: Counter[str] = field(default_factory=Counter)
     books: Counter[str] = field(default_factory=Counter)
@@ -40,11 +40,11 @@ class QueueFacts:
 
 
 @dataclass(slots=True)
-class Facts:
-    """What is known of a namespace."""
+class NamespaceFigures:
+    """The figures of a namespace."""
 
     count: int
-    queues: dict[str, QueueFacts]
+    queues: dict[str, QueueFigures]
     workers: int
     events: list[int]
     memory: dict[str, int]
@@ -52,89 +52,97 @@ class Facts:
 
 
 class ServerCollector:
-    """A collector for a prometheus_client registry; `headrace metrics` serves one."""
+    """A collector for a prometheus_client registry; `headrace metrics` serves one.
+
+    registry = CollectorRegistry()
+    registry.register(ServerCollector(client))
+    """
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: to register it asks the server for nothing."""
+        """Return nothing, so that registering the collector does not query the server."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Asks the server, and tells; a server that does not answer is told as such."""
+        """Query the server and yield its metrics; without an answer, only headrace_up with 0."""
         core = self._client.core
         try:
-            facts = drive(core.transport, look(core))
+            figures = drive(core.transport, look(core))
         except HeadraceError:
-            yield self._gauge("headrace_up", "Whether the server answered.", 0)
+            yield self._gauge("headrace_up", "Whether the server answered (1) or not (0).", 0)
             return
-        yield self._gauge("headrace_up", "Whether the server answered.", 1)
-        yield self._gauge("headrace_workers", "Workers that have a session.", facts.workers)
-        yield self._gauge("headrace_queues", "Queues.", facts.count)
-        yield self._by("shard", "headrace_events", "Events in the log.", facts.events)
-        yield self._of_lakes(facts.behind)
-        memory = facts.memory
-        about = "Memory of the server in use."
+        yield self._gauge("headrace_up", "Whether the server answered (1) or not (0).", 1)
+        yield self._gauge("headrace_workers", "Workers with a session.", figures.workers)
+        yield self._gauge("headrace_queues", "Number of queues.", figures.count)
+        yield self._by("shard", "headrace_events", "Entries of the event log.", figures.events)
+        yield self._of_lakes(figures.behind)
+        memory = figures.memory
+        about = "Memory that the server uses."
         yield self._gauge("headrace_memory_bytes", about, memory["used_memory"])
-        about = "Memory that the server may use; 0 is all there is."
+        about = "Memory limit of the server; 0 means no limit."
         yield self._gauge("headrace_memory_limit_bytes", about, memory["maxmemory"])
-        yield from self._of_queues(facts.queues)
+        yield from self._of_queues(figures.queues)
 
     def _of_lakes(self, behind: dict[tuple[str, int], int]) -> Metric:
         family = GaugeMetricFamily(
             "headrace_lake_behind",
-            "Events that a lake has yet to take.",
+            "Events that a lake has not synced yet.",
             labels=("namespace", "lake", "shard"),
         )
         for (lake, shard), events in behind.items():
             family.add_metric((self._client.core.namespace, lake, str(shard)), events)
         return family
 
-    def _of_queues(self, queues: dict[str, QueueFacts]) -> Iterator[Metric]:
+    def _of_queues(self, queues: dict[str, QueueFigures]) -> Iterator[Metric]:
         labels = ("namespace", "queue")
         name = self._client.core.namespace
         jobs = GaugeMetricFamily("headrace_jobs", "Jobs by state.", labels=(*labels, "state"))
-        late = GaugeMetricFamily("headrace_late_jobs", "Jobs whose lease is over.", labels=labels)
-        paused = GaugeMetricFamily("headrace_paused", "Whether it is paused.", labels=labels)
+        late = GaugeMetricFamily(
+            "headrace_late_jobs", "Running jobs whose lease has expired.", labels=labels
+        )
+        paused = GaugeMetricFamily("headrace_paused", "Whether the queue is paused.", labels=labels)
         waits = GaugeMetricFamily(
-            "headrace_next_waits_seconds", "How long the next job has waited.", labels=labels
+            "headrace_next_waits_seconds", "Waiting time of the next job.", labels=labels
         )
         ended = CounterMetricFamily(
-            "headrace_booked_jobs", "Jobs by what was booked.", labels=(*labels, "booked")
+            "headrace_booked_jobs",
+            "Jobs by entry in the queue's books.",
+            labels=(*labels, "booked"),
         )
         daily = {
             "failures": CounterMetricFamily(
-                "headrace_failures", "Failures, from midnight on.", labels=labels
+                "headrace_failures", "Failures since midnight UTC.", labels=labels
             ),
             "retries": CounterMetricFamily(
-                "headrace_retries", "Retries, from midnight on.", labels=labels
+                "headrace_retries", "Retries since midnight UTC.", labels=labels
             ),
             "wait": CounterMetricFamily(
-                "headrace_queue_wait_seconds", "Waiting times, from midnight on.", labels=labels
+                "headrace_queue_wait_seconds", "Waiting time since midnight UTC.", labels=labels
             ),
             "pops": CounterMetricFamily(
-                "headrace_queue_pops", "Pops, from midnight on.", labels=labels
+                "headrace_queue_pops", "Pops since midnight UTC.", labels=labels
             ),
             "run": CounterMetricFamily(
-                "headrace_queue_run_seconds", "Running times, from midnight on.", labels=labels
+                "headrace_queue_run_seconds", "Run time since midnight UTC.", labels=labels
             ),
             "runs": CounterMetricFamily(
-                "headrace_queue_completions", "Completions, from midnight on.", labels=labels
+                "headrace_queue_completions", "Completions since midnight UTC.", labels=labels
             ),
         }
-        for queue, facts in queues.items():
+        for queue, figures in queues.items():
             at = (name, queue)
             for state in STATES:
-                jobs.add_metric((*at, state), facts.counts[state])
-            late.add_metric(at, facts.counts["late"])
-            paused.add_metric(at, min(1, facts.counts["paused"]))
-            if facts.next_waits is not None:
-                waits.add_metric(at, facts.next_waits)
+                jobs.add_metric((*at, state), figures.counts[state])
+            late.add_metric(at, figures.counts["late"])
+            paused.add_metric(at, min(1, figures.counts["paused"]))
+            if figures.next_waits is not None:
+                waits.add_metric(at, figures.next_waits)
             for booked in BOOKS:
-                ended.add_metric((*at, booked), facts.books[booked])
+                ended.add_metric((*at, booked), figures.books[booked])
             for what, family in daily.items():
-                family.add_metric(at, facts.stats[what])
+                family.add_metric(at, figures.stats[what])
         yield from (jobs, late, paused, waits, ended, *daily.values())
 
     def _gauge(self, name: str, about: str, value: float) -> Metric:
@@ -149,11 +157,11 @@ class ServerCollector:
         return family
 
 
-def look(core: Core) -> Operation[Facts]:
-    """Reads the state of a namespace, in a bounded number of round trips."""
+def look(core: Core) -> Operation[NamespaceFigures]:
+    """Read the figures of a namespace in a bounded number of round trips."""
     shards = range(core.shards)
     names = yield from all_queues(core)
-    queues = {name: QueueFacts() for name in names[:QUEUES]}
+    queues = {name: QueueFigures() for name in names[:QUEUES]}
     asked: Any = [(0, ("TIME",)), (0, ("INFO", "memory"))]
     asked += [(shard, ("HMGET", core.key(shard, "log"), "number", "trimmed")) for shard in shards]
     asked += [(shard, ("HGETALL", core.key(shard, "lakes"))) for shard in shards]
@@ -168,14 +176,14 @@ def look(core: Core) -> Operation[Facts]:
     yield from _read_books(core, queues)
     yield from _read_stats(core, queues, now // DAY_SECONDS)
     yield from _look_at_next(core, queues, now + int(micros) / 1e6)
-    # A session is on every shard.
+    # Every shard holds the session of every worker.
     events = [int(number or 0) - int(trimmed or 0) for number, trimmed in logs]
     behind = {
         (lake, shard): int(log[0] or 0) - entry_number(mark)
         for shard, (log, marks) in enumerate(zip(logs, lakes, strict=True))
         for lake, mark in text_map(marks).items()
     }
-    return Facts(len(names), queues, max(workers), events, _memory(about), behind)
+    return NamespaceFigures(len(names), queues, max(workers), events, _memory(about), behind)
 
 
 def _memory(about: bytes) -> dict[str, int]:
@@ -183,7 +191,7 @@ def _memory(about: bytes) -> dict[str, int]:
     return {name: int(value) for name, _, value in pairs if name in ("used_memory", "maxmemory")}
 
 
-def _count(core: Core, queues: dict[str, QueueFacts]) -> Operation[None]:
+def _count(core: Core, queues: dict[str, QueueFigures]) -> Operation[None]:
     names = list(queues)
     columns = ("exists", "paused", "late", "due", *STATES)
     for first in range(0, len(names), QUEUES_A_SCRIPT):
@@ -195,12 +203,12 @@ def _count(core: Core, queues: dict[str, QueueFacts]) -> Operation[None]:
                 queues[name].counts.update(dict(zip(columns, row, strict=True)))
 
 
-def _read_books(core: Core, queues: dict[str, QueueFacts]) -> Operation[None]:
+def _read_books(core: Core, queues: dict[str, QueueFigures]) -> Operation[None]:
     for name, reply in (yield from _of_each(core, queues, "HGETALL", "books:{}")):
         queues[name].books.update({one: int(n) for one, n in text_map(reply).items()})
 
 
-def _read_stats(core: Core, queues: dict[str, QueueFacts], day: int) -> Operation[None]:
+def _read_stats(core: Core, queues: dict[str, QueueFigures], day: int) -> Operation[None]:
     for name, reply in (yield from _of_each(core, queues, "HMGET", f"stats:{day}:{{}}", *STATS)):
         failures, retries, waits, wait_mean, runs, run_mean = (float(value or 0) for value in reply)
         queues[name].stats.update(
@@ -216,8 +224,8 @@ def _read_stats(core: Core, queues: dict[str, QueueFacts], day: int) -> Operatio
         stats["run"] += runs * run_mean / 1000
 
 
-def _look_at_next(core: Core, queues: dict[str, QueueFacts], now: float) -> Operation[None]:
-    """How long the job has waited that would be handed out next."""
+def _look_at_next(core: Core, queues: dict[str, QueueFigures], now: float) -> Operation[None]:
+    """Read how long the next job of each queue has waited."""
     first = yield from _of_each(core, queues, "ZRANGE", "waiting:{}", "0", "0")
     next_jobs = [(name, name_in(member[0])) for name, member in first if member]
     if not next_jobs:
@@ -234,9 +242,9 @@ def _look_at_next(core: Core, queues: dict[str, QueueFacts], now: float) -> Oper
 
 
 def _of_each(
-    core: Core, queues: dict[str, QueueFacts], command: str, role: str, *rest: str
+    core: Core, queues: dict[str, QueueFigures], command: str, role: str, *rest: str
 ) -> Operation[list[tuple[str, Any]]]:
-    """What a command says of a key of every queue on every shard, in one round trip."""
+    """Return the replies to a command on one key per queue and shard, in one round trip."""
     about = [(name, shard) for name in queues for shard in range(core.shards)]
     if not about:
         return []

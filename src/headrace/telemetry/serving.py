@@ -1,111 +1,66 @@
-"""Serves metrics over HTTP. As a program: those of a worker, until whoever began it is gone."""
+"""A process that serves the metrics of a worker over HTTP until its stdin closes.
+
+It prints the port, or why it cannot use the port, as its first line.
+"""
 
 from __future__ import annotations
 
-import os
-import select
 import shutil
 import signal
-import socket
 import sys
-import threading
 from contextlib import suppress
 from pathlib import Path
-from socketserver import ThreadingMixIn
-from typing import Any, NoReturn
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from typing import Any
 
-from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.multiprocess import MultiProcessCollector
-
-PAUSE = 1.0
 
 _merge: Any = MultiProcessCollector.merge
 
 
-class Server(ThreadingMixIn, WSGIServer):
-    """A server on a socket that listens already."""
+class MetricFiles:
+    """Collects the files that worker processes write into a directory.
 
-    daemon_threads = True
-
-    def __init__(self, listening: socket.socket, metrics: CollectorRegistry) -> None:
-        super().__init__(listening.getsockname(), Quiet, bind_and_activate=False)
-        self.socket.close()
-        self.socket = listening
-        self.server_name, self.server_port = listening.getsockname()[:2]
-        self.setup_environ()
-        self.set_app(make_wsgi_app(metrics))
-
-
-class Written:
-    """What processes wrote. One that is just beginning, or died at that, has an empty file."""
+    A process that is just starting, or died while starting, has an empty file, which is skipped.
+    """
 
     def __init__(self, directory: str) -> None:
         self._directory = Path(directory)
 
     def collect(self) -> Any:
-        files = [str(file) for file in self._directory.glob("*.db") if _has_something(file)]
+        """Return the metrics of all files, added up."""
+        files = [str(file) for file in self._directory.glob("*.db") if _has_content(file)]
         return _merge(files, accumulate=True)
 
 
-def _has_something(file: Path) -> bool:
+def _has_content(file: Path) -> bool:
     with suppress(FileNotFoundError):
         return file.stat().st_size > 0
     return False
 
 
-class Quiet(WSGIRequestHandler):
-    """Says nothing of requests."""
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 def registry_of(collector: Any) -> CollectorRegistry:
-    """A registry with one collector."""
+    """Return a registry with one collector."""
     metrics = CollectorRegistry()
     metrics.register(collector)
     return metrics
 
 
 def main() -> None:
-    """Serves what worker processes wrote into a directory; a server that dies is begun again."""
-    directory, number = sys.argv[1:]
-    # A worker that is told to end still has jobs to count.
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, signal.SIG_IGN)
-    while not _served_to_the_end(directory, int(number)):
-        sys.stderr.write("headrace: the metrics server died and is begun again\n")
-        sys.stderr.flush()
-        select.select([sys.stdin], [], [], PAUSE)
-    shutil.rmtree(directory, ignore_errors=True)
-
-
-def _served_to_the_end(directory: str, number: int) -> bool:
-    """Whether it was served until whoever began us is gone."""
-    alive, held = os.pipe()
-    server = os.fork()
-    if server == 0:
-        os.close(held)
-        _serve(directory, number, alive)
-    os.close(alive)
-    watched = os.pidfd_open(server)
-    ready, _, _ = select.select([sys.stdin, watched], [], [])
-    for each in (watched, held):
-        os.close(each)
-    os.waitpid(server, 0)
-    return sys.stdin in ready
-
-
-def _serve(directory: str, number: int, alive: int) -> NoReturn:
+    """Serve the metric files of a directory at a port until stdin closes; then remove them."""
+    directory, port = sys.argv[1:]
+    # A worker that is shutting down still has jobs to count.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     try:
-        metrics = registry_of(Written(directory))
-        server = Server(socket.socket(fileno=number), metrics)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        # Nothing is ever written: it ends with the process that holds the other end.
-        os.read(alive, 1)
-    finally:
-        os._exit(0)
+        server, _ = start_http_server(int(port), registry=registry_of(MetricFiles(directory)))
+    except OSError as error:
+        sys.stdout.write(f"{error}\n")
+        return
+    sys.stdout.write(f"{server.server_port}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 if __name__ == "__main__":

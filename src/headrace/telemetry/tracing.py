@@ -1,4 +1,4 @@
-"""Spans: one for a put, one for each run, and between them what travels with the job."""
+"""OpenTelemetry spans: one for a put, one for each run; the trace travels in the job's data."""
 
 from __future__ import annotations
 
@@ -12,64 +12,68 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvider
 
 import headrace
-from headrace.app.tracing import Told
+from headrace.app.tracing import ReportIds
 from headrace.operations.popping import Popped
-from headrace.worker.metering import word
-from headrace.worker.run import Done, Failed, Sent, Snoozed
+from headrace.worker.run import Envelope, Failed, Outcome, outcome_name
 
 SYSTEM = "headrace"
 UNKNOWN = "unknown"
 
 
-class Joined:
-    """A run that another process tells of: what is traced here is part of it."""
+class JoinedRunSpan:
+    """The span of a run that another process reports; spans made here become its children."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def enter(self) -> None:
+        """Make this the current span of the running code."""
         contexts.attach(self._context)
 
     def carrier(self) -> dict[str, str]:
+        """Return what another process needs to continue the span."""
         return _carried(self._context)
 
-    def end(self, outcome: Done | Failed | Snoozed | None) -> None:
-        pass
+    def end(self, outcome: Outcome | None) -> None:
+        """Do nothing: the other process ends the span."""
 
 
-class Running(Joined):
-    """The span of a run."""
+class OwnRunSpan(JoinedRunSpan):
+    """The span of a run that this process reports."""
 
     def __init__(self, span: Span, parent: Context) -> None:
         super().__init__(trace.set_span_in_context(span, parent))
         self._span = span
 
-    def end(self, outcome: Done | Failed | Snoozed | None) -> None:
+    def end(self, outcome: Outcome | None) -> None:
+        """End the span with its outcome; None if the lease was lost or the job released."""
         span = self._span
-        span.set_attribute("headrace.outcome", "taken" if outcome is None else word(outcome))
+        name = "taken" if outcome is None else outcome_name(outcome)
+        span.set_attribute("headrace.outcome", name)
         if isinstance(outcome, Failed):
             span.set_attribute("error.type", outcome.failure)
             if outcome.retry_in is not None:
                 span.set_attribute("headrace.retry_in", outcome.retry_in)
-            said = {
+            exception = {
                 "exception.type": outcome.failure,
                 "exception.message": outcome.message,
                 "exception.stacktrace": outcome.traceback,
             }
-            span.add_event("exception", {name: text for name, text in said.items() if text})
+            span.add_event("exception", {name: text for name, text in exception.items() if text})
             span.set_status(Status(StatusCode.ERROR, outcome.message))
         span.end()
 
 
-class Traces:
-    """What an app tells OpenTelemetry."""
+class OpenTelemetryTracing:
+    """Reports the puts and runs of an app to OpenTelemetry."""
 
     def __init__(self, provider: TracerProvider | None) -> None:
         self._provider = provider
         self._tracer = trace.get_tracer("headrace", headrace.__version__, provider)
 
     @contextmanager
-    def sending(self, task: str, queue: str, datas: list[dict[str, Any]]) -> Iterator[Told]:
+    def sending(self, task: str, queue: str, datas: list[dict[str, Any]]) -> Iterator[ReportIds]:
+        """Trace a put: add the trace to the data of the jobs, and receive their ids at the end."""
         attributes: dict[str, str | int] = {
             "messaging.system": SYSTEM,
             "messaging.operation.type": "send",
@@ -84,23 +88,25 @@ class Traces:
         ) as span:
             self.carry(datas)
 
-            def told(ids: list[str]) -> None:
+            def report_ids(ids: list[str]) -> None:
                 if len(ids) == 1:
                     span.set_attribute("messaging.message.id", ids[0])
 
-            yield told
+            yield report_ids
 
     def carry(self, datas: list[dict[str, Any]]) -> None:
+        """Add the current trace to the data of jobs."""
         carrier = _carried(contexts.get_current())
         if carrier:
             for data in datas:
                 data["trace"] = carrier
 
-    def running(self, popped: Popped, sent: Sent | None) -> Running:
+    def begin_run(self, popped: Popped, envelope: Envelope | None) -> OwnRunSpan:
+        """Begin the span of a run, as a child of the put's span."""
         record = popped.record
-        task = sent.task if sent else UNKNOWN
-        carried = sent.trace if sent and sent.trace else {}
-        # Nothing that happens to be current in the worker is the cause of a job.
+        task = envelope.task if envelope else UNKNOWN
+        carried = envelope.trace if envelope and envelope.trace else {}
+        # An empty context: a span that happens to be current in the worker is not the parent.
         parent = propagate.extract(carried, context=Context())
         span = self._tracer.start_span(
             f"run {task}",
@@ -118,12 +124,14 @@ class Traces:
                 "headrace.wait": (record.since - record.put_at) / 1000,
             },
         )
-        return Running(span, parent)
+        return OwnRunSpan(span, parent)
 
-    def joining(self, carrier: dict[str, str]) -> Joined:
-        return Joined(propagate.extract(carrier, context=Context()))
+    def join_run(self, carrier: dict[str, str]) -> JoinedRunSpan:
+        """Continue the span of a run that another process reports."""
+        return JoinedRunSpan(propagate.extract(carrier, context=Context()))
 
     def flush(self) -> None:
+        """Export all finished spans."""
         flush = getattr(self._provider or trace.get_tracer_provider(), "force_flush", None)
         if flush is not None:
             flush()

@@ -1,55 +1,59 @@
-"""The metrics of `headrace work --metrics-port`: counted in every process, served by one more.
+"""The metrics of `headrace work --metrics-port`: every process counts, one more process serves.
 
-The processes write into files of a private directory, as prometheus_client does where there are
-several, and the server adds them up. A file belongs to a place rather than to a process: whoever
-takes a place goes on with its counters, so there are never more files than places.
+The processes write into files of a private directory, as prometheus_client does for several
+processes, and the server adds them up. A file belongs to a slot rather than to a process: a
+replacement continues the counters of its slot, so there are never more files than slots.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self, cast
 
 from headrace.errors import InvalidArgument
 from headrace.telemetry import require
-from headrace.worker.metering import word
-from headrace.worker.run import Done, Failed, Run, Snoozed
+from headrace.worker.logs import log_event
+from headrace.worker.run import Outcome, Run, outcome_name
 
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 RUN_BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800)
 WAIT_BUCKETS = (*RUN_BUCKETS, 7200, 86400)
 UNKNOWN = "unknown"
+RESTART_PAUSE = 1.0
 
 
 class WorkerMetrics:
-    """Counts runs, and serves what is counted while the block lasts."""
+    """Counts runs, and serves the counts at a port within a `with` block.
+
+    Port 0 takes any free port; `port` is the one in use. Raises MissingExtra without
+    prometheus_client, and InvalidArgument if the port cannot be used.
+    """
 
     def __init__(self, port: int) -> None:
         require("--metrics-port", "prometheus_client", "prometheus-client")
-        try:
-            self._listening = socket.create_server(("", port))
-        except OSError as error:
-            raise InvalidArgument(f"metrics cannot be served at port {port}: {error}") from None
-        self.port: int = self._listening.getsockname()[1]
-        # The server removes it too, if we cannot.
+        self.port = port
+        # The server process removes it too, in case this process is killed.
         self._directory = TemporaryDirectory(prefix="headrace-metrics-", ignore_cleanup_errors=True)
-        self._server: subprocess.Popen[bytes] | None = None
-        self._families: Families | None = None
+        self._server: subprocess.Popen[str] | None = None
+        self._restart_at = 0.0
+        self._families: MetricFamilies | None = None
 
     def __enter__(self) -> Self:
-        number = self._listening.fileno()
-        self._server = subprocess.Popen(
-            [sys.executable, "-m", "headrace.telemetry.serving", self._directory.name, str(number)],
-            pass_fds=[number],
-            stdin=subprocess.PIPE,
-        )
-        self._listening.close()
+        self._server = self._start_server()
+        answer = cast(IO[str], self._server.stdout).readline().strip()
+        if not answer.isdecimal():
+            self.__exit__(None, None, None)
+            raise InvalidArgument(
+                f"cannot serve metrics at port {self.port}: {answer or 'the server process died'}"
+            )
+        self.port = int(answer)
         return self
 
     def __exit__(
@@ -62,84 +66,108 @@ class WorkerMetrics:
             self._server.communicate()
         self._directory.cleanup()
 
-    def begin(self, place: int, concurrency: int) -> None:
-        """This process counts from now on, in this place."""
+    def _start_server(self) -> subprocess.Popen[str]:
+        self._restart_at = time.monotonic() + RESTART_PAUSE
+        program = [sys.executable, "-m", "headrace.telemetry.serving"]
+        return subprocess.Popen(
+            [*program, self._directory.name, str(self.port)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def keep_serving(self) -> None:
+        """Start another server process if it died, at most once a second."""
+        server = self._server
+        if server is None or server.poll() is None or time.monotonic() < self._restart_at:
+            return
+        log_event(logging.WARNING, "metrics server died; starting another", port=self.port)
+        for pipe in (server.stdin, server.stdout):
+            if pipe is not None:
+                pipe.close()
+        self._server = self._start_server()
+
+    def begin(self, slot: int, concurrency: int) -> None:
+        """Begin to count in this process, in this slot."""
         if self._server is not None and self._server.stdin is not None:
-            # Held open here, it would hide the end of the supervisor.
+            # Left open here, it would hide the supervisor's death from the server process.
             self._server.stdin.close()
         os.environ[DIRECTORY_VARIABLE] = self._directory.name
-        self._families = Families(place)
+        self._families = MetricFamilies(slot)
         self._families.concurrency.set(concurrency)
         self._families.processes.set(1)
         self.holding(0, 0)
 
-    def ended(self, run: Run, outcome: Done | Failed | Snoozed, seconds: float) -> None:
-        """A run is over."""
+    def finished(self, run: Run, outcome: Outcome, seconds: float) -> None:
+        """Count a finished run."""
         if self._families is not None:
             record = run.popped.record
-            # Not what the job says: anybody may put a job that names anything.
+            # The task's name, not the job's: a job can name any task, and labels must stay few.
             task = UNKNOWN if run.task is None else run.task.name
-            runs, run_seconds, wait_seconds = self._families.of(task, record.queue, word(outcome))
+            runs, run_seconds, wait_seconds = self._families.of(
+                task, record.queue, outcome_name(outcome)
+            )
             runs.inc()
             run_seconds.observe(seconds)
             wait_seconds.observe((record.since - record.put_at) / 1000)
 
     def holding(self, running: int, ready: int) -> None:
-        """So many jobs run, and so many are in hand that do not run yet."""
+        """Set how many jobs run, and how many are prefetched and do not run yet."""
         if self._families is not None:
             self._families.running.set(running)
             self._families.ready.set(ready)
 
-    def gone(self, place: int) -> None:
-        """What was true of a process is so no longer; what it counted stays."""
-        for file in Path(self._directory.name).glob(f"gauge_live*_{place}.db"):
+    def process_ended(self, slot: int) -> None:
+        """Remove the gauges of a process that has ended; its counters stay."""
+        for file in Path(self._directory.name).glob(f"gauge_live*_{slot}.db"):
             file.unlink(missing_ok=True)
 
 
-class Families:
-    """The metrics of one process."""
+class MetricFamilies:
+    """The metric families that one process counts in."""
 
-    def __init__(self, place: int) -> None:
-        from prometheus_client import (  # noqa: PLC0415 - a package of the extra, and it looks at
-            CollectorRegistry,  # the environment when it is imported
+    def __init__(self, slot: int) -> None:
+        # Imported here: it belongs to the extra, and reads the environment when it is imported.
+        from prometheus_client import (  # noqa: PLC0415
+            CollectorRegistry,
             Counter,
             Gauge,
             Histogram,
             values,
         )
 
-        values.ValueClass = values.MultiProcessValue(lambda: place)
+        values.ValueClass = values.MultiProcessValue(lambda: slot)
         metrics = CollectorRegistry()
 
-        def gauge(name: str, about: str) -> Any:
-            return Gauge(name, about, multiprocess_mode="livesum", registry=metrics)
+        def gauge(name: str, help_text: str) -> Any:
+            return Gauge(name, help_text, multiprocess_mode="livesum", registry=metrics)
 
         labels = ("task", "queue")
         self.runs = Counter(
-            "headrace_runs", "Runs that are over.", (*labels, "outcome"), registry=metrics
+            "headrace_runs", "Finished runs.", (*labels, "outcome"), registry=metrics
         )
         self.run_seconds = Histogram(
             "headrace_run_seconds",
-            "How long jobs ran.",
+            "Duration of runs.",
             labels,
             buckets=RUN_BUCKETS,
             registry=metrics,
         )
         self.wait_seconds = Histogram(
             "headrace_wait_seconds",
-            "How long after their put jobs were handed out.",
+            "Time from the put of a job to its delivery.",
             labels,
             buckets=WAIT_BUCKETS,
             registry=metrics,
         )
-        self.running = gauge("headrace_running", "Jobs that run now.")
-        self.ready = gauge("headrace_ready", "Jobs in hand that do not run yet.")
-        self.concurrency = gauge("headrace_concurrency", "How many jobs may run at once.")
+        self.running = gauge("headrace_running", "Running jobs.")
+        self.ready = gauge("headrace_ready", "Prefetched jobs that do not run yet.")
+        self.concurrency = gauge("headrace_concurrency", "Number of jobs that may run at once.")
         self.processes = gauge("headrace_processes", "Worker processes.")
         self._found: dict[tuple[str, str, str], tuple[Any, Any, Any]] = {}
 
     def of(self, task: str, queue: str, outcome: str) -> tuple[Any, Any, Any]:
-        """What counts runs of a task that end so, looked up once."""
+        """Return the counter and histograms for runs with these labels, from a cache."""
         found = self._found.get((task, queue, outcome))
         if found is None:
             found = self._found[task, queue, outcome] = (

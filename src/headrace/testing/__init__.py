@@ -1,6 +1,6 @@
-"""For your tests: a private server, a namespace for each test, and a clock you can move.
+"""Helpers for your tests: a private server, a namespace for each test and a clock you can set.
 
-Installed as a pytest plugin, so the fixtures are there without an import:
+Headrace is a pytest plugin, so its fixtures need no import:
 
     def test_a_late_job_comes_back(headrace_client, headrace_clock):
         queue = headrace_client.queue("mail")

@@ -1,4 +1,4 @@
-"""Calls the function of a task in the thread or the loop of whoever runs it."""
+"""Calls of task functions in the thread or the event loop of a test."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from types import TracebackType
 from typing import Any
 
 from headrace.app.context import enter
-from headrace.worker.run import Envelope, Run, Timeout
+from headrace.worker.run import Run, TaskCall, Timeout
 
-# What a task may raise: what stops a test run, and what decides over a test, is not for its job.
+# Exceptions that count as failures of a task. Others, such as pytest's own, end the test.
 RAISED = (Exception, SystemExit, asyncio.CancelledError)
 
-# What a function returned, or what it raised.
-Came = tuple[Any, BaseException | None]
+# What a function returned, and what it raised.
+CallResult = tuple[Any, BaseException | None]
 
 
-class Alarm:
-    """Raises Timeout in this thread, at its next step in Python, unless the block ends before."""
+class ThreadTimeout:
+    """Raises Timeout in this thread, at its next Python step, if a `with` block takes too long."""
 
     def __init__(self, seconds: float) -> None:
         self._thread = threading.get_ident()
         self._over = False
         self._lock = threading.Lock()
-        self._timer = threading.Timer(seconds, self._ring)
+        self._timer = threading.Timer(seconds, self._expire)
         self._timer.daemon = True
 
     def __enter__(self) -> None:
@@ -43,10 +43,10 @@ class Alarm:
         self._timer.cancel()
         with self._lock:
             self._over = True
-            # One that was raised but has not come yet must not come later.
+            # A Timeout that was set but not raised yet must not be raised after the block.
             self._raise(None)
 
-    def _ring(self) -> None:
+    def _expire(self) -> None:
         with self._lock:
             if not self._over:
                 self._raise(ctypes.py_object(Timeout))
@@ -55,45 +55,45 @@ class Alarm:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), error)
 
 
-def call_plain(run: Run, envelope: Envelope) -> Came:
-    """Calls a plain function here."""
-    return copy_context().run(_entered, run, envelope)
+def call_sync(run: Run, call: TaskCall) -> CallResult:
+    """Call a sync function in this thread."""
+    return copy_context().run(_call_sync, run, call)
 
 
-def _entered(run: Run, envelope: Envelope) -> Came:
+def _call_sync(run: Run, call: TaskCall) -> CallResult:
     enter(run.context)
     try:
-        with nullcontext() if envelope.timeout is None else Alarm(envelope.timeout):
-            return envelope.task.function(**envelope.arguments), None
+        with nullcontext() if call.timeout is None else ThreadTimeout(call.timeout):
+            return call.task.function(**call.arguments), None
     except Timeout:
-        return None, _late(envelope)
+        return None, _timeout_of(call)
     except RAISED as error:
         return None, error
 
 
-async def call_async(run: Run, envelope: Envelope) -> Came:
-    """Awaits an async function here."""
+async def call_async(run: Run, call: TaskCall) -> CallResult:
+    """Await an async function in this event loop."""
     enter(run.context)
-    limit = asyncio.timeout(envelope.timeout)
+    limit = asyncio.timeout(call.timeout)
     try:
         async with limit:
-            return await envelope.task.function(**envelope.arguments), None
+            return await call.task.function(**call.arguments), None
     except RAISED as error:
-        return None, _late(envelope) if limit.expired() else error
+        return None, _timeout_of(call) if limit.expired() else error
 
 
-async def acall(run: Run, envelope: Envelope) -> Came:
-    """Calls a function in this loop, or a plain one beside it."""
-    if not is_async(envelope):
-        return await asyncio.to_thread(call_plain, run, envelope)
-    # A task of its own, so that what the function sets in its context stays there.
-    return await asyncio.create_task(call_async(run, envelope))
+async def call_in_loop(run: Run, call: TaskCall) -> CallResult:
+    """Await an async function in this event loop, or call a sync function in a thread."""
+    if not is_async(call):
+        return await asyncio.to_thread(call_sync, run, call)
+    # In an asyncio task of its own, the context variables that the function sets stay there.
+    return await asyncio.create_task(call_async(run, call))
 
 
-def is_async(envelope: Envelope) -> bool:
-    """Whether the function of a task is to be awaited."""
-    return inspect.iscoroutinefunction(envelope.task.function)
+def is_async(call: TaskCall) -> bool:
+    """Return whether the function of a task is async."""
+    return inspect.iscoroutinefunction(call.task.function)
 
 
-def _late(envelope: Envelope) -> Timeout:
-    return Timeout(f"it ran for longer than its timeout, {envelope.timeout:.3g} seconds")
+def _timeout_of(call: TaskCall) -> Timeout:
+    return Timeout(f"the job ran longer than its timeout of {call.timeout:.3g} s")

@@ -1,4 +1,4 @@
-"""A clock that stands still until it is moved, in place of the server's."""
+"""A clock for tests that replaces the server's clock and moves only on request."""
 
 from __future__ import annotations
 
@@ -18,40 +18,49 @@ _NOW = "local now = tonumber(redis.call('GET', shard .. 'clock') or '{}')\n"
 
 @cache
 def settable_clock() -> Library:
-    """The scripts as they are, but for where they read the time; for connect(library=...)."""
+    """Return a script library that reads the time from a settable clock.
+
+    Pass it to connect(library=...) or app.bound_to(library=...).
+    """
     from headrace.engine.script import Library
 
     return Library(swaps={"now": _NOW.format(round(START.timestamp() * 1000))})
 
 
 class Clock:
-    """The clock of a namespace that was opened with library=settable_clock()."""
+    """The clock of a namespace that was opened with library=settable_clock().
+
+    It starts at START, and `now` is its time.
+
+        clock = Clock(client)
+        clock.tick(3600)
+    """
 
     def __init__(self, client: Client) -> None:
         self._clients = [client]
         self.now = START
 
     def tick(self, seconds: float | timedelta) -> None:
-        """Moves the clock, also backwards if you must."""
-        span = seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds)
-        self.set(self.now + span)
+        """Move the clock forward by a number of seconds, or backward by a negative one."""
+        step = seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds)
+        self.set(self.now + step)
 
-    def set(self, moment: datetime) -> None:
-        """Sets the clock."""
-        self.now = moment
+    def set(self, time: datetime) -> None:
+        """Set the clock to a time."""
+        self.now = time
         for client in self._clients:
-            self._tell(client)
+            self._write(client)
 
     def join(self, client: Client) -> None:
-        """From now on the namespace of this client has the same time."""
+        """Drive the clock of this client's namespace as well."""
         self._clients.append(client)
-        self._tell(client)
+        self._write(client)
 
     def leave(self, client: Client) -> None:
-        """The namespace of this client keeps the time it has."""
+        """Stop driving the clock of this client's namespace, which keeps its time."""
         self._clients.remove(client)
 
-    def _tell(self, client: Client) -> None:
+    def _write(self, client: Client) -> None:
         core = client.core
         ms = str(round(self.now.timestamp() * 1000))
         commands = [(shard, ("SET", core.key(shard, "clock"), ms)) for shard in range(core.shards)]
@@ -61,7 +70,13 @@ class Clock:
 
 
 def open_with_clock(url: str, **options: Any) -> tuple[Client, Clock]:
-    """A client on a namespace of its own, and the clock of that namespace."""
+    """Return a client on a new namespace, and the clock of that namespace.
+
+    The options are those of headrace.connect.
+
+        with private_server() as url:
+            client, clock = open_with_clock(url)
+    """
     import headrace
 
     options.setdefault("namespace", f"test-{uuid4().hex[:12]}")

@@ -1,4 +1,4 @@
-"""Tasks without a server: what is put runs at once."""
+"""Tasks without a server: every put runs its call at once."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from headrace.engine.record import STATE_NUMBERS, Record
 from headrace.errors import JobNotFound, NoResult, TaskFailed
 from headrace.operations.popping import Popped
 from headrace.operations.putting import payload_for
-from headrace.testing.calling import Came, acall, call_async, call_plain, is_async
-from headrace.testing.report import Ran, ran
-from headrace.worker.metering import word
-from headrace.worker.reading import read_call
+from headrace.testing.calling import CallResult, call_async, call_in_loop, call_sync, is_async
+from headrace.testing.report import Ran, report_of
 from headrace.worker.run import (
     Done,
-    Envelope,
     Failed,
+    Outcome,
     Run,
     Snoozed,
+    TaskCall,
     Unwritable,
-    failed,
-    packed_value,
+    outcome_name,
+    outcome_of_error,
+    pack_result,
+    read_call,
 )
 
 ID_DIGITS = 24
@@ -38,49 +39,61 @@ WORKER = "inline"
 
 
 class InlineContext(Context):
-    """The context of a job that no server knows: what is said of it is said to nobody."""
+    """The context of a job that is on no server: progress, log and heartbeats go nowhere."""
 
     __slots__ = ()
 
-    def progress(self, share: float, note: str = "") -> None: ...
+    def progress(self, share: float, note: str = "") -> None:
+        """Do nothing."""
 
-    async def aprogress(self, share: float, note: str = "") -> None: ...
+    async def aprogress(self, share: float, note: str = "") -> None:
+        """Do nothing."""
 
-    def log(self, line: str) -> None: ...
+    def log(self, line: str) -> None:
+        """Do nothing."""
 
-    async def alog(self, line: str) -> None: ...
+    async def alog(self, line: str) -> None:
+        """Do nothing."""
 
-    def heartbeat(self, *, lease_for: Span | None = None) -> None: ...
+    def heartbeat(self, *, lease_for: Span | None = None) -> None:
+        """Do nothing."""
 
-    async def aheartbeat(self, *, lease_for: Span | None = None) -> None: ...
+    async def aheartbeat(self, *, lease_for: Span | None = None) -> None:
+        """Do nothing."""
 
 
-class Inline:
-    """Runs what is put, and keeps what came of it."""
+class InlineRunner:
+    """Runs every call that is put, and keeps the outcomes."""
 
     def __init__(self, app: App, *, keep_failures: bool) -> None:
         self._app = app
         self._keep_failures = keep_failures
         self.runs: list[Ran] = []
-        self._ended: dict[str, tuple[Done | Failed | Snoozed, bytes | None]] = {}
+        self._outcomes: dict[str, tuple[Outcome, bytes | None]] = {}
 
     def put(self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]) -> str:
-        """Runs a call here and now; what it raises is raised, unless failures are kept."""
+        """Run a call and return its job's id.
+
+        Raises what the task raises, unless failures are kept.
+        """
         run = self._run(task, data, options)
         return self._end(run, *_call(run, read_call(self._app, run)))
 
     async def aput(
         self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
     ) -> str:
-        """The same for code that awaits."""
+        """Do the same as put in the running event loop."""
         run = self._run(task, data, options)
-        return self._end(run, *(await acall(run, read_call(self._app, run))))
+        return self._end(run, *(await call_in_loop(run, read_call(self._app, run))))
 
     def result(self, job_id: str) -> Any:
-        """What a function returned, as it would have come from the server."""
-        if job_id not in self._ended:
+        """Return the result of a job as it would come from the server.
+
+        Raises JobNotFound, TaskFailed or NoResult as task.result does.
+        """
+        if job_id not in self._outcomes:
             raise JobNotFound(job_id)
-        outcome, payload = self._ended[job_id]
+        outcome, payload = self._outcomes[job_id]
         if isinstance(outcome, Failed):
             raise TaskFailed(job_id, outcome.failure, outcome.message)
         if isinstance(outcome, Snoozed):
@@ -95,34 +108,34 @@ class Inline:
         return Run(popped, InlineContext(self._app, popped))
 
     def _end(self, run: Run, value: Any, error: BaseException | None) -> str:
-        outcome: Done | Failed | Snoozed = Done(b"")
+        outcome: Outcome = Done(b"")
         payload: bytes | None = None
         try:
-            if packed_value(self._app, value):
+            if pack_result(self._app, value):
                 payload = payload_for(value, self._app.codec, self._app.limits)
-        except Unwritable as wrong:
-            value, error = None, wrong
+        except Unwritable as unwritable:
+            value, error = None, unwritable
         if error is not None:
-            outcome = failed(self._app, run.popped, error, run.sent)
+            outcome = outcome_of_error(self._app, run.popped, error, run.envelope)
         if run.context.span is not None:
             run.context.span.end(outcome)
-        self._ended[run.popped.id] = outcome, payload
-        self.runs.append(ran(run, word(outcome), value, error))
+        self._outcomes[run.popped.id] = outcome, payload
+        self.runs.append(report_of(run, outcome_name(outcome), value, error))
         if error is not None and not self._keep_failures:
             raise error
         return run.popped.id
 
 
-def _call(run: Run, envelope: Envelope) -> Came:
-    if not is_async(envelope):
-        return call_plain(run, envelope)
+def _call(run: Run, call: TaskCall) -> CallResult:
+    if not is_async(call):
+        return call_sync(run, call)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(call_async(run, envelope))
-    # Inside a loop another one can only run in another thread.
+        return asyncio.run(call_async(run, call))
+    # A thread runs one event loop at a time, so this one needs another thread.
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(copy_context().run, asyncio.run, call_async(run, envelope)).result()
+        return thread.submit(copy_context().run, asyncio.run, call_async(run, call)).result()
 
 
 def _record(task: Task[..., Any], options: dict[str, Any]) -> Record:

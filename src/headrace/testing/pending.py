@@ -1,4 +1,4 @@
-"""Runs every job of an app that can be had now, one after the other, under real leases."""
+"""Runs every available job of an app, one after the other, under real leases."""
 
 from __future__ import annotations
 
@@ -20,28 +20,36 @@ from headrace.operations.popping import Popped
 from headrace.operations.protocols import SessionLike
 from headrace.operations.queues import QueueRef, all_queues
 from headrace.operations.requests import ask
-from headrace.testing.calling import Came, acall, call_async, call_plain, is_async
-from headrace.testing.report import Ran, ran
+from headrace.testing.calling import CallResult, call_async, call_in_loop, call_sync, is_async
+from headrace.testing.report import Ran, report_of
 from headrace.transport.drive import Operation, drive, drive_async
-from headrace.worker.metering import word
-from headrace.worker.outbox import Outbox
-from headrace.worker.reading import read_call
-from headrace.worker.run import Done, Envelope, Failed, Run, Snoozed, failed, packed_value
+from headrace.worker.acks import AckBuffer
+from headrace.worker.run import (
+    Done,
+    Failed,
+    Outcome,
+    Run,
+    TaskCall,
+    outcome_name,
+    outcome_of_error,
+    pack_result,
+    read_call,
+)
 
 
 @dataclass(slots=True)
-class Calling:
-    """A step that is no talk: the function of a task is to be called."""
+class CallStep:
+    """A step that calls the function of a task, where all other steps are operations."""
 
     run: Run
-    envelope: Envelope
+    call: TaskCall
 
 
-Steps = Generator[Operation[Any] | Calling, Any, list[Ran]]
+Steps = Generator[Operation[Any] | CallStep, Any, list[Ran]]
 
 
 def run_pending(app: App, *, queues: Iterable[str] | None, reraise: bool, most: int) -> list[Ran]:
-    """As App.run_pending."""
+    """Do what App.run_pending promises."""
     _refuse_loop()
     with (
         asyncio.Runner() as loop,
@@ -53,8 +61,8 @@ def run_pending(app: App, *, queues: Iterable[str] | None, reraise: bool, most: 
         try:
             while True:
                 step = steps.send(answer)
-                if isinstance(step, Calling):
-                    used_loop = used_loop or is_async(step.envelope)
+                if isinstance(step, CallStep):
+                    used_loop = used_loop or is_async(step.call)
                     answer = _call(loop, step)
                 else:
                     answer = drive(session.core.transport, step)
@@ -68,7 +76,7 @@ def run_pending(app: App, *, queues: Iterable[str] | None, reraise: bool, most: 
 async def arun_pending(
     app: App, *, queues: Iterable[str] | None, reraise: bool, most: int
 ) -> list[Ran]:
-    """As App.arun_pending."""
+    """Do what App.arun_pending promises."""
     client = await app.async_client()
     async with await client.session(_name(), ttl=None) as session:
         steps = work_off(app, session, queues, reraise=reraise, most=most)
@@ -76,8 +84,8 @@ async def arun_pending(
         try:
             while True:
                 step = steps.send(answer)
-                if isinstance(step, Calling):
-                    answer = await acall(step.run, step.envelope)
+                if isinstance(step, CallStep):
+                    answer = await call_in_loop(step.run, step.call)
                 else:
                     answer = await drive_async(session.core.transport, step)
         except StopIteration as end:
@@ -87,63 +95,65 @@ async def arun_pending(
 def work_off(
     app: App, session: SessionLike, queues: Iterable[str] | None, *, reraise: bool, most: int
 ) -> Steps:
-    """Pops, runs and answers for one job after the other, until there is none."""
+    """Pop, run and acknowledge one job after the other until none is available."""
     core = session.core
     chosen = None if queues is None else listed("queues", queues, "names")
     served: set[str] = set()
     report: list[Ran] = []
-    yield _crons(app, core)
+    yield _put_crons(app, core)
     while True:
-        names = chosen if chosen is not None else (yield _queues(app, core))
+        names = chosen if chosen is not None else (yield _all_queues(app, core))
         for name in names:
             if name not in served:
                 yield sessions.serve(session, name)
                 served.add(name)
-        popped = yield _next(core, session.worker, names)
+        popped = yield _pop_next(core, session.worker, names)
         if popped is None:
             return report
         if len(report) == most:
-            raise _endless(report)
+            raise _too_many(report)
         run = Run(popped, Context(app, popped))
-        outcome, (value, error) = yield from _attempt(app, run)
+        outcome, value, error = yield from _attempt(app, run)
         if run.context.span is not None:
             run.context.span.end(outcome)
-        refusal = yield _say(core, run, outcome)
-        ended = "refused" if refusal else word(outcome)
-        report.append(ran(run, ended, value, refusal or error))
+        refusal = yield _acknowledge(core, run, outcome)
+        name = "refused" if refusal else outcome_name(outcome)
+        report.append(report_of(run, name, value, refusal or error))
         if reraise and error is not None and isinstance(outcome, Failed):
             raise error
 
 
-def _attempt(app: App, run: Run) -> Generator[Calling, Came, tuple[Done | Failed | Snoozed, Came]]:
+def _attempt(
+    app: App, run: Run
+) -> Generator[CallStep, CallResult, tuple[Outcome, Any, BaseException | None]]:
     try:
-        envelope = read_call(app, run)
-        value, error = yield Calling(run, envelope)
+        call = read_call(app, run)
+        value, error = yield CallStep(run, call)
         if error is None:
-            return Done(packed_value(app, value)), (value, None)
-    except Exception as wrong:  # noqa: BLE001 - whatever it is, it becomes of the job
-        error = wrong
-    return failed(app, run.popped, error, run.sent), (None, error)
+            return Done(pack_result(app, value)), value, None
+    except Exception as raised:  # noqa: BLE001 - every error is the job's outcome
+        error = raised
+    return outcome_of_error(app, run.popped, error, run.envelope), None, error
 
 
-def _call(loop: asyncio.Runner, step: Calling) -> Came:
-    if not is_async(step.envelope):
-        return call_plain(step.run, step.envelope)
-    return loop.run(call_async(step.run, step.envelope), context=copy_context())
+def _call(loop: asyncio.Runner, step: CallStep) -> CallResult:
+    if not is_async(step.call):
+        return call_sync(step.run, step.call)
+    return loop.run(call_async(step.run, step.call), context=copy_context())
 
 
-def _crons(app: App, core: Core) -> Operation[None]:
+def _put_crons(app: App, core: Core) -> Operation[None]:
     for name, rule in app.crons.items():
         yield from app.tasks[name].schedule(core, **rule)
 
 
-def _queues(app: App, core: Core) -> Operation[list[str]]:
-    """The queues of the app's tasks, then those that jobs were put into by other means."""
+def _all_queues(app: App, core: Core) -> Operation[list[str]]:
+    """Return the queues of the app's tasks, then all other queues of the namespace."""
     own = [str(task.settings["queue"]) for task in app.tasks.values()]
     return list(dict.fromkeys([*own, *(yield from all_queues(core))]))
 
 
-def _next(core: Core, worker: str, names: list[str]) -> Operation[Popped | None]:
+def _pop_next(core: Core, worker: str, names: list[str]) -> Operation[Popped | None]:
     for name in names:
         queue = QueueRef(core, name)
         for popped in (yield from popping.pop(queue, worker, lease=math.inf)):
@@ -151,22 +161,22 @@ def _next(core: Core, worker: str, names: list[str]) -> Operation[Popped | None]
     return None
 
 
-def _say(core: Core, run: Run, outcome: Done | Failed | Snoozed) -> Operation[HeadraceError | None]:
-    """Tells the server what became of a job; what it has against that, if anything."""
+def _acknowledge(core: Core, run: Run, outcome: Outcome) -> Operation[HeadraceError | None]:
+    """Send the outcome of a job; return the server's refusal, if any."""
     if run.popped.record.state != "running":
-        # A queue from which a pop takes the job away for good.
+        # The queue removed the job when it was popped.
         return None
-    outbox = Outbox(core)
-    outbox.say(run.popped, outcome)
-    [[answer]] = yield from ask(core, [(said.shard, said.call) for said in outbox.take()])
+    acks = AckBuffer(core)
+    acks.acknowledge(run.popped, outcome)
+    [[answer]] = yield from ask(core, [(ack.shard, ack.call) for ack in acks.take()])
     return answer if isinstance(answer, HeadraceError) else None
 
 
-def _endless(report: list[Ran]) -> RuntimeError:
+def _too_many(report: list[Ran]) -> RuntimeError:
     last = ", ".join(f"{one.task} {one.outcome}" for one in report[-3:])
     return RuntimeError(
-        f"{len(report)} jobs were run and there are still more; do they put each other? The last "
-        f"were: {last}. If there are so many: run_pending(most=...)"
+        f"run_pending ran {len(report)} jobs and more are waiting; perhaps tasks put each other. "
+        f"The last runs were: {last}. Allow more with run_pending(most=...)"
     )
 
 
@@ -175,7 +185,7 @@ def _refuse_loop() -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise RuntimeError("an event loop is running here: await app.arun_pending() instead")
+    raise RuntimeError("an event loop is running here; await app.arun_pending() instead")
 
 
 def _name() -> str:

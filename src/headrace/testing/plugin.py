@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures that are there without an import."""
+"""The pytest plugin with Headrace's fixtures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def headrace_url() -> Iterator[str]:
-    """The URL of a private server that is gone after the test run."""
+    """Return the URL of a private server that ends with the test run."""
     from headrace.local_server.scratch import private_server
 
     with private_server() as url:
@@ -27,7 +27,7 @@ def headrace_url() -> Iterator[str]:
 
 @pytest.fixture
 def headrace_client(headrace_url: str) -> Iterator[Client]:
-    """A client on a namespace of its own, whose clock stands still until it is moved."""
+    """Return a client on a new namespace whose clock moves only when the test moves it."""
     client, _ = open_with_clock(headrace_url)
     with client:
         yield client
@@ -35,13 +35,13 @@ def headrace_client(headrace_url: str) -> Iterator[Client]:
 
 @pytest.fixture
 def headrace_clock(headrace_client: Client) -> Clock:
-    """The clock of headrace_client, and of the apps of headrace_app."""
+    """Return the clock of headrace_client and of the apps bound with headrace_app."""
     return Clock(headrace_client)
 
 
 @pytest.fixture
 def headrace_app(headrace_url: str, headrace_clock: Clock) -> Iterator[Callable[[App], App]]:
-    """Called with an app of yours: for this test it has the private server and that clock."""
+    """Return a function that binds your app to the private server and headrace_clock for a test."""
     with ExitStack() as bound:
 
         def bind(app: App) -> App:

@@ -1,4 +1,4 @@
-"""What was run in a test, and what came of it."""
+"""The report of a run in a test."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from headrace.worker.run import Run
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One run of a job.
+    """One run of a job in a test.
 
-    The outcome is completed, retried, failed or snoozed; refused, if the job was no longer there
-    to be ended. The error is what the function raised, or what Headrace has against the job.
+    The outcome is completed, retried, failed or snoozed; or refused, if the server did not accept
+    it, for example because the job was cancelled. The error is what the function raised, or why
+    Headrace could not run the job.
     """
 
     task: str
@@ -26,16 +27,16 @@ class Ran:
     error: BaseException | None = None
 
 
-def ran(run: Run, outcome: str, result: Any, error: BaseException | None) -> Ran:
-    """The report of a run."""
-    sent = run.sent
+def report_of(run: Run, outcome: str, result: Any, error: BaseException | None) -> Ran:
+    """Return the report of a run."""
+    envelope = run.envelope
     record = run.popped.record
     return Ran(
-        task=sent.task if sent else "",
+        task=envelope.task if envelope else "",
         id=run.popped.id,
         queue=record.queue,
         attempt=record.attempt,
-        arguments=sent.args if sent else {},
+        arguments=envelope.args if envelope else {},
         outcome=outcome,
         result=result,
         error=error,

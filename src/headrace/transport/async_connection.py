@@ -1,5 +1,7 @@
-"""Lines for code that awaits. redis-py opens them, with all that this takes (TLS, login, Sentinel);
-from then on bytes go straight through, which takes a fraction of the time of a call.
+"""Asyncio connections to one node, and the pool that hands them out.
+
+redis-py opens them (TLS, login, Sentinel). From then on bytes go straight through the asyncio
+transport, which takes a fraction of the time of a call.
 """
 
 from __future__ import annotations
@@ -8,22 +10,20 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
-import hiredis
 from redis.asyncio.connection import Connection
 from redis.exceptions import InvalidResponse
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from headrace.transport.connection import closed_by_server
+from headrace.transport.redis_internals import INCOMPLETE, mark_closed, reply_reader, streams_of
 
-_NOT_YET = object()
-
-# To one node. Whoever finds all of them in use waits for the first that is free.
-LINES_IN_USE = 64
-LINES_KEPT = 16
+# Connections to one node. If all are in use, a call waits for the first free one.
+MOST_IN_USE = 64
+MOST_IDLE = 16
 
 
 class AsyncStream(asyncio.Protocol):
-    """A connection whose messages are handed over as they arrive, until it is closed or lost."""
+    """A connection that passes messages to `take` as they arrive, until it is closed or lost."""
 
     def __init__(self, make_connection: Callable[[], Any]) -> None:
         self._make_connection = make_connection
@@ -36,7 +36,7 @@ class AsyncStream(asyncio.Protocol):
         return self._transport is not None
 
     async def open(self) -> None:
-        """Connects, if that is not done."""
+        """Connect, unless the connection is open."""
         if self._transport is not None:
             return
         connection = cast(Connection, self._make_connection())
@@ -45,18 +45,13 @@ class AsyncStream(asyncio.Protocol):
         except BaseException:
             await connection.disconnect(nowait=True)
             raise
-        self._reader = hiredis.Reader(
-            protocolError=InvalidResponse,
-            replyError=connection._parser.parse_error,  # noqa: SLF001
-            notEnoughData=_NOT_YET,
-        )
-        reader = cast(asyncio.StreamReader, connection._reader)  # noqa: SLF001
-        writer = cast(asyncio.StreamWriter, connection._writer)  # noqa: SLF001
-        # An end that the former reader was told of is not told again.
+        self._reader = reply_reader(connection)
+        reader, writer = streams_of(connection)
+        # asyncio does not repeat an end of stream that the former reader has seen.
         if writer.transport.is_closing() or reader.at_eof():
             await connection.disconnect(nowait=True)
             raise closed_by_server()
-        # Held, because it disconnects when nobody does.
+        # Keep a reference: an unreferenced connection disconnects.
         self._connection = connection
         self._transport = writer.transport
         self._transport.set_protocol(self)
@@ -69,23 +64,23 @@ class AsyncStream(asyncio.Protocol):
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def close(self) -> None:
-        """Disconnects; nothing more is handed over."""
+        """Disconnect and pass on no more messages."""
         transport, self._transport = self._transport, None
         if transport is not None and self._connection is not None:
-            # It tells of its end later, when we may have another.
+            # Its connection_lost comes later, when this object may have a new connection.
             transport.set_protocol(asyncio.Protocol())
             transport.abort()
-            self._connection._close()  # noqa: SLF001 - so that it does not complain of being open
+            mark_closed(self._connection)
             self._connection = None
-
-    # what the transport tells us
 
     def data_received(self, data: bytes) -> None:
         try:
             self._reader.feed(data)
-            while self._transport is not None and (message := self._reader.gets()) is not _NOT_YET:
+            while (
+                self._transport is not None and (message := self._reader.gets()) is not INCOMPLETE
+            ):
                 self.take(message)
-        except Exception as error:  # noqa: BLE001 - whatever it is, this line is of no more use
+        except Exception as error:  # noqa: BLE001 - the stream is unusable after any error
             self._lose(error)
 
     def eof_received(self) -> None:
@@ -99,19 +94,17 @@ class AsyncStream(asyncio.Protocol):
             self.lost(error)
             self.close()
 
-    # what becomes of it
-
     def take(self, message: Any) -> None:
-        """A message has arrived."""
+        """Handle a message that has arrived."""
         raise NotImplementedError
 
     def lost(self, error: Exception) -> None:
-        """The connection is lost."""
+        """Handle the loss of the connection."""
         raise NotImplementedError
 
 
 class AsyncNodeConnection(AsyncStream):
-    """A connection for questions and answers. Errors of the server are replies."""
+    """A connection that sends a batch of commands and waits for their replies."""
 
     def __init__(self, make_connection: Callable[[], Any], timeout: float) -> None:
         super().__init__(make_connection)
@@ -125,17 +118,17 @@ class AsyncNodeConnection(AsyncStream):
         self._is_moving = False
 
     async def exchange(self, packed: bytes, count: int) -> list[Any]:
-        """Sends commands and waits for a reply to each; where it broke, the error is the reply."""
+        """Send commands and return a reply for each; see NodeConnection.exchange."""
         loop = asyncio.get_running_loop()
         self._replies, self._wanted, self._error, self._is_moving = [], count, None, False
         self._waiter = loop.create_future()
         self.write(packed)
         self._unsent = self.left_to_send()
-        self._timer = loop.call_later(self._timeout, self._look)
+        self._timer = loop.call_later(self._timeout, self._check_progress)
         try:
             await self._waiter
         except BaseException:
-            # Replies may be left unread: the next call must not take them for its own.
+            # Unread replies may remain; the next call must not take them for its own.
             self.close()
             raise
         finally:
@@ -150,7 +143,7 @@ class AsyncNodeConnection(AsyncStream):
 
     def take(self, message: Any) -> None:
         if len(self._replies) == self._wanted:
-            raise InvalidResponse("the server has answered what was not asked")
+            raise InvalidResponse("the server sent a reply that no command waits for")
         self._replies.append(message)
         if len(self._replies) == self._wanted:
             self._wake()
@@ -159,12 +152,12 @@ class AsyncNodeConnection(AsyncStream):
         self._error = error
         self._wake()
 
-    def _look(self) -> None:
-        """After a time without a reply: as long as bytes go out or come in, it is only much."""
+    def _check_progress(self) -> None:
+        """Give up after the timeout, unless bytes were sent or received since the last check."""
         unsent = self.left_to_send()
         if self._is_moving or unsent < self._unsent:
             self._is_moving, self._unsent = False, unsent
-            self._timer = asyncio.get_running_loop().call_later(self._timeout, self._look)
+            self._timer = asyncio.get_running_loop().call_later(self._timeout, self._check_progress)
         else:
             self._lose(RedisTimeoutError(f"no reply within {self._timeout:g} seconds"))
 
@@ -174,12 +167,12 @@ class AsyncNodeConnection(AsyncStream):
 
 
 class AsyncNodePool:
-    """The lines to one node: so many are in use at a time at most, and a few are kept idle."""
+    """The connections to one node: up to MOST_IN_USE at a time, some kept idle for reuse."""
 
     def __init__(self, make_connection: Callable[[], Any], timeout: float) -> None:
         self._make_connection = make_connection
         self._timeout = timeout
-        self._turns = asyncio.Semaphore(LINES_IN_USE)
+        self._turns = asyncio.Semaphore(MOST_IN_USE)
         self._idle: list[AsyncNodeConnection] = []
         self._under_way = 0
         self._closed = False
@@ -187,9 +180,10 @@ class AsyncNodePool:
         self._failure: Exception | None = None
 
     async def exchange(self, packed: bytes, count: int, *, blocks: bool) -> list[Any]:
-        """Sends commands on a line that is free; raises if there is none, and nothing was sent.
+        """Send commands on a free connection and return a reply for each.
 
-        What the server may block has a line at once: it must not take the turns of others.
+        Raises if no connection can be opened; then nothing was sent. A command that blocks on the
+        server gets a connection at once, so that it does not use up the limit.
         """
         self._under_way += 1
         try:
@@ -198,30 +192,30 @@ class AsyncNodePool:
             return await self._exchange_in_turn(packed, count)
         finally:
             self._under_way -= 1
-            self._let_go()
+            self._close_surplus()
 
     async def _exchange_in_turn(self, packed: bytes, count: int) -> list[Any]:
         failures = self._failures
         async with self._turns:
-            # Who waited for those that failed would only wait as long again.
+            # The connections this call waited for have failed; another try would only fail later.
             if self._failure is not None and self._failures != failures:
                 raise self._failure
             return await self._exchange(packed, count)
 
     async def _exchange(self, packed: bytes, count: int) -> list[Any]:
-        line = (
+        connection = (
             self._idle.pop()
             if self._idle
             else AsyncNodeConnection(self._make_connection, self._timeout)
         )
         try:
-            await line.open()
+            await connection.open()
         except Exception as error:
             self._note(error)
             raise
-        replies = await line.exchange(packed, count)
-        if line.is_open:
-            self._idle.append(line)
+        replies = await connection.exchange(packed, count)
+        if connection.is_open:
+            self._idle.append(connection)
         elif isinstance(replies[-1], Exception):
             self._note(replies[-1])
         return replies
@@ -230,9 +224,9 @@ class AsyncNodePool:
         self._failures += 1
         self._failure = failure
 
-    def _let_go(self) -> None:
-        """Closes what is idle and more than is likely to be used soon."""
-        kept = 0 if self._closed else max(LINES_KEPT, self._under_way)
+    def _close_surplus(self) -> None:
+        """Close idle connections beyond those that are likely to be used soon."""
+        kept = 0 if self._closed else max(MOST_IDLE, self._under_way)
         while len(self._idle) > kept:
             self._idle.pop().close()
 
@@ -241,6 +235,6 @@ class AsyncNodePool:
             self._idle.pop().close()
 
     def close(self) -> None:
-        """Closes what is idle, and what is in use when it is free; who waits has its turn."""
+        """Close idle connections now and the others when their calls are done."""
         self._closed = True
         self.close_idle()

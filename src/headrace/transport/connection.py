@@ -1,5 +1,7 @@
-"""A line: one connection that one thread keeps. redis-py opens it, with all that this takes (TLS,
-login, Sentinel); from then on bytes go straight through, which takes half the time of a call.
+"""A sync connection to one node, owned by one thread.
+
+redis-py opens it (TLS, login, Sentinel). From then on bytes go straight through the socket, which
+takes half the time of a call.
 """
 
 from __future__ import annotations
@@ -7,79 +9,77 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
-import hiredis
 from redis.connection import Connection
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import InvalidResponse
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from headrace.transport.redis_internals import INCOMPLETE, reply_reader, socket_of
 from headrace.transport.spin_wait import SpinWait
 
 CONNECTION_ERRORS = (RedisConnectionError, RedisTimeoutError, OSError)
-READ_AT_ONCE = 65536
-_NOT_YET = object()
+READ_SIZE = 65536
 
 
 def closed_by_server() -> RedisConnectionError:
-    """What the end of a stream means."""
+    """Return the error for a stream that ended."""
     return RedisConnectionError("the server closed the connection")
 
 
 class NodeConnection:
-    """A blocking connection. Errors of the server are replies; a broken line raises."""
+    """A connection that sends a batch of commands and reads their replies."""
 
-    __slots__ = ("_connection", "_patience", "_reader", "_socket")
+    __slots__ = ("_connection", "_reader", "_socket", "_spin_wait")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._socket: Any = None
         self._reader: Any = None
-        self._patience: SpinWait | None = None
+        self._spin_wait: SpinWait | None = None
 
     def open(self) -> None:
-        """Connects, if that is not done."""
+        """Connect, unless the connection is open."""
         if self._socket is None:
             self._connection.connect()
-            opened: Any = self._connection._sock  # noqa: SLF001
-            self._reader = hiredis.Reader(
-                protocolError=InvalidResponse,
-                replyError=self._connection._parser.parse_error,  # noqa: SLF001
-                notEnoughData=_NOT_YET,
-            )
-            self._patience = SpinWait.on(opened.fileno())
+            opened = socket_of(self._connection)
+            self._reader = reply_reader(self._connection)
+            self._spin_wait = SpinWait.on(opened.fileno())
             self._socket = opened
 
     def exchange(self, packed: bytes, count: int) -> list[Any]:
-        """Sends commands and reads a reply for each; where it broke, the error is the reply."""
+        """Send commands and return a reply for each.
+
+        An error of the server is a reply. If the connection breaks, its error is the reply to every
+        command that has none.
+        """
         replies: list[Any] = []
         try:
-            asked_at = perf_counter()
+            called_at = perf_counter()
             self._socket.sendall(packed)
-            if self._patience is not None:
-                self._patience.wait(asked_at)
+            if self._spin_wait is not None:
+                self._spin_wait.wait(called_at)
             gets = self._reader.gets
             while True:
                 reply = gets()
-                if reply is _NOT_YET:
+                if reply is INCOMPLETE:
                     self._feed()
                 else:
                     replies.append(reply)
                     if len(replies) == count:
                         return replies
         except BaseException as error:
-            # Replies may be left unread: the next call must not take them for its own.
+            # Unread replies may remain; the next call must not take them for its own.
             self.close()
             if not isinstance(error, (RedisConnectionError, OSError)):
                 raise
             return replies + [error] * (count - len(replies))
 
     def _feed(self) -> None:
-        data = self._socket.recv(READ_AT_ONCE)
+        data = self._socket.recv(READ_SIZE)
         if not data:
             raise closed_by_server()
         self._reader.feed(data)
 
     def close(self) -> None:
-        """Disconnects; the next use connects again."""
+        """Disconnect; the next use connects again."""
         self._socket = None
         self._connection.disconnect()

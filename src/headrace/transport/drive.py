@@ -19,26 +19,26 @@ Operation = Generator[Any, Any, T]
 
 @dataclass(slots=True)
 class Send:
-    """Wants commands sent; is sent a reply or an error for each."""
+    """Send commands; the result is a reply or an error for each."""
 
     commands: list[Command]
 
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """Wants the wire to learn anew where the shards are."""
+    """Find out again which node has which shard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Wants to wait."""
+    """Wait."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """Wants an ear on channels, each with its shard; one that is held outlives the talk."""
+    """Subscribe to channels, each with its shard; a held subscription outlives the operation."""
 
     channels: list[tuple[int, str]]
     hold: bool = False
@@ -46,30 +46,30 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """Wants to wait for notices."""
+    """Wait for notices of a subscription."""
 
     subscription: Any
     seconds: float
 
 
 def drive(transport: Transport, operation: Operation[T]) -> T:
-    """Carries out a talk, blocking."""
+    """Carry out an operation and return its result."""
     subscriptions = []
     try:
-        wish = next(operation)
+        effect = next(operation)
         while True:
-            kind = type(wish)
+            kind = type(effect)
             if kind is Send:
-                answer: Any = transport.send(wish.commands)
+                answer: Any = transport.send(effect.commands)
             elif kind is Receive:
-                answer = wish.subscription.hear(wish.seconds)
+                answer = effect.subscription.receive(effect.seconds)
             elif kind is Subscribe:
-                answer = transport.listen(wish.channels)
-                transport.hold(answer) if wish.hold else subscriptions.append(answer)
+                answer = transport.subscribe(effect.channels)
+                transport.hold(answer) if effect.hold else subscriptions.append(answer)
             else:
                 answer = None
-                transport.sleep(wish.seconds) if kind is Sleep else transport.refresh()
-            wish = operation.send(answer)
+                transport.sleep(effect.seconds) if kind is Sleep else transport.refresh()
+            effect = operation.send(answer)
     except StopIteration as end:
         return cast(T, end.value)
     finally:
@@ -78,28 +78,28 @@ def drive(transport: Transport, operation: Operation[T]) -> T:
 
 
 async def drive_async(transport: AsyncTransport, operation: Operation[T]) -> T:
-    """Carries out a talk, awaiting."""
+    """Carry out an operation in an event loop and return its result."""
     subscriptions = []
     task = asyncio.current_task()
     cancellings = task.cancelling() if task else 0
     try:
-        wish = next(operation)
+        effect = next(operation)
         while True:
-            kind = type(wish)
+            kind = type(effect)
             if kind is Send:
-                answer: Any = await transport.send(wish.commands)
+                answer: Any = await transport.send(effect.commands)
             elif kind is Receive:
-                answer = await wish.subscription.hear(wish.seconds)
+                answer = await effect.subscription.receive(effect.seconds)
             elif kind is Subscribe:
-                answer = await transport.listen(wish.channels)
-                transport.hold(answer) if wish.hold else subscriptions.append(answer)
+                answer = await transport.subscribe(effect.channels)
+                transport.hold(answer) if effect.hold else subscriptions.append(answer)
             else:
                 answer = None
-                await (transport.sleep(wish.seconds) if kind is Sleep else transport.refresh())
-            # Before Python 3.12 a cancellation can get lost below us: it is in force all the same.
+                await (transport.sleep(effect.seconds) if kind is Sleep else transport.refresh())
+            # Before Python 3.12 asyncio could swallow a cancellation below this call; honour it.
             if task and task.cancelling() > cancellings:
                 raise asyncio.CancelledError
-            wish = operation.send(answer)
+            effect = operation.send(answer)
     except StopIteration as end:
         return cast(T, end.value)
     finally:

@@ -1,86 +1,89 @@
-"""How a blocking client waits for an answer: awake or asleep, whichever is quicker here and now.
+"""Spin briefly for a reply instead of sleeping, where measurements show that this is faster.
 
-To fall asleep and be woken takes about as long as a server on the same machine takes to answer.
-Where a core is to spare it pays to stay awake for that long; where all are busy, or the server is
-far, it does not. Nobody can know which, so both are tried now and then, and timed.
+Falling asleep and being woken takes about as long as a local server takes to answer. With an idle
+core it pays to spin for that long; on a busy machine or with a distant server it does not. Both are
+tried now and then, timed, and the faster one is used.
 
-Who asks seldom sleeps: the core is better left to the worker that is woken for the job. So do
-threads that are not alone, as others may have better to do than to make way for one that waits.
+Spinning is disabled in three cases: the process has other threads, the connection makes less than
+one call per millisecond, or the environment variable HEADRACE_SPIN_WAIT is "0".
 """
 
 from __future__ import annotations
 
 import math
+import os
 import select
 import threading
 from itertools import cycle
 from statistics import fmean
 from time import perf_counter
 
-# To be woken takes about as many seconds: nobody stays awake for longer.
-AWAKE = 0.0001
-# So many calls one way, so many the other, twice; then so many in the way that was quicker.
-TRIAL, STANDS = 16, 1000
-# Who asks less often than this asks seldom.
-SELDOM = 0.001
-# What is not clearly quicker is not worth the processor.
-WORTH = 0.85
-# An answer that takes longer says nothing about either way.
+# The longest time to spin, in seconds: about what it takes to be woken.
+SPIN_FOR = 0.0001
+# Calls per trial, and calls after the trials that use the faster way.
+TRIAL_CALLS, CALLS_BETWEEN_TRIALS = 16, 1000
+# A pause between two calls, in seconds, after which the connection counts as idle.
+IDLE_AFTER = 0.001
+# Spinning must take at most this share of the time that sleeping takes.
+WORTHWHILE = 0.85
+# A slower reply does not count in a trial.
 LONGEST_MS = 1
 
-TRIALS = ((True, TRIAL), (False, TRIAL)) * 2
+TRIALS = ((True, TRIAL_CALLS), (False, TRIAL_CALLS)) * 2
 
 
 class SpinWait:
-    """Waits for one connection."""
+    """Waits for the replies of one connection."""
 
-    __slots__ = ("_asked_at", "_awake", "_left", "_phases", "_poll", "_taken")
+    __slots__ = ("_called_at", "_calls_left", "_phases", "_poll", "_spins", "_times")
 
     @classmethod
     def on(cls, fileno: int) -> SpinWait | None:
-        """One for this connection; none where the system, or what replaces it, cannot poll."""
-        return cls(fileno) if hasattr(select, "poll") else None
+        """Return a SpinWait for a socket; None if it is switched off or the system has no poll."""
+        if os.environ.get("HEADRACE_SPIN_WAIT") == "0" or not hasattr(select, "poll"):
+            return None
+        return cls(fileno)
 
     def __init__(self, fileno: int) -> None:
         self._poll = select.poll()
         self._poll.register(fileno, select.POLLIN)
-        self._phases = cycle((*TRIALS, (None, STANDS)))
-        self._asked_at = -math.inf
-        self._awake = False
-        self._left = 0
-        self._taken: dict[bool, list[float]] | None = None
+        self._phases = cycle((*TRIALS, (None, CALLS_BETWEEN_TRIALS)))
+        self._called_at = -math.inf
+        self._spins = False
+        self._calls_left = 0
+        self._times: dict[bool, list[float]] | None = None
 
-    def wait(self, asked_at: float) -> None:
-        """Returns when there is an answer, or when it is time to sleep until there is one."""
-        since_last, self._asked_at = asked_at - self._asked_at, asked_at
-        if since_last > SELDOM or threading.active_count() > 1:
+    def wait(self, called_at: float) -> None:
+        """Return when a reply has arrived, or when it is time to sleep until one arrives."""
+        since_last, self._called_at = called_at - self._called_at, called_at
+        if since_last > IDLE_AFTER or threading.active_count() > 1:
             return
-        if not self._left:
-            self._begin_next()
-        self._left -= 1
-        if self._taken is not None:
-            self._try(asked_at, self._taken[self._awake])
-        elif self._awake:
-            self._stay_awake()
+        if not self._calls_left:
+            self._begin_phase()
+        self._calls_left -= 1
+        if self._times is not None:
+            self._try(called_at, self._times[self._spins])
+        elif self._spins:
+            self._spin()
 
-    def _begin_next(self) -> None:
-        awake, self._left = next(self._phases)
-        if awake is not None:
-            self._awake = awake
-            self._taken = self._taken or {True: [], False: []}
-        elif self._taken is not None:
-            self._awake = fmean(self._taken[True]) < WORTH * fmean(self._taken[False])
-            self._taken = None
+    def _begin_phase(self) -> None:
+        spins, self._calls_left = next(self._phases)
+        if spins is not None:
+            self._spins = spins
+            self._times = self._times or {True: [], False: []}
+        elif self._times is not None:
+            self._spins = fmean(self._times[True]) < WORTHWHILE * fmean(self._times[False])
+            self._times = None
 
-    def _try(self, asked_at: float, taken: list[float]) -> None:
-        if not self._awake or not self._stay_awake():
+    def _try(self, called_at: float, times: list[float]) -> None:
+        if not self._spins or not self._spin():
             self._poll.poll(LONGEST_MS)
-        taken.append(min(perf_counter() - asked_at, LONGEST_MS / 1000))
+        times.append(min(perf_counter() - called_at, LONGEST_MS / 1000))
 
-    def _stay_awake(self) -> bool:
-        """Whether there is an answer."""
+    def _spin(self) -> bool:
+        """Return whether a reply has arrived."""
         poll = self._poll.poll
-        until = perf_counter() + AWAKE
+        until = perf_counter() + SPIN_FOR
         while not poll(0):
             if perf_counter() > until:
                 return False

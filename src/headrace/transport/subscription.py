@@ -1,7 +1,7 @@
-"""An ear: a subscription to channels of shards, one connection for each node that has some.
+"""A subscription to channels of shards, with one connection to each node that has some of them.
 
-Broken means that notices may have been missed; ended, that nobody wants to hear more. A connection
-may die without a word, so one that is silent for long is asked for a sign of life.
+A broken subscription may have missed notices; an ended one was closed on purpose. A connection can
+die without an error, so a silent one is probed with PING.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from typing import Any, cast
 import hiredis
 from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
 from redis.connection import Connection, ConnectionPool
-from redis.exceptions import InvalidResponse, RedisError
+from redis.exceptions import RedisError
 
 from headrace.transport.async_connection import AsyncStream
-from headrace.transport.connection import CONNECTION_ERRORS, READ_AT_ONCE, closed_by_server
+from headrace.transport.connection import CONNECTION_ERRORS, READ_SIZE, closed_by_server
+from headrace.transport.redis_internals import INCOMPLETE, reply_reader, socket_of
 from headrace.transport.topology import Topology
 
 Notice = tuple[str, bytes]
 Channels = tuple[tuple[int, str], ...]
 
-SILENCE = 5.0
+PROBE_AFTER = 5.0
 SUBSCRIBE_WITHIN = 5.0
-_NOT_YET = object()
 pack_command: Callable[[Any], bytes] = hiredis.pack_command
 
 
-class Deaf(ConnectionError):
-    """Nothing more will be heard: the shard has moved, or the server gives no sign of life."""
+class SubscriptionLost(ConnectionError):
+    """No more notices will arrive: the shard has moved, or the server does not answer."""
 
 
 LOST = (*CONNECTION_ERRORS, RedisError)
 
 
 def _subscriptions(names: Sequence[str]) -> list[tuple[str, str]]:
-    # One each: channels of several slots are refused together, also where one node has them all.
+    # One command per channel: a Cluster refuses channels of several slots in one command.
     return [("SSUBSCRIBE", name) for name in names]
 
 
@@ -53,36 +53,36 @@ def _notices(message: Any) -> list[Notice]:
     if message[0] == b"smessage":
         return [(message[1].decode(), message[2])]
     if message[0] == b"sunsubscribe":
-        raise Deaf("the server has ended the subscription")
+        raise SubscriptionLost("the server ended the subscription")
     return []
 
 
-class Silence:
-    """How long a connection has said nothing."""
+class LivenessProbe:
+    """Decides when a silent connection is probed, and when it counts as dead."""
 
-    __slots__ = ("_asked", "_since")
+    __slots__ = ("_is_probed", "_since")
 
     def __init__(self) -> None:
-        self.is_broken()
+        self.received()
 
-    def is_broken(self) -> None:
-        """Something was heard."""
-        self._asked = False
+    def received(self) -> None:
+        """Note that a message has arrived."""
+        self._is_probed = False
         self._since = time.monotonic()
 
-    def is_long(self) -> bool:
-        """Whether it is time to ask for a sign of life; raises if that was done in vain."""
-        if time.monotonic() - self._since < SILENCE:
+    def is_due(self) -> bool:
+        """Return whether to send PING now; raise SubscriptionLost if the last one got no reply."""
+        if time.monotonic() - self._since < PROBE_AFTER:
             return False
-        if self._asked:
-            raise Deaf(f"the server has given no sign of life for {SILENCE:g} seconds")
-        self._asked = True
+        if self._is_probed:
+            raise SubscriptionLost(f"the server did not answer PING within {PROBE_AFTER:g} s")
+        self._is_probed = True
         self._since = time.monotonic()
         return True
 
 
 class Subscription:
-    """What a blocking waiter hears."""
+    """A subscription of the sync client. Several threads may use it."""
 
     def __init__(self, topology: Topology[ConnectionPool], channels: Channels) -> None:
         self.broken = False
@@ -90,46 +90,48 @@ class Subscription:
         self.cause: Exception | None = None
         self.channels = channels
         self._process = os.getpid()
-        self._hearing = threading.RLock()
-        self._streams: list[Stream] = []
+        self._receiving = threading.RLock()
+        self._streams: list[SubscriptionStream] = []
         self._early: list[Notice] = []
         self._poll = select.poll()
         try:
             for address, names in topology.channels_by_node(channels).items():
-                stream = Stream(cast(Connection, topology.pool(address).make_connection()))
+                stream = SubscriptionStream(
+                    cast(Connection, topology.pool(address).make_connection())
+                )
                 self._streams.append(stream)
                 self._early += stream.subscribe(names)
                 self._poll.register(stream.fileno(), select.POLLIN)
         except LOST as error:
             self._lose(error)
 
-    def hear(self, timeout: float) -> list[Notice]:
-        """The notices that came within timeout seconds; returns with the first."""
+    def receive(self, timeout: float) -> list[Notice]:
+        """Return the notices that have arrived; wait up to timeout seconds for the first."""
         if self._process != os.getpid():
-            # After a fork: what comes is for the parent, where a thread may hold the lock.
+            # After a fork the notices belong to the parent, whose threads may hold the lock.
             self.disconnect()
             return []
-        with self._hearing:
+        with self._receiving:
             if self._early:
                 early, self._early = self._early, []
                 return early
             if self.broken:
                 return []
-            self._poll.poll(min(timeout, SILENCE) * 1000)
+            self._poll.poll(min(timeout, PROBE_AFTER) * 1000)
             return self._pending()
 
     def _pending(self) -> list[Notice]:
-        heard: list[Notice] = []
+        received: list[Notice] = []
         try:
             for stream in self._streams:
                 if not self.broken:
-                    stream.read(heard)
+                    stream.read(received)
         except LOST as error:
             self._lose(error)
         except BaseException:
             self.disconnect()
             raise
-        return heard
+        return received
 
     def _lose(self, error: Exception) -> None:
         self.cause = error
@@ -141,69 +143,65 @@ class Subscription:
             stream.close()
 
     def end(self) -> None:
-        """For good; who waits in another thread wakes up."""
+        """End the subscription for good, and wake the threads that wait for a notice."""
         self.ended = True
         if self._process != os.getpid():
-            # After a fork: nobody waits here, and the connections are those of the parent.
+            # After a fork no thread waits here, and the connections belong to the parent.
             self.disconnect()
             return
         for stream in self._streams:
             stream.wake()
-        # A socket that is closed under who waits for it may have become another connection by then.
-        with self._hearing:
+        # Closing a socket that a thread polls could make it poll a new connection by that number.
+        with self._receiving:
             self.disconnect()
 
 
-class Stream:
-    """One connection of a blocking ear: opened by redis-py, then read as it comes."""
+class SubscriptionStream:
+    """One connection of a Subscription."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._silence = Silence()
+        self._probe = LivenessProbe()
         self._socket: Any = None
         self._reader: Any = None
 
     def subscribe(self, names: Sequence[str]) -> list[Notice]:
-        """Connects and subscribes; what comes before the last confirmation is returned."""
+        """Connect and subscribe; return the notices that arrive before the last confirmation."""
         self._connection.connect()
-        self._socket = self._connection._sock  # noqa: SLF001
-        self._reader = hiredis.Reader(
-            protocolError=InvalidResponse,
-            replyError=self._connection._parser.parse_error,  # noqa: SLF001
-            notEnoughData=_NOT_YET,
-        )
+        self._socket = socket_of(self._connection)
+        self._reader = reply_reader(self._connection)
         self._socket.settimeout(SUBSCRIBE_WITHIN)
         self._send(_subscriptions(names))
         early: list[Notice] = []
         missing = len(names)
         while missing:
             message = self._reader.gets()
-            if message is _NOT_YET:
+            if message is INCOMPLETE:
                 self._feed()
             else:
                 early += _notices(message)
                 missing -= message[0] == b"ssubscribe"
         self._socket.setblocking(False)
-        # What came with the last confirmation is no longer in the socket, which is waited for.
+        # Notices that came with the last confirmation are no longer in the socket that is polled.
         self.read(early)
         return early
 
     def fileno(self) -> int:
         return int(self._socket.fileno())
 
-    def read(self, heard: list[Notice]) -> None:
-        """Adds what has arrived; if nothing has for long, asks for a sign of life."""
+    def read(self, received: list[Notice]) -> None:
+        """Add the notices that have arrived; probe the connection if it is silent."""
         while True:
             message = self._reader.gets()
-            if message is not _NOT_YET:
-                self._silence.is_broken()
-                heard += _notices(message)
+            if message is not INCOMPLETE:
+                self._probe.received()
+                received += _notices(message)
                 continue
             try:
                 self._feed()
             except (BlockingIOError, SSLWantReadError):
                 break
-        if self._silence.is_long():
+        if self._probe.is_due():
             self._send([("PING",)])
 
     def _send(self, commands: list[Any]) -> None:
@@ -211,15 +209,15 @@ class Stream:
             self._socket.sendall(packed)
 
     def _feed(self) -> None:
-        data = self._socket.recv(READ_AT_ONCE)
+        data = self._socket.recv(READ_SIZE)
         if not data:
             raise closed_by_server()
         self._reader.feed(data)
 
     def wake(self) -> None:
-        """Whoever waits for this connection, waits no more."""
+        """Wake the thread that waits for this connection."""
         if self._socket is not None:
-            # By another name: TLS would forget its state at once, under who reads.
+            # Shut down a duplicate: a TLS socket would drop the state that another thread uses.
             with suppress(OSError), socket.socket(fileno=os.dup(self._socket.fileno())) as same:
                 same.shutdown(socket.SHUT_RDWR)
 
@@ -227,12 +225,12 @@ class Stream:
         self._connection.disconnect()
 
     def __del__(self) -> None:
-        # An ear that nobody holds any more; the connection itself may wait for a collection.
+        # The connection object may live on in a reference cycle; close its socket now.
         self.close()
 
 
 class AsyncSubscription:
-    """What an awaiting waiter hears."""
+    """A subscription of the asyncio client."""
 
     def __init__(self, channels: Channels) -> None:
         self.ended = False
@@ -240,23 +238,23 @@ class AsyncSubscription:
         self.channels = channels
         self.on_notice: Callable[[str, bytes], bool] = lambda *_: False
         self._lost = False
-        self._streams: list[AsyncEarStream] = []
-        self._heard: list[Notice] = []
+        self._streams: list[AsyncSubscriptionStream] = []
+        self._received: list[Notice] = []
         self._waiters: set[asyncio.Future[None]] = set()
 
     @property
     def broken(self) -> bool:
-        """Whether nothing more is heard; what came before is heard first."""
-        return self._lost and not self._heard
+        """Whether no more notices will arrive; those that have arrived come first."""
+        return self._lost and not self._received
 
     async def subscribe(self, topology: Topology[AsyncConnectionPool]) -> None:
         try:
             for address, names in topology.channels_by_node(self.channels).items():
-                stream = AsyncEarStream(topology.pool(address).make_connection, self)
+                stream = AsyncSubscriptionStream(topology.pool(address).make_connection, self)
                 self._streams.append(stream)
                 await stream.subscribe(names)
                 if self._lost:
-                    # Another was lost meanwhile; this one has not been closed with it.
+                    # Another stream was lost in the meantime, before this one could be closed.
                     stream.close()
                     return
         except LOST as error:
@@ -265,18 +263,18 @@ class AsyncSubscription:
             self.disconnect()
             raise
 
-    async def hear(self, timeout: float) -> list[Notice]:  # noqa: ASYNC109 - the wire's signature
-        """The notices that came within timeout seconds; returns with the first."""
-        if not self._heard and not self._lost:
-            await self._wait(min(timeout, SILENCE))
-        heard, self._heard = self._heard, []
+    async def receive(self, timeout: float) -> list[Notice]:  # noqa: ASYNC109 - as the sync form
+        """Return the notices that have arrived; wait up to timeout seconds for the first."""
+        if not self._received and not self._lost:
+            await self._wait(min(timeout, PROBE_AFTER))
+        received, self._received = self._received, []
         try:
             for stream in self._streams:
                 if not self._lost:
-                    stream.ask_if_silent()
-        except Deaf as error:
+                    stream.probe_if_silent()
+        except SubscriptionLost as error:
             self.lose(error)
-        return heard
+        return received
 
     async def _wait(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -293,14 +291,14 @@ class AsyncSubscription:
         for waiter in self._waiters:
             _settle(waiter)
 
-    def told(self, notices: list[Notice]) -> None:
-        """A stream has brought these; those that nobody takes at once are heard in their turn."""
-        self._heard += [notice for notice in notices if not self.on_notice(*notice)]
-        if self._heard:
+    def add(self, notices: list[Notice]) -> None:
+        """Take notices from a stream and keep those that on_notice does not handle at once."""
+        self._received += [notice for notice in notices if not self.on_notice(*notice)]
+        if self._received:
             self._wake()
 
     def lose(self, error: Exception) -> None:
-        """Nothing more will be heard."""
+        """Note that the subscription is broken."""
         self.cause = self.cause or error
         self.disconnect()
 
@@ -311,7 +309,7 @@ class AsyncSubscription:
         self._wake()
 
     async def end(self) -> None:
-        """For good; a task that waits wakes up."""
+        """End the subscription for good, and wake the tasks that wait for a notice."""
         self.ended = True
         self.disconnect()
 
@@ -321,18 +319,18 @@ def _settle(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
-class AsyncEarStream(AsyncStream):
-    """One connection of an awaiting ear."""
+class AsyncSubscriptionStream(AsyncStream):
+    """One connection of an AsyncSubscription."""
 
     def __init__(self, make_connection: Callable[[], Any], subscription: AsyncSubscription) -> None:
         super().__init__(make_connection)
-        self._ear = subscription
-        self._silence = Silence()
+        self._subscription = subscription
+        self._probe = LivenessProbe()
         self._missing = 0
         self._subscribed: asyncio.Future[None] | None = None
 
     async def subscribe(self, names: Sequence[str]) -> None:
-        """Connects and subscribes."""
+        """Connect and subscribe."""
         await self.open()
         self._missing = len(names)
         self._subscribed = asyncio.get_running_loop().create_future()
@@ -341,16 +339,17 @@ class AsyncEarStream(AsyncStream):
             async with asyncio.timeout(SUBSCRIBE_WITHIN):
                 await self._subscribed
         except TimeoutError:
-            raise Deaf("the server has not confirmed the subscription in time") from None
+            raise SubscriptionLost("the server did not confirm the subscription in time") from None
 
-    def ask_if_silent(self) -> None:
-        if self._silence.is_long():
+    def probe_if_silent(self) -> None:
+        """Send PING if nothing has arrived for a while."""
+        if self._probe.is_due():
             self.write(pack_command(("PING",)))
 
     def take(self, message: Any) -> None:
-        self._silence.is_broken()
+        self._probe.received()
         if notices := _notices(message):
-            self._ear.told(notices)
+            self._subscription.add(notices)
         elif message[0] == b"ssubscribe":
             self._missing -= 1
             if not self._missing and self._subscribed is not None:
@@ -360,9 +359,11 @@ class AsyncEarStream(AsyncStream):
         if self._subscribed is not None and not self._subscribed.done():
             self._subscribed.set_exception(error)
         else:
-            self._ear.lose(error)
+            self._subscription.lose(error)
 
     def close(self) -> None:
         super().close()
         if self._subscribed is not None and not self._subscribed.done():
-            self._subscribed.set_exception(Deaf("the subscription was ended meanwhile"))
+            self._subscribed.set_exception(
+                SubscriptionLost("the subscription was ended in the meantime")
+            )

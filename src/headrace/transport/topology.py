@@ -1,4 +1,7 @@
-"""Which node has which shard: one server, the primary of a Sentinel, or the nodes of a Cluster."""
+"""The nodes of a deployment, and which of them serves which shard.
+
+A deployment is one server, the primary of a Sentinel, or a Cluster.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ ONE = ("", 0)
 
 
 def slot_of(tag: str) -> int:
-    """The Cluster slot of a hash tag."""
+    """Return the Cluster slot of a hash tag."""
     return crc_hqx(tag.encode(), 0) % SLOTS
 
 
 class Topology(Generic[P]):
-    """The pools of connections, one a node; made when first needed."""
+    """The connection pools of redis-py, one per node, created when first needed."""
 
     def __init__(
         self,
@@ -40,16 +43,17 @@ class Topology(Generic[P]):
         self._moved: dict[int, Address] = {}
 
     def pool(self, address: Address) -> P:
+        """Return the pool of a node."""
         if address not in self._pools:
             self._pools[address] = self._make_pool(address)
         return self._pools[address]
 
     def pools(self) -> Iterable[P]:
-        """All pools that may have connections."""
+        """Return all pools that may have connections."""
         return [*self._pools.values(), *self._sentinels]
 
     def node_of(self, shard: int) -> Address:
-        """The node that has a shard; some node if that is not known (yet): it will tell."""
+        """Return the node of a shard; if it is unknown, any node, which replies with a redirection."""
         if self.single is not None:
             return self.single
         slot = slot_of(f"{self._namespace}:{shard}")
@@ -59,19 +63,20 @@ class Topology(Generic[P]):
         return self._seeds[0]
 
     def addresses(self) -> list[Address]:
-        """All known nodes of a Cluster, those that have just got a slot first."""
+        """Return all known nodes of a Cluster, first those that have just received a slot."""
         known = [address for _, _, address in self._ranges]
         return list(dict.fromkeys([*self._moved.values(), *known, *self._seeds]))
 
-    def heard(self, moved: MovedError) -> None:
-        """Notes where a slot is by the word of the node that had it."""
+    def note_moved(self, moved: MovedError) -> None:
+        """Note the new node of a slot from a MOVED reply."""
         if moved.host:
             self._moved[moved.slot_id] = (moved.host, moved.port)
 
     def learn(self, asked: Address, slots: Any) -> None:
-        """Takes in the answer of CLUSTER SLOTS; an empty host is that of the node asked.
+        """Read the reply to CLUSTER SLOTS; an empty host means the node that was asked.
 
-        A node may not know yet of a slot that moved between others: what was heard counts more.
+        A node may not know yet that a slot moved between other nodes, so MOVED replies take
+        precedence.
         """
         moved, self._moved = self._moved, {}
         self._ranges = [(slot, slot, address) for slot, address in moved.items()] + [
@@ -80,6 +85,7 @@ class Topology(Generic[P]):
         ]
 
     def channels_by_node(self, channels: Iterable[tuple[int, str]]) -> dict[Address, list[str]]:
+        """Return the names of channels, grouped by the node of their shard."""
         grouped: dict[Address, list[str]] = {}
         for shard, name in channels:
             grouped.setdefault(self.node_of(shard), []).append(name)

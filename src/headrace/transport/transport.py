@@ -1,7 +1,6 @@
-"""How commands travel: connections of redis-py, one exchange of many commands a node.
+"""Transports: send commands to the nodes of their shards and return the replies.
 
-A wire sends commands and returns replies; errors are replies too. It repeats nothing: whether a
-command may be repeated is for the talk to say.
+An error is a reply, too. A transport never repeats a command; the operation decides about that.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ Command = tuple[int, Words]
 
 NUMBERS = frozenset((int, float))
 
-# Idle subscriptions that are kept, of a thread or of an awaiting client: each is a connection.
-EARS_KEPT = 16
+# Idle subscriptions that a thread or an async client keeps; each is a connection.
+IDLE_SUBSCRIPTIONS = 16
 
 
 class Unreachable(Exception):
-    """There is no connection, so nothing was sent; the cause says why."""
+    """A connection could not be opened, so nothing was sent; `cause` is the reason."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(f"{type(cause).__name__}: {cause}")
@@ -56,7 +55,7 @@ def _place(
     for position, reply in zip(positions, found, strict=True):
         replies[position] = reply
         if isinstance(reply, MovedError):
-            topology.heard(reply)
+            topology.note_moved(reply)
 
 
 def _packed(commands: list[Words]) -> bytes:
@@ -66,18 +65,18 @@ def _packed(commands: list[Words]) -> bytes:
 
 
 def _packed_words(words: Words) -> bytes:
-    # hiredis asks a number for its text, and dies if the handler of a signal raises meanwhile.
+    # hiredis calls str() on numbers and crashes if a signal handler raises in that moment.
     texts = tuple([str(word) if type(word) in NUMBERS else word for word in words])
     return bytes(hiredis.pack_command(cast(Any, texts)))
 
 
-def _exchanged(line: NodeConnection, commands: list[Words]) -> list[Any]:
+def _exchanged(connection: NodeConnection, commands: list[Words]) -> list[Any]:
     try:
-        line.open()
+        connection.open()
     except (*CONNECTION_ERRORS, RedisError) as error:
-        line.close()
+        connection.close()
         return [Unreachable(error)] * len(commands)
-    return line.exchange(_packed(commands), len(commands))
+    return connection.exchange(_packed(commands), len(commands))
 
 
 def _blocks(commands: list[Words]) -> bool:
@@ -85,20 +84,21 @@ def _blocks(commands: list[Words]) -> bool:
 
 
 class ProcessGeneration:
-    """The life of this process: after a fork it is another one. To ask for a pid takes longer."""
+    """A token that changes after a fork; comparing it is faster than calling getpid."""
 
-    this = object()
+    current = object()
 
     @classmethod
-    def begin(cls) -> None:
-        cls.this = object()
+    def renew(cls) -> None:
+        """Begin a new generation, in a forked child."""
+        cls.current = object()
 
 
-os.register_at_fork(after_in_child=ProcessGeneration.begin)
+os.register_at_fork(after_in_child=ProcessGeneration.renew)
 
 
 class Transport:
-    """The blocking wire. Each thread has its own connection to each node it talks to."""
+    """The transport of the sync client. Each thread has its own connection to each node."""
 
     def __init__(self, topology: Topology[ConnectionPool]) -> None:
         self._topology = topology
@@ -107,7 +107,7 @@ class Transport:
         self._held: WeakSet[Subscription] = WeakSet()
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
-        """Sends commands in order, those for one node in one go; a reply for each."""
+        """Send commands in order, one batch per node, and return a reply for each."""
         if self._topology.single is not None:
             return self.exchange(self._topology.single, [words for _, words in commands])
         replies: list[Any] = [None] * len(commands)
@@ -117,26 +117,26 @@ class Transport:
         return replies
 
     def nodes(self) -> list[Address]:
-        """Every node that is known; one that has two names is listed by both."""
+        """Return every known node; a node with two names is listed under both."""
         single = self._topology.single
         return self._topology.addresses() if single is None else [single]
 
     def exchange(self, address: Address, commands: list[Words]) -> list[Any]:
-        """Sends commands to one node, in one go; a reply for each."""
-        lines: dict[Address, NodeConnection] = self._mine()["lines"]
-        # Taken away meanwhile: the handler of a signal that interrupts us has a line of its own.
-        line = lines.pop(address, None) or self._new_line(address)
+        """Send commands to one node in one batch and return a reply for each."""
+        connections: dict[Address, NodeConnection] = self._mine()["connections"]
+        # Remove it while it is used, so that an interrupting signal handler opens its own.
+        connection = connections.pop(address, None) or self._new_connection(address)
         try:
-            return _exchanged(line, commands)
+            return _exchanged(connection, commands)
         finally:
-            if lines.setdefault(address, line) is not line:
-                line.close()
+            if connections.setdefault(address, connection) is not connection:
+                connection.close()
 
     def refresh(self) -> None:
-        """Learns anew which node has which slots, or which server is the primary."""
+        """Find out again which node has which slots, or which server is the primary."""
         if self._topology.single is not None:
-            for line in self._mine()["lines"].values():
-                line.close()
+            for connection in self._mine()["connections"].values():
+                connection.close()
         for address in self._topology.addresses():
             reply = self.exchange(address, [("CLUSTER", "SLOTS")])[0]
             if not isinstance(reply, Exception):
@@ -146,8 +146,8 @@ class Transport:
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
-    def listen(self, channels: Sequence[tuple[int, str]]) -> Subscription:
-        """Subscribes to channels of shards; heard by the ear until it is closed."""
+    def subscribe(self, channels: Sequence[tuple[int, str]]) -> Subscription:
+        """Return a subscription to channels of shards."""
         subscriptions: dict[Channels, Subscription] = self._mine()["subscriptions"]
         wanted = tuple(channels)
         subscription = subscriptions.pop(wanted, None)
@@ -156,55 +156,55 @@ class Transport:
         return subscription
 
     def hold(self, subscription: Subscription) -> None:
-        """Lets an ear be used beyond the end of its talk, until it is ended or we are closed."""
+        """Let a subscription outlive its operation, until it is ended or the client is closed."""
         self._held.add(subscription)
 
     def keep(self, subscription: Subscription) -> None:
-        """Keeps a subscription for the next wait of this thread on the same channels."""
+        """Keep a subscription for the next wait of this thread on the same channels."""
         subscriptions: dict[Channels, Subscription] = self._mine()["subscriptions"]
         if not subscription.broken:
             subscriptions[subscription.channels] = subscription
-        if len(subscriptions) > EARS_KEPT:
+        if len(subscriptions) > IDLE_SUBSCRIPTIONS:
             subscriptions.pop(next(iter(subscriptions))).disconnect()
 
     def close(self) -> None:
-        """Closes the connections of this thread and all idle ones; ends what is listened to."""
+        """Close the connections of this thread and all idle ones, and end held subscriptions."""
         self.closings += 1
         for subscription in list(self._held):
             subscription.end()
         mine = self._mine()
         for subscription in mine["subscriptions"].values():
             subscription.disconnect()
-        for line in mine["lines"].values():
-            line.close()
+        for connection in mine["connections"].values():
+            connection.close()
         self._local.held = None
         for pool in self._topology.pools():
             pool.disconnect()
 
     def _mine(self) -> dict[str, Any]:
         held: dict[str, Any] | None = getattr(self._local, "held", None)
-        if held is None or held["life"] is not ProcessGeneration.this:
-            held = {"life": ProcessGeneration.this, "lines": {}, "subscriptions": {}}
+        if held is None or held["generation"] is not ProcessGeneration.current:
+            held = {"generation": ProcessGeneration.current, "connections": {}, "subscriptions": {}}
             self._local.held = held
         return held
 
-    def _new_line(self, address: Address) -> NodeConnection:
+    def _new_connection(self, address: Address) -> NodeConnection:
         return NodeConnection(cast(Connection, self._topology.pool(address).make_connection()))
 
 
 class AsyncTransport:
-    """The awaiting wire: each exchange has a line to itself, or waits until one is free."""
+    """The transport of the asyncio client. Each batch uses a connection of its own."""
 
     def __init__(self, topology: Topology[AsyncConnectionPool], timeout: float) -> None:
         self._topology = topology
         self._timeout = timeout
         self.closings = 0
-        self._lines: dict[Address, AsyncNodePool] = {}
+        self._pools: dict[Address, AsyncNodePool] = {}
         self._subscriptions: list[AsyncSubscription] = []
         self._held: set[AsyncSubscription] = set()
 
     async def send(self, commands: Sequence[Command]) -> list[Any]:
-        """Sends commands in order, those for one node in one go; a reply for each."""
+        """Send commands in order, one batch per node, and return a reply for each."""
         if self._topology.single is not None:
             return await self._exchange(self._topology.single, [words for _, words in commands])
         replies: list[Any] = [None] * len(commands)
@@ -219,10 +219,10 @@ class AsyncTransport:
         return replies
 
     async def refresh(self) -> None:
-        """Learns anew which node has which slots, or which server is the primary."""
+        """Find out again which node has which slots, or which server is the primary."""
         if self._topology.single is not None:
-            for lines in self._lines.values():
-                lines.close_idle()
+            for node_pool in self._pools.values():
+                node_pool.close_idle()
         for address in self._topology.addresses():
             reply = (await self._exchange(address, [("CLUSTER", "SLOTS")]))[0]
             if not isinstance(reply, Exception):
@@ -232,8 +232,8 @@ class AsyncTransport:
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    async def listen(self, channels: Sequence[tuple[int, str]]) -> AsyncSubscription:
-        """Subscribes to channels of shards; heard by the ear until it is closed."""
+    async def subscribe(self, channels: Sequence[tuple[int, str]]) -> AsyncSubscription:
+        """Return a subscription to channels of shards."""
         wanted = tuple(channels)
         for subscription in self._subscriptions:
             if subscription.channels == wanted and not subscription.broken:
@@ -244,33 +244,37 @@ class AsyncTransport:
         return subscription
 
     def keep(self, subscription: AsyncSubscription) -> None:
-        """Keeps a subscription for the next wait on the same channels."""
+        """Keep a subscription for the next wait on the same channels."""
         self._subscriptions.append(subscription)
-        while self._subscriptions and (self.closings or len(self._subscriptions) > EARS_KEPT):
+        while self._subscriptions and (
+            self.closings or len(self._subscriptions) > IDLE_SUBSCRIPTIONS
+        ):
             self._subscriptions.pop(0).disconnect()
 
     def hold(self, subscription: AsyncSubscription) -> None:
-        """Lets an ear be used beyond the end of its talk, until it is ended or we are closed."""
+        """Let a subscription outlive its operation, until it is ended or the client is closed."""
         self._held = {held for held in self._held if not held.broken} | {subscription}
 
     async def close(self) -> None:
-        """Closes every connection; ends what is listened to."""
+        """Close every connection and end held subscriptions."""
         self.closings += 1
         while self._held:
             await self._held.pop().end()
         while self._subscriptions:
             self._subscriptions.pop().disconnect()
-        for lines in self._lines.values():
-            lines.close()
+        for node_pool in self._pools.values():
+            node_pool.close()
         for pool in self._topology.pools():
             await pool.disconnect()
 
     async def _exchange(self, address: Address, commands: list[Words]) -> list[Any]:
-        lines = self._lines.get(address)
-        if lines is None:
+        node_pool = self._pools.get(address)
+        if node_pool is None:
             pool = self._topology.pool(address)
-            lines = self._lines[address] = AsyncNodePool(pool.make_connection, self._timeout)
+            node_pool = self._pools[address] = AsyncNodePool(pool.make_connection, self._timeout)
         try:
-            return await lines.exchange(_packed(commands), len(commands), blocks=_blocks(commands))
+            return await node_pool.exchange(
+                _packed(commands), len(commands), blocks=_blocks(commands)
+            )
         except (*CONNECTION_ERRORS, RedisError) as error:
             return [Unreachable(error)] * len(commands)

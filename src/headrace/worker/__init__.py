@@ -1,1 +1,1 @@
-"""The worker: processes that pop jobs, run the tasks they name, and say what became of them."""
+"""The worker: processes that pop jobs, run the tasks they name and acknowledge their outcomes."""

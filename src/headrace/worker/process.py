@@ -1,4 +1,4 @@
-"""A worker process, from its first step to its exit: forked by the supervisor."""
+"""A worker process from its start to its exit. The supervisor forks it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import os
 import signal
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -21,202 +20,183 @@ from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
 from headrace.operations.requests import load
 from headrace.operations.writes import finish_open
 from headrace.transport.drive import drive_async
-from headrace.worker.begun import Begun
-from headrace.worker.load import load_app
-from headrace.worker.logs import say
-from headrace.worker.loop import new_loop
-from headrace.worker.metering import Meter
-from headrace.worker.settings import Served, WorkerSettings
-from headrace.worker.worker import Worker
+from headrace.worker.child_process import (
+    CANCEL_SECONDS,
+    RELEASE_SECONDS,
+    START,
+    STOP,
+    Hello,
+    PipeEnds,
+)
+from headrace.worker.event_loop import new_event_loop
+from headrace.worker.logs import Meter, log_event
+from headrace.worker.poison import StartedJobs
+from headrace.worker.settings import ServedQueue, WorkerSettings, load_app
+from headrace.worker.worker_loop import WorkerLoop
 
-# How a process ends. Whatever else it ends with is a crash.
-DRAINED, AWAY, RECYCLED, UNUSABLE = 0, 69, 75, 78
+# Exit codes of a worker process. Any other code is a crash.
+DRAINED, SERVER_AWAY, RECYCLED, UNUSABLE = 0, 69, 75, 78
 
-# What a supervisor says to a process: the session has begun; end, and said again: at once.
-BEGIN, END = b"!", b"."
-
-# What is called again and again: composed before processes are forked, loaded before they work.
+# The scripts of the main loop: composed before the fork, loaded before the first job.
 SCRIPTS = ("pop", "complete", "fail", "release", "holds", "heartbeat")
 
-LOOK_EVERY = 1.0
-TELL_OF_CRONS = 30.0
-# Writes from Spark that nobody sees to are looked for at the beginning, then so often.
-LOOK_FOR_WRITES = 60.0
-# How long nobody is told that the server does not answer.
-PATIENCE = 1.0
-# How long the server has to hear what was given back, and what was cancelled to end.
-LAST_WORDS, FAREWELL = 5.0, 1.0
+CHECK_SECONDS = 1.0
+CRON_SECONDS = 30.0
+# How often to look for unfinished Spark writes; the first time is at the start.
+WRITES_SECONDS = 60.0
+# How long the server may be silent before that is logged.
+SILENT_SECONDS = 1.0
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-
-
-class Hello(msgspec.Struct):
-    """What a process tells its supervisor before it begins: where its jobs are."""
-
-    url: str
-    namespace: str
-    queues: list[str]
-
-
-@dataclass(slots=True)
-class Line:
-    """The ends of the pipes between a process and its supervisor that this side holds."""
-
-    reads: int
-    writes: int
-
-    def close(self) -> None:
-        os.close(self.reads)
-        os.close(self.writes)
 
 
 def main(
     name: str,
     settings: WorkerSettings,
-    line: Line,
-    place: int,
+    pipes: PipeEnds,
+    slot: int,
     meter: Meter | None,
-    begun: Begun,
+    started_jobs: StartedJobs,
 ) -> int:
-    """The life of a worker process; returns how it ended."""
+    """Work as a worker process until it is to stop, and return the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if meter is not None:
-        meter.begin(place, settings.concurrency)
+        meter.begin(slot, settings.concurrency)
     found = _usable(settings)
     if found is None:
         return UNUSABLE
-    # Not asyncio.run: that waits for whatever does not let itself be cancelled.
-    loop = new_loop()
+    # asyncio.run would wait for every task that does not let itself be cancelled.
+    loop = new_event_loop()
     asyncio.set_event_loop(loop)
-    living = loop.create_task(_live(*found, name, settings, line, meter, begun))
+    working = loop.create_task(_work(*found, name, settings, pipes, meter, started_jobs))
     while True:
         try:
-            return loop.run_until_complete(living)
+            return loop.run_until_complete(working)
         except ServerUnavailable as error:
-            say(logging.ERROR, "the server cannot be used", worker=name, why=error)
-            return AWAY
+            log_event(logging.ERROR, "cannot use the server; exiting", worker=name, reason=error)
+            return SERVER_AWAY
         except (SystemExit, KeyboardInterrupt):
-            # Raised in a task of a task, it stops the loop: that is not for a job to say.
-            if living.done():
+            # Raised in an asyncio task that a job has started. A job cannot end the process.
+            if working.done():
                 raise
 
 
-def _usable(settings: WorkerSettings) -> tuple[App, tuple[Served, ...]] | None:
-    """The app and the queues to serve, unless something is wrong with them."""
+def _usable(settings: WorkerSettings) -> tuple[App, tuple[ServedQueue, ...]] | None:
+    """Return the app and the queues to serve; log the reason and return None if that fails."""
     try:
         app = load_app(settings.app)
-        queues = settings.queues or served_by(app)
+        queues = settings.queues or queues_of(app)
         for queue in queues:
             text("the name of a queue", queue.name, app.limits.name)
         for task in app.tasks.values():
             task.signature.check()
     except HeadraceError as error:
-        say(logging.ERROR, "the app cannot be used", app=settings.app, why=error)
+        log_event(logging.ERROR, "cannot use the app", app=settings.app, reason=error)
         return None
     except BaseException:
-        logging.getLogger("headrace.worker").exception("the app %s cannot be used", settings.app)
+        logging.getLogger("headrace.worker").exception("cannot use the app %s", settings.app)
         return None
     return app, queues
 
 
-def served_by(app: App) -> tuple[Served, ...]:
-    """The queues of an app's tasks."""
+def queues_of(app: App) -> tuple[ServedQueue, ...]:
+    """Return the queues of an app's tasks; raises InvalidArgument if it has no tasks."""
     names = {task.settings["queue"]: None for task in app.tasks.values()}
     if not names:
         raise InvalidArgument(
-            f"the app {app.name!r} has no tasks: import the modules that have them where the app "
-            "is, or name queues with --queues"
+            f"app {app.name!r} has no tasks; import the modules with its tasks in the module of "
+            "the app, or name the queues with --queues"
         )
-    return tuple(Served(name) for name in names)
+    return tuple(ServedQueue(name) for name in names)
 
 
-async def _live(
+async def _work(
     app: App,
-    queues: tuple[Served, ...],
+    queues: tuple[ServedQueue, ...],
     name: str,
     settings: WorkerSettings,
-    line: Line,
+    pipes: PipeEnds,
     meter: Meter | None,
-    begun: Begun,
+    started_jobs: StartedJobs,
 ) -> int:
-    client = await _connected(app, name)
+    client = await _connect(app, name)
     await drive_async(client.core.transport, load(client.core, SCRIPTS))
     await put_crons(app, client)
     loop = asyncio.get_running_loop()
-    worker = Worker(app, client, name, queues, settings, meter, begun)
-    life = Life(app, client, worker, settings)
-    loop.add_signal_handler(signal.SIGTERM, life.stop)
-    loop.add_reader(line.reads, life.hear_supervisor, line.reads)
+    worker = WorkerLoop(app, client, name, queues, settings, meter, started_jobs)
+    lifetime = ProcessLifetime(app, client, worker, settings)
+    loop.add_signal_handler(signal.SIGTERM, lifetime.stop)
+    loop.add_reader(pipes.read_end, lifetime.read_supervisor, pipes.read_end)
     hello = Hello(app.url or "", app.place.namespace, [queue.name for queue in queues])
-    os.write(line.writes, msgspec.json.encode(hello) + b"\n")
-    if await life.begun:
-        await life.work()
-    await _cancel_the_rest()
+    os.write(pipes.write_end, msgspec.json.encode(hello) + b"\n")
+    if await lifetime.session_started:
+        await lifetime.work()
+    await _cancel_remaining_tasks()
     if app.telemetry is not None:
         app.telemetry.flush()
-    return RECYCLED if life.recycling else DRAINED
+    return RECYCLED if lifetime.recycling else DRAINED
 
 
-async def _connected(app: App, name: str) -> AsyncClient:
+async def _connect(app: App, name: str) -> AsyncClient:
     connecting = asyncio.ensure_future(app.async_client())
-    await asyncio.wait([connecting], timeout=PATIENCE)
+    await asyncio.wait([connecting], timeout=SILENT_SECONDS)
     if not connecting.done():
-        say(logging.WARNING, "the server does not answer yet", worker=name)
+        log_event(logging.WARNING, "server does not answer yet; waiting", worker=name)
     return await connecting
 
 
-async def _cancel_the_rest() -> None:
-    """What is still there was stopped: it may tidy up, but not hold the process."""
+async def _cancel_remaining_tasks() -> None:
+    """Cancel stopped tasks and give them a second to clean up, but no more."""
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
         task.cancel()
     if rest:
-        await asyncio.wait(rest, timeout=FAREWELL)
+        await asyncio.wait(rest, timeout=CANCEL_SECONDS)
 
 
 async def put_crons(app: App, client: AsyncClient) -> None:
-    """Tells the server of the tasks that come again and again."""
+    """Create or update the schedules of the app's cron tasks on the server."""
     for name, rule in app.crons.items():
         await drive_async(client.core.transport, app.tasks[name].schedule(client.core, **rule))
 
 
 async def finish_writes(client: AsyncClient) -> None:
-    """Brings to their end writes from Spark whose driver died; one shard does so by itself."""
+    """Finish Spark writes whose driver died. With a single shard the server does so itself."""
     if client.core.shards == 1:
         return
     try:
         finished = await drive_async(client.core.transport, finish_open(client.core))
     except HeadraceError as error:
-        say(logging.WARNING, "a write from Spark cannot be brought to its end", why=error)
+        log_event(logging.WARNING, "cannot finish a Spark write; will retry", reason=error)
         return
     for write in finished:
-        level = logging.ERROR if write.lost else logging.INFO
-        say(
-            level,
-            "a write from Spark was left open",
+        log_event(
+            logging.ERROR if write.lost else logging.INFO,
+            "finished a Spark write that its driver left open",
             write=write.id,
             rows=write.rows,
             lost=write.lost,
         )
 
 
-class Life:
-    """When a worker process ends: on a signal, with its supervisor, or to be replaced."""
+class ProcessLifetime:
+    """Decides when a worker process ends: on a signal, with its supervisor, or to be recycled."""
 
     def __init__(
-        self, app: App, client: AsyncClient, worker: Worker, settings: WorkerSettings
+        self, app: App, client: AsyncClient, worker: WorkerLoop, settings: WorkerSettings
     ) -> None:
         self._app = app
         self._client = client
         self.worker = worker
         self.recycling = False
-        self.begun: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        # The result is False if the process is to stop before its session has started.
+        self.session_started: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._settings = settings
         self._stopping = False
-        self._told_to_end = False
+        self._stop_received = False
         self._working: asyncio.Future[None] | None = None
 
     async def work(self) -> None:
-        """Works until everything is over or given back, or nobody hears of that."""
+        """Work until every job has finished or is released, or the server does not answer."""
         watching = asyncio.create_task(self.watch())
         self._working = asyncio.ensure_future(self.worker.work())
         await asyncio.wait([self._working])
@@ -225,65 +205,74 @@ class Life:
             self._working.result()
 
     def stop(self) -> None:
-        """Lets what runs end; after a while gives it back."""
+        """Let running jobs finish; release them when the drain time is over."""
         if self._stopping:
             return
         self._stopping = True
-        self._set_begun(begun=False)
+        self._set_session_started(started=False)
         self.worker.stop()
-        asyncio.get_running_loop().call_later(self._settings.drain, self._give_back)
+        asyncio.get_running_loop().call_later(self._settings.drain, self._release_all)
 
-    def hear_supervisor(self, reads: int) -> None:
-        """What it says; the end of the pipe says that nobody keeps the session."""
-        said = os.read(reads, 1)
-        if said == BEGIN:
-            self._set_begun(begun=True)
-        elif said == END and not self._told_to_end:
-            self._told_to_end = True
+    def read_supervisor(self, read_end: int) -> None:
+        """Read a message of the supervisor. If it is gone, no process keeps the session alive."""
+        message = os.read(read_end, 1)
+        if message == START:
+            self._set_session_started(started=True)
+        elif message == STOP and not self._stop_received:
+            self._stop_received = True
             self.stop()
         else:
-            if not said:
-                asyncio.get_running_loop().remove_reader(reads)
-                say(logging.WARNING, "the supervisor is gone; everything is given back")
+            if not message:
+                asyncio.get_running_loop().remove_reader(read_end)
+                log_event(logging.WARNING, "supervisor is gone; releasing all jobs and exiting")
             self.stop()
-            self._give_back()
+            self._release_all()
 
-    def _set_begun(self, *, begun: bool) -> None:
-        if not self.begun.done():
-            self.begun.set_result(begun)
+    def _set_session_started(self, *, started: bool) -> None:
+        if not self.session_started.done():
+            self.session_started.set_result(started)
 
-    def _give_back(self) -> None:
-        self.worker.give_back_everything()
+    def _release_all(self) -> None:
+        self.worker.release_all()
         if self._working is not None:
-            asyncio.get_running_loop().call_later(LAST_WORDS, self._leave_unsaid)
+            asyncio.get_running_loop().call_later(RELEASE_SECONDS, self._give_up)
 
-    def _leave_unsaid(self) -> None:
-        """The server does not hear us: the end of the session says it all."""
+    def _give_up(self) -> None:
+        """Exit although the server does not answer. The jobs return when the session ends."""
         if self._working is not None and self._working.cancel():
-            say(logging.WARNING, "the server was not told what was given back")
+            log_event(
+                logging.WARNING,
+                "server did not accept the releases in time; jobs return when the session ends",
+                worker=self.worker.name,
+            )
 
     async def watch(self) -> None:
-        """Looks now and then whether the process has done or grown enough."""
-        told_of_crons = time.monotonic()
-        looked_for_writes = -math.inf
+        """Do periodic duties, and stop once the process has run enough jobs or grown too large."""
+        crons_put_at = time.monotonic()
+        writes_checked_at = -math.inf
         while not self._stopping:
-            await asyncio.sleep(LOOK_EVERY)
-            if time.monotonic() > looked_for_writes + LOOK_FOR_WRITES:
-                looked_for_writes = time.monotonic()
+            await asyncio.sleep(CHECK_SECONDS)
+            if time.monotonic() > writes_checked_at + WRITES_SECONDS:
+                writes_checked_at = time.monotonic()
                 await finish_writes(self._client)
-            if time.monotonic() > told_of_crons + TELL_OF_CRONS:
-                # A server that has lost its data must hear of them again.
-                told_of_crons = time.monotonic()
+            if time.monotonic() > crons_put_at + CRON_SECONDS:
+                # A server that has lost its data needs the schedules again.
+                crons_put_at = time.monotonic()
                 await put_crons(self._app, self._client)
-            if why := self._why_recycle():
-                say(logging.INFO, "recycled", worker=self.worker.name, why=why)
+            if reason := self._reason_to_recycle():
+                log_event(
+                    logging.INFO,
+                    "recycling the worker process",
+                    worker=self.worker.name,
+                    reason=reason,
+                )
                 self.recycling = True
                 self.stop()
 
-    def _why_recycle(self) -> str:
+    def _reason_to_recycle(self) -> str:
         most, largest = self._settings.max_jobs, self._settings.max_memory
-        if most is not None and self.worker.jobs_ended >= most:
-            return f"{self.worker.jobs_ended} jobs"
+        if most is not None and self.worker.jobs_finished >= most:
+            return f"{self.worker.jobs_finished} jobs"
         if largest is not None and (used := _resident_mib()) >= largest:
             return f"{used} MiB"
         return ""

@@ -1,4 +1,4 @@
-"""A run: one job in a worker's hands, and what is to become of it."""
+"""A run of a job: from its data to the call of a task, and from what happens to an outcome."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Timeout(Exception):
 
 
 class Crashed(Exception):
-    """The process that ran a job died."""
+    """The isolated process that ran a job died."""
 
 
 class UnknownTask(Exception):
@@ -42,22 +42,23 @@ class UnknownTask(Exception):
 
 
 class Malformed(Exception):
-    """The data of a job is no call of a task."""
+    """The data of a job is not a task call."""
 
 
 class WrongArguments(Exception):
-    """A job calls a task with arguments that do not fit."""
+    """A job calls a task with arguments that do not match its signature."""
 
 
 class UnreadableData(Exception):
-    """The data of a job cannot be read by the app's codec."""
+    """The app's codec cannot decode the data of a job."""
 
 
 class Unwritable(Exception):
-    """What a task returned cannot be kept as its result."""
+    """The return value of a task cannot be stored as a result."""
 
 
-OURS = (
+# Failures that Headrace raises itself: their class name is the failure type.
+OWN_FAILURES = (
     Timeout,
     Crashed,
     UnknownTask,
@@ -67,37 +68,37 @@ OURS = (
     Unwritable,
 )
 
-# However often these are tried, they come out the same.
+# Failures that no retry can change.
 FINAL = (Malformed, Unwritable, Discard)
 
 
 class Run:
-    """One job that is being worked on."""
+    """One attempt at a job, from its start to its outcome."""
 
-    __slots__ = ("context", "handle", "over", "popped", "sent", "started", "task", "timer")
+    __slots__ = ("context", "envelope", "handle", "over", "popped", "started", "task", "timer")
 
     def __init__(self, popped: Popped, context: Context) -> None:
         self.popped = popped
         self.context = context
-        self.sent: Sent | None = None
+        self.envelope: Envelope | None = None
         self.task: Task[..., Any] | None = None
         self.started = 0.0
         self.over = False
-        # What it runs as, to be stopped by: a task of the loop, a function in a thread, a process.
+        # The asyncio task of the run, by which it can be stopped, or the function a thread calls.
         self.handle: Any = None
         self.timer: Any = None
 
 
 @dataclass(slots=True)
 class Done:
-    """The attempt went well; what is given is the result as complete takes it."""
+    """The task returned; the result is packed as `complete` takes it."""
 
-    given: bytes
+    result: bytes
 
 
 @dataclass(slots=True)
 class Failed:
-    """An attempt failed; with retry_in it may be tried again."""
+    """The attempt failed; without retry_in the job fails permanently."""
 
     failure: str
     message: str
@@ -107,13 +108,23 @@ class Failed:
 
 @dataclass(slots=True)
 class Snoozed:
-    """The job comes back later."""
+    """The job is released and becomes due after a delay."""
 
     delay: float
 
 
-class Sent(msgspec.Struct):
-    """What the data of a job must be."""
+Outcome = Done | Failed | Snoozed
+
+
+def outcome_name(outcome: Outcome) -> str:
+    """Return the outcome in one word: completed, retried, failed or snoozed."""
+    if isinstance(outcome, Failed):
+        return "failed" if outcome.retry_in is None else "retried"
+    return "completed" if isinstance(outcome, Done) else "snoozed"
+
+
+class Envelope(msgspec.Struct):
+    """A task call as it travels in the data of a job."""
 
     task: str
     args: dict[str, Any] = {}
@@ -123,68 +134,97 @@ class Sent(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
-    """The call that a job stands for."""
+class TaskCall:
+    """A task with checked arguments, ready to be called."""
 
     task: Task[..., Any]
     arguments: dict[str, Any]
     timeout: float | None
 
 
-def read_data(codec: Codec, payload: bytes) -> Sent:
-    """The data of a job, if it is what the data of a job must be."""
+def read_call(app: App, run: Run) -> TaskCall:
+    """Return the call that a job asks for, with its context where the task wants it.
+
+    Also begins the run's span if the app has telemetry. Raises UnreadableData, Malformed,
+    UnknownTask or WrongArguments.
+    """
+    try:
+        run.envelope = read_envelope(app.codec, run.popped.payload)
+    finally:
+        if app.telemetry is not None and run.context.span is None:
+            run.context.span = app.telemetry.begin_run(run.popped, run.envelope)
+    call = resolve_call(app, run.envelope)
+    run.task = call.task
+    context_name = call.task.signature.context_name
+    if context_name is not None:
+        call.arguments[context_name] = run.context
+    return call
+
+
+def read_envelope(codec: Codec, payload: bytes) -> Envelope:
+    """Decode the data of a job; raises UnreadableData or Malformed."""
     try:
         data = codec.decode(payload)
-        return msgspec.convert(data, Sent)
+        return msgspec.convert(data, Envelope)
     except Unreadable as error:
         raise UnreadableData(str(error)) from None
     except (msgspec.ValidationError, InvalidArgument, RecursionError) as error:
         raise Malformed(
-            f"the data is no call of a task, {{'task': name, 'args': {{...}}}}: {error}; "
-            f"it is {_shown(data)}"
+            f"the data of the job is not a task call {{'task': name, 'args': {{...}}}}: {error}; "
+            f"the data is {_shown(data)}"
         ) from None
 
 
-def open_envelope(app: App, sent: Sent) -> Envelope:
-    """What a job asks for: only what the app has registered, with arguments that fit."""
-    task = app.tasks.get(sent.task)
+def resolve_call(app: App, envelope: Envelope) -> TaskCall:
+    """Return the registered task that an envelope names, with checked arguments.
+
+    Raises UnknownTask or WrongArguments.
+    """
+    task = app.tasks.get(envelope.task)
     if task is None:
         known = ", ".join(sorted(app.tasks)) or "none"
         raise UnknownTask(
-            f"the app {app.name!r} has no task {sent.task!r}; it has: {known}. Is this worker "
-            "older than who put the job?"
+            f"app {app.name!r} has no task {envelope.task!r}; its tasks are: {known}. If this "
+            "worker runs an older version of the app than the producer, deploy it again"
         )
     try:
-        arguments = task.signature.unpack(sent.args)
+        arguments = task.signature.unpack(envelope.args)
     except InvalidArgument as error:
         raise WrongArguments(str(error)) from None
-    return Envelope(task, arguments, sent.timeout or task.settings.get("timeout"))
+    return TaskCall(task, arguments, envelope.timeout or task.settings.get("timeout"))
 
 
-def packed_value(app: App, value: Any) -> bytes:
-    """What a task returned, as complete takes a result; nothing for None."""
+def pack_result(app: App, value: Any) -> bytes:
+    """Pack a return value as `complete` takes a result; None packs to nothing.
+
+    Raises Unwritable if the codec cannot encode the value or it is too large.
+    """
     if value is None:
         return b""
     try:
         return packed_pair(payload_for(value, app.codec, app.limits), None)
     except InvalidArgument as error:
-        raise Unwritable(f"what it returned cannot be kept: {error}") from None
+        raise Unwritable(f"the return value cannot be stored as a result: {error}") from None
 
 
-def failed(app: App, popped: Popped, error: BaseException, sent: Sent | None) -> Failed | Snoozed:
-    """What becomes of a job whose attempt raised this. Whatever was raised, this raises nothing."""
+def outcome_of_error(
+    app: App, popped: Popped, error: BaseException, envelope: Envelope | None
+) -> Failed | Snoozed:
+    """Return the outcome of an attempt that raised an error. Never raises, whatever the error."""
     try:
-        return _judged(app, popped, error, sent)
-    except BaseException:  # noqa: BLE001 - classes of users may raise anything, from anywhere
+        return _outcome_of_error(app, popped, error, envelope)
+    except BaseException:  # noqa: BLE001 - methods of users' exception classes may raise anything
         return Failed(
             failure=_as_type(type(error).__name__) or NAMELESS,
-            message="what was raised cannot be shown",
+            message=f"a {type(error).__name__} whose message or class cannot be read",
             traceback="",
-            retry_in=_wait(app, popped, None, sent),
+            retry_in=_retry_in(app, popped, None, envelope),
         )
 
 
-def _judged(app: App, popped: Popped, error: BaseException, sent: Sent | None) -> Failed | Snoozed:
+def _outcome_of_error(
+    app: App, popped: Popped, error: BaseException, envelope: Envelope | None
+) -> Failed | Snoozed:
     if isinstance(error, Snooze):
         return Snoozed(error.delay)
     own = error.failure if isinstance(error, Discard | Retry) else ""
@@ -192,11 +232,13 @@ def _judged(app: App, popped: Popped, error: BaseException, sent: Sent | None) -
         failure=_as_type(own or _type(app, error)) or NAMELESS,
         message=_message(error),
         traceback=_traceback(error),
-        retry_in=None if isinstance(error, FINAL) else _wait(app, popped, error, sent),
+        retry_in=None if isinstance(error, FINAL) else _retry_in(app, popped, error, envelope),
     )
 
 
-def _wait(app: App, popped: Popped, error: BaseException | None, sent: Sent | None) -> float | None:
+def _retry_in(
+    app: App, popped: Popped, error: BaseException | None, envelope: Envelope | None
+) -> float | None:
     record = popped.record
     if record.remaining is not False and record.remaining <= 0:
         return None
@@ -205,28 +247,28 @@ def _wait(app: App, popped: Popped, error: BaseException | None, sent: Sent | No
     used = record.attempt - 1
     if record.retries is not False and record.remaining is not False:
         used = record.retries - record.remaining
-    return _backoff(app, sent).seconds(used + 1)
+    return _backoff(app, envelope).seconds(used + 1)
 
 
-def _backoff(app: App, sent: Sent | None) -> Backoff:
+def _backoff(app: App, envelope: Envelope | None) -> Backoff:
     default: Backoff = app.defaults["backoff"] or Backoff()
-    if sent is None:
+    if envelope is None:
         return default
-    task = app.tasks.get(sent.task)
-    return sent.backoff or (task and task.settings["backoff"]) or default
+    task = app.tasks.get(envelope.task)
+    return envelope.backoff or (task and task.settings["backoff"]) or default
 
 
 def _type(app: App, error: BaseException) -> str:
-    if isinstance(error, OURS):
+    if isinstance(error, OWN_FAILURES):
         return type(error).__name__
     try:
         return str(app.failure_type(error))
-    except Exception:  # noqa: BLE001 - it is the user's, and the job must not hang on it
+    except Exception:  # noqa: BLE001 - the user's function must not keep the job from failing
         return type(error).__name__
 
 
 def _as_type(text: str) -> str:
-    """A text as the type of a failure may be: on one line, and short."""
+    """Return a text as a failure type: one line of at most 200 bytes."""
     line = "".join(char if char.isprintable() else " " for char in text).strip()
     return line.encode(errors="replace")[:LONGEST_TYPE].decode(errors="ignore")
 
@@ -234,12 +276,12 @@ def _as_type(text: str) -> str:
 def _message(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - it is the user's, and the job must not hang on it
-        return f"a {type(error).__name__} that cannot be shown"
+    except Exception:  # noqa: BLE001 - the user's class must not keep the job from failing
+        return f"a {type(error).__name__} whose message cannot be read"
 
 
 def _traceback(error: BaseException) -> str:
-    if error.__traceback__ is None or isinstance(error, OURS):
+    if error.__traceback__ is None or isinstance(error, OWN_FAILURES):
         return ""
     own = str(Path(__file__).parent.parent)
     shown: TracebackType | None = error.__traceback__
@@ -247,7 +289,7 @@ def _traceback(error: BaseException) -> str:
         shown = shown.tb_next
     try:
         lines = "".join(traceback.format_exception(type(error), error, shown))
-    except Exception:  # noqa: BLE001 - it shows what is the user's
+    except Exception:  # noqa: BLE001 - formatting calls methods of users' classes
         return ""
     return lines.encode(errors="replace")[-TRACEBACK_BYTES:].decode(errors="ignore")
 
@@ -255,6 +297,6 @@ def _traceback(error: BaseException) -> str:
 def _shown(data: Any) -> str:
     try:
         shown = repr(data)
-    except Exception:  # noqa: BLE001 - what is nested too deep has no repr
+    except Exception:  # noqa: BLE001 - deeply nested data has no repr
         return f"a {type(data).__name__}"
     return shown if len(shown) <= 80 else f"{shown[:80]}..."

@@ -1,4 +1,4 @@
-"""Runs jobs: async functions in the loop, plain ones in threads, isolated ones in processes."""
+"""Runs jobs: async tasks in the event loop, sync tasks in threads, isolated tasks in processes."""
 
 from __future__ import annotations
 
@@ -9,33 +9,32 @@ from functools import partial
 from typing import Any
 
 from headrace.app.app import App
-from headrace.app.context import Context, enter, tell_taken
+from headrace.app.context import Context, enter, mark_lost
 from headrace.operations.core import Core
 from headrace.operations.popping import Popped
-from headrace.worker.isolated import Isolated
-from headrace.worker.reading import read_call
+from headrace.worker.isolation import IsolatedProcesses
 from headrace.worker.run import (
     Done,
-    Envelope,
-    Failed,
+    Outcome,
     Run,
-    Snoozed,
+    TaskCall,
     Timeout,
     Unwritable,
-    failed,
-    packed_value,
+    outcome_of_error,
+    pack_result,
+    read_call,
 )
-from headrace.worker.threads import Threads
+from headrace.worker.threads import TaskThreads
 
-GRACE = 1.0
+# Seconds that a thread has to notice that its lease is lost, before it is interrupted.
+NOTICE_SECONDS = 1.0
 
-Outcome = Done | Failed | Snoozed
-OnBegin = Callable[[Popped], None]
-OnEnd = Callable[[Run, Outcome], None]
+OnStart = Callable[[Popped], None]
+OnFinish = Callable[[Run, Outcome], None]
 
 
 class Runner:
-    """What runs now. Each run ends once: by itself, by its timeout, or because it was stopped."""
+    """The running jobs of a worker. Each run ends once: by itself, by timeout or by stop."""
 
     def __init__(
         self,
@@ -43,131 +42,129 @@ class Runner:
         core: Core,
         app_path: str,
         concurrency: int,
-        on_begin: OnBegin,
-        on_end: OnEnd,
+        on_start: OnStart,
+        on_finish: OnFinish,
     ) -> None:
         self._app = app
         self._core = core
-        self._on_begin = on_begin
-        self._on_end = on_end
+        self._on_start = on_start
+        self._on_finish = on_finish
         self._loop = asyncio.get_running_loop()
-        self._threads = Threads(concurrency, self._told_by_thread)
-        self._isolated = Isolated(app_path, concurrency)
+        self._threads = TaskThreads(concurrency, self._wake_from_thread)
+        self._isolated = IsolatedProcesses(app_path, concurrency)
         self.running: set[Run] = set()
 
     def start(self, popped: Popped) -> Run:
-        """Begins to run a job; whatever comes of it is told by on_end, perhaps before this ends."""
+        """Start a job. `on_finish` gets its outcome, perhaps before this method returns."""
         run = Run(popped, Context(self._app, popped))
         run.started = time.perf_counter()
         self.running.add(run)
         try:
-            envelope = read_call(self._app, run)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with it is said of the job
+            call = read_call(self._app, run)
+        except Exception as error:  # noqa: BLE001 - every error is the job's outcome
             self._end(run, error=error)
             return run
-        if envelope.task.run == "process":
-            run.handle = self._loop.create_task(self._in_process(run, envelope))
+        if call.task.run == "process":
+            run.handle = self._loop.create_task(self._in_process(run, call))
             return run
-        self._limit_time(run, envelope)
-        if envelope.task.run == "loop":
-            run.handle = self._loop.create_task(self._in_loop(run, envelope))
+        self._limit_time(run, call)
+        if call.task.run == "loop":
+            run.handle = self._loop.create_task(self._in_loop(run, call))
         else:
-            run.handle = partial(self._in_thread, run, envelope)
+            run.handle = partial(self._in_thread, run, call)
             self._threads.start(run)
         return run
 
     def stop(self, run: Run) -> None:
-        """Ends a run whose outcome no longer counts; a thread has a moment to see it by itself."""
-        self._let_go(run)
-        tell_taken(run.context)
+        """Stop a run whose outcome no longer counts; a thread first gets a second to notice."""
+        self._forget(run)
+        mark_lost(run.context)
         if isinstance(run.handle, asyncio.Task):
             run.handle.cancel()
         else:
-            self._loop.call_later(GRACE, self._threads.interrupt, run)
+            self._loop.call_later(NOTICE_SECONDS, self._threads.interrupt, run)
 
     async def close(self) -> None:
+        """End the idle isolated processes."""
         await self._isolated.close()
 
-    # the three ways to run
+    # in the loop, in a thread, in a process
 
-    async def _in_loop(self, run: Run, envelope: Envelope) -> None:
+    async def _in_loop(self, run: Run, call: TaskCall) -> None:
         run.started = time.perf_counter()
-        self._on_begin(run.popped)
+        self._on_start(run.popped)
         enter(run.context)
         try:
-            value = await envelope.task.function(**envelope.arguments)
+            value = await call.task.function(**call.arguments)
         except asyncio.CancelledError as error:
             self._end(run, error=error)
             if run.handle.cancelling():
                 raise
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it becomes of the job
+        except BaseException as error:  # noqa: BLE001 - every exception is the job's outcome
             self._end(run, error=error)
         else:
             self._end(run, value)
 
-    def _in_thread(self, run: Run, envelope: Envelope) -> Any:
-        self._on_begin(run.popped)
+    def _in_thread(self, run: Run, call: TaskCall) -> Any:
+        self._on_start(run.popped)
         enter(run.context)
-        return envelope.task.function(**envelope.arguments)
+        return call.task.function(**call.arguments)
 
-    def _told_by_thread(self) -> None:
-        self._loop.call_soon_threadsafe(self._from_threads)
+    def _wake_from_thread(self) -> None:
+        self._loop.call_soon_threadsafe(self._collect_from_threads)
 
-    def _from_threads(self) -> None:
-        for run, value, error in self._threads.ended():
+    def _collect_from_threads(self) -> None:
+        for run, value, error in self._threads.finished():
             self._end(run, value, error)
 
-    async def _in_process(self, run: Run, envelope: Envelope) -> None:
+    async def _in_process(self, run: Run, call: TaskCall) -> None:
         try:
-            begin = partial(self._begin_in_process, run, envelope)
-            outcome = await self._isolated.run(run.popped, run.context.span, begin)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes of the job
+            start = partial(self._start_in_process, run, call)
+            outcome = await self._isolated.run(run.popped, run.context.span, start)
+        except Exception as error:  # noqa: BLE001 - every error is the job's outcome
             self._end(run, error=error)
         else:
             self._finish(run, outcome)
 
-    def _begin_in_process(self, run: Run, envelope: Envelope) -> None:
-        self._on_begin(run.popped)
-        self._limit_time(run, envelope)
+    def _start_in_process(self, run: Run, call: TaskCall) -> None:
+        self._on_start(run.popped)
+        self._limit_time(run, call)
 
-    # how runs end
+    # the end of a run
 
-    def _limit_time(self, run: Run, envelope: Envelope) -> None:
+    def _limit_time(self, run: Run, call: TaskCall) -> None:
         run.started = time.perf_counter()
-        if envelope.timeout is not None:
-            run.timer = self._loop.call_later(
-                envelope.timeout, self._time_out, run, envelope.timeout
-            )
+        if call.timeout is not None:
+            run.timer = self._loop.call_later(call.timeout, self._time_out, run, call.timeout)
 
     def _time_out(self, run: Run, seconds: float) -> None:
         if run.over:
             return
-        error = Timeout(f"it ran for longer than its timeout, {seconds:g} seconds")
-        self._end(run, error=error)
+        self._end(run, error=Timeout(f"the job ran longer than its timeout of {seconds:g} s"))
         if isinstance(run.handle, asyncio.Task):
             run.handle.cancel()
         else:
-            tell_taken(run.context)
+            mark_lost(run.context)
             self._threads.interrupt(run)
 
     def _end(self, run: Run, value: Any = None, error: BaseException | None = None) -> None:
         if run.over:
             return
         try:
-            given = b"" if error is not None else packed_value(self._app, value)
-            outcome: Outcome = Done(given)
-        except Unwritable as wrong:
-            error = wrong
+            result = b"" if error is not None else pack_result(self._app, value)
+            outcome: Outcome = Done(result)
+        except Unwritable as unwritable:
+            error = unwritable
         if error is not None:
-            outcome = failed(self._app, run.popped, error, run.sent)
+            outcome = outcome_of_error(self._app, run.popped, error, run.envelope)
         self._finish(run, outcome)
 
     def _finish(self, run: Run, outcome: Outcome) -> None:
         if not run.over:
-            self._let_go(run, outcome)
-            self._on_end(run, outcome)
+            self._forget(run, outcome)
+            self._on_finish(run, outcome)
 
-    def _let_go(self, run: Run, outcome: Outcome | None = None) -> None:
+    def _forget(self, run: Run, outcome: Outcome | None = None) -> None:
         run.over = True
         if run.context.span is not None:
             run.context.span.end(outcome)

@@ -1,9 +1,13 @@
-"""How a worker is to work."""
+"""The options and queues of `headrace work`, and the app that its MODULE:APP argument names."""
 
 from __future__ import annotations
 
+import importlib
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
+from headrace.app.app import App
 from headrace.engine.check import milliseconds
 from headrace.errors import InvalidArgument
 
@@ -11,8 +15,8 @@ SESSION_TTL = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """A queue that is served, and its weight among the others."""
+class ServedQueue:
+    """A queue that a worker serves, with its weight."""
 
     name: str
     weight: float = 1.0
@@ -20,14 +24,14 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """What `headrace work` was asked for, checked.
+    """The checked options of `headrace work`.
 
-    Without queues, those of the app's tasks are served. Queues are strictly ordered unless they
-    have weights.
+    Without queues, the worker serves those of the app's tasks. Without weights, it serves queues
+    in strict order.
     """
 
     app: str
-    queues: tuple[Served, ...] = ()
+    queues: tuple[ServedQueue, ...] = ()
     weighted: bool = False
     processes: int = 1
     concurrency: int = 16
@@ -37,27 +41,61 @@ class WorkerSettings:
     max_memory: int | None = None
 
     def __post_init__(self) -> None:
-        milliseconds("the length of a session", self.ttl)
-        milliseconds("the time to drain", self.drain)
+        milliseconds("the session length", self.ttl)
+        milliseconds("the drain time", self.drain)
 
 
-def read_queues(listed: str) -> tuple[tuple[Served, ...], bool]:
-    """Queues as people name them: "mail,default" in that order, "mail:3,default:1" by weight."""
+def read_queues(listed: str) -> tuple[tuple[ServedQueue, ...], bool]:
+    """Return the queues that a text lists, and whether they have weights.
+
+    "mail,default" is served in that order, "mail:3,default:1" by weight. Raises InvalidArgument if
+    a queue is listed twice or a weight is not a positive number.
+    """
     served = tuple(_read_queue(part.strip()) for part in listed.split(",") if part.strip())
     names = [queue.name for queue in served]
     if twice := {name for name in names if names.count(name) > 1}:
-        raise InvalidArgument(f"queue {min(twice)!r} is named twice")
+        raise InvalidArgument(f"queue {min(twice)!r} is listed twice; list every queue once")
     return served, ":" in listed
 
 
-def _read_queue(part: str) -> Served:
+def _read_queue(part: str) -> ServedQueue:
     name, colon, weight = part.rpartition(":")
     if not colon:
-        return Served(part)
+        return ServedQueue(part)
     try:
         share = float(weight)
     except ValueError:
         share = 0
     if not name or not 0 < share < float("inf"):
-        raise InvalidArgument(f"{part!r} is not a queue and its weight, such as mail:3")
-    return Served(name, share)
+        raise InvalidArgument(
+            f"{part!r} is not a queue with a positive weight; write it like mail:3"
+        )
+    return ServedQueue(name, share)
+
+
+def load_app(path: str) -> App:
+    """Import and return the app that a path such as shop.tasks:app names.
+
+    The current directory is searched too. Raises InvalidArgument if there is no such module or app.
+    """
+    module_name, colon, attribute = path.partition(":")
+    if not module_name or (colon and not attribute):
+        raise InvalidArgument(f"{path!r} names no app; write module:app, such as shop.tasks:app")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        raise InvalidArgument(
+            f"no module {error.name!r} in {here} or among the installed packages"
+        ) from None
+    apps = {name: value for name, value in vars(module).items() if isinstance(value, App)}
+    if not colon and len(apps) == 1:
+        return next(iter(apps.values()))
+    if attribute in apps:
+        return apps[attribute]
+    found = ", ".join(f"{module_name}:{name}" for name in sorted(apps)) or "none"
+    raise InvalidArgument(f"{path!r} is not an App; apps in {module_name}: {found}")

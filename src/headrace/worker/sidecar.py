@@ -1,19 +1,23 @@
-"""A program that keeps the session of a worker alive for as long as its owner lives.
+"""A session that a sidecar process keeps alive for as long as its owner lives.
 
-It runs no code of users, so nothing that the owner does, also with the interpreter's lock held, can
-keep it from renewing. It vouches for nobody who is dead or stopped: when the other end of its stdin
-closes, it gives back what its owner had not begun and ends the session as that of a dead worker.
+The sidecar runs no user code, so nothing that the owner does can keep it from renewing the session,
+not even holding the interpreter lock. It renews nothing for an owner that is dead or stopped: when
+its stdin is closed, it releases the jobs that the owner had not started and ends the session as
+that of a dead worker.
 
-The first line it reads is an Order. Each further one says what was begun of what the owner holds;
-an empty line says that the owner is done. It writes a word on a line when something has happened.
+The first line of its stdin is a SidecarOrder. Each further line lists the started jobs; an empty
+line says that the owner is done. On stdout it writes one word a line: STARTED or WATCHED_ENDED.
 """
 
 from __future__ import annotations
 
 import os
 import select
+import subprocess
+import sys
 import time
 from contextlib import suppress
+from typing import IO, cast
 
 import msgspec
 
@@ -24,22 +28,25 @@ from headrace.client.session import Session
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.operations.requests import raw
 from headrace.transport.drive import drive
-from headrace.worker.child import is_stopped
-from headrace.worker.notices import held_jobs
+from headrace.worker.child_process import is_stopped
+from headrace.worker.leases import held_jobs
 
-# What it says: the session has begun, and the session that it watches has ended.
-BEGUN, OVER = b"begun\n", b"over\n"
+STARTED, WATCHED_ENDED = b"started\n", b"ended\n"
 
 RENEWALS = 3
-PATIENCE = 1.0
+CONNECT_SECONDS = 1.0
 RETRY_FOR = 0.5
-FIRST_PAUSE = 0.2
-# After the server was away a watched session that is gone may be begun anew.
-GRACE = 5.0
+RETRY_PAUSE = 0.2
+# After an outage, the owner of a watched session has this long to start it again.
+GRACE_SECONDS = 5.0
 
 
-class Order(msgspec.Struct):
-    """Whose session is kept and where, and which other session is watched besides."""
+class SidecarFailed(HeadraceError):
+    """The sidecar process could not start the session."""
+
+
+class SidecarOrder(msgspec.Struct):
+    """The session that a sidecar keeps, and optionally another session that it watches."""
 
     url: str
     namespace: str
@@ -50,123 +57,195 @@ class Order(msgspec.Struct):
     watched: str = ""
 
 
-class Sidecar:
-    """Keeps one session."""
+class SidecarSession:
+    """A session of this process that a sidecar process keeps alive.
 
-    def __init__(self, order: Order) -> None:
+    The constructor returns when the session has started; it raises SidecarFailed if that fails.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        namespace: str,
+        worker: str,
+        *,
+        ttl: float,
+        queues: tuple[str, ...] = (),
+        watched: str = "",
+    ) -> None:
+        order = SidecarOrder(url, namespace, worker, os.getpid(), ttl, list(queues), watched)
+        self.worker = worker
+        self._watched_ended = False
+        # In its own process group, signals to this process do not end the sidecar first.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "headrace.worker.sidecar"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            bufsize=0,
+            start_new_session=True,
+        )
+        self._stdin = cast(IO[bytes], self._process.stdin)
+        self._stdout = cast(IO[bytes], self._process.stdout)
+        self._write(msgspec.json.encode(order))
+        if not self._stdout.read(len(STARTED)):
+            raise SidecarFailed(
+                f"the sidecar of worker {worker!r} exited with code {self._process.wait()} before "
+                "the session started; see its messages on stderr"
+            )
+        os.set_blocking(self._stdout.fileno(), False)
+
+    def is_kept(self) -> bool:
+        """Return whether the sidecar still runs."""
+        return self._process.poll() is None
+
+    def watched_is_over(self) -> bool:
+        """Return whether the watched session has ended."""
+        if not self._watched_ended:
+            self._watched_ended = WATCHED_ENDED in (self._stdout.read(4096) or b"")
+        return self._watched_ended
+
+    def set_started(self, ids: list[str] | None) -> None:
+        """Report which of the held jobs have started; None means all of them."""
+        self._write(msgspec.json.encode(ids))
+
+    def end(self) -> None:
+        """End the session and the sidecar."""
+        self._write(b"")
+        self._process.wait()
+        self._stdin.close()
+        self._stdout.close()
+
+    def _write(self, line: bytes) -> None:
+        # If the sidecar is dead, the session expires; is_kept() returns False then.
+        with suppress(BrokenPipeError):
+            self._stdin.write(line + b"\n")
+
+
+# the program
+
+
+class Sidecar:
+    """The loop of the sidecar process."""
+
+    def __init__(self, order: SidecarOrder) -> None:
         self._order = order
         self._client: Client | None = None
         self._session: Session | None = None
-        # None: all that the owner holds.
-        self._begun: set[str] | None = None
-        self._heard = b""
-        self._believe_from = 0.0
-        self._said_over = False
+        # None: all jobs that the owner holds.
+        self._started_jobs: set[str] | None = None
+        self._unread = b""
+        self._trust_watch_at = 0.0
+        self._reported_end = False
 
     def run(self) -> None:
-        """Returns when the owner is done, or dead."""
+        """Keep the session until the owner is done or dead."""
         pause = 0.0
         while True:
             readable, _, _ = select.select([0], [], [], pause)
-            if readable and self._hear():
+            if readable and self._read_stdin():
                 return
             if os.getppid() != self._order.owner:
-                self._bury()
+                self._end_as_dead()
                 return
             if not readable:
-                pause = self._order.ttl / RENEWALS if self._keep() else FIRST_PAUSE
+                pause = self._order.ttl / RENEWALS if self._keep() else RETRY_PAUSE
 
-    def _hear(self) -> bool:
-        """Reads what the owner says; True if that was the last."""
-        heard = os.read(0, 1 << 16)
-        if not heard:
-            self._bury()
+    def _read_stdin(self) -> bool:
+        """Read what the owner has written; return True if the owner is done or dead."""
+        data = os.read(0, 1 << 16)
+        if not data:
+            self._end_as_dead()
             return True
-        *lines, self._heard = (self._heard + heard).split(b"\n")
+        *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
             if not line:
                 self._end()
                 return True
-            self._begun = msgspec.json.decode(line, type=set[str] | None)
+            self._started_jobs = msgspec.json.decode(line, type=set[str] | None)
         return False
 
     def _keep(self) -> bool:
-        """Renews the session, or begins a new one; False if the server did not answer."""
+        """Renew the session or start a new one; return False if it must be retried soon."""
         try:
             if self._session is None:
-                self._begin()
+                self._start()
             elif not is_stopped(self._order.owner):
                 self._session.renew()
-            self._watch()
+            self._check_watched()
         except SessionEnded:
             self._session = None
-            self._doubt()
+            self._distrust_watch()
             return False
         except HeadraceError:
-            self._doubt()
+            self._distrust_watch()
             return False
         return True
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         order = self._order
         if self._client is None:
             asked = connecting.wanted(
-                order.url, order.namespace, None, "raw", None, None, RETRY_FOR, PATIENCE
+                order.url, order.namespace, None, "raw", None, None, RETRY_FOR, CONNECT_SECONDS
             )
             self._client = connecting.connect(asked)
         session = self._client.session(order.worker, ttl=order.ttl)
         for queue in order.queues:
             session.serve(queue)
         self._session = session
-        _say(BEGUN)
+        _write_stdout(STARTED)
 
-    def _watch(self) -> None:
-        if not self._order.watched or self._client is None or self._said_over:
+    def _check_watched(self) -> None:
+        if not self._order.watched or self._client is None or self._reported_end:
             return
         core = self._client.core
         key = core.key(0, f"session:{self._order.watched}")
-        [there] = drive(core.transport, raw(core, [(0, ("EXISTS", key))]))
-        if not there and time.monotonic() >= self._believe_from:
-            self._said_over = True
-            _say(OVER)
+        [exists] = drive(core.transport, raw(core, [(0, ("EXISTS", key))]))
+        if not exists and time.monotonic() >= self._trust_watch_at:
+            self._reported_end = True
+            _write_stdout(WATCHED_ENDED)
 
-    def _doubt(self) -> None:
-        self._believe_from = time.monotonic() + GRACE
+    def _distrust_watch(self) -> None:
+        self._trust_watch_at = time.monotonic() + GRACE_SECONDS
 
     def _end(self) -> None:
         if self._session is not None:
             with suppress(HeadraceError):
                 self._session.end()
 
-    def _bury(self) -> None:
-        """What kills its workers must run out of retries: so this costs one, if it had begun."""
+    def _end_as_dead(self) -> None:
+        """Release the jobs that had not started, then end the session as that of a dead worker.
+
+        This costs the started jobs a retry, so that a poison job runs out of retries.
+        """
         client = self._client
         if client is None or self._session is None:
             return
         worker = self._order.worker
         with suppress(HeadraceError):
-            if self._begun is not None:
-                held = drive(client.core.transport, held_jobs(client.core, worker, self._begun))
+            if self._started_jobs is not None:
+                operation = held_jobs(client.core, worker, self._started_jobs)
+                held = drive(client.core.transport, operation)
                 leases = [Lease(client.core, popped) for popped in held]
-                client.release_many(leases, position="front")
-            client.end_worker(worker)
+                client.leases.release(leases, position="front")
+            client.workers.end(worker)
 
 
-def _say(word: bytes) -> None:
-    # The owner may have died in the meantime: that is heard by itself.
+def _write_stdout(word: bytes) -> None:
+    # If the owner died meanwhile, the end of stdin shows it.
     with suppress(BrokenPipeError):
         os.write(1, word)
 
 
 def main() -> None:
-    """Keeps the session that is asked for on stdin."""
+    """Keep the session that the first line of stdin describes."""
     line = b""
     while not line.endswith(b"\n"):
         byte = os.read(0, 1)
         if not byte:
             return
         line += byte
-    Sidecar(msgspec.json.decode(line, type=Order)).run()
+    Sidecar(msgspec.json.decode(line, type=SidecarOrder)).run()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The supervisor: begins worker processes, keeps their sessions alive, replaces those that end.
+"""The supervisor starts worker processes, keeps their sessions alive and replaces dead ones.
 
-It runs no code of the app, so no handler can keep it from renewing a session: a process that is
-merely busy, even with the interpreter's lock held, keeps its jobs. One that is dead or stopped does
-not. Processes are forked before anything else is begun, so they share its memory.
+It runs no code of the app, so no task can keep it from renewing a session. A process that is merely
+busy keeps its jobs, even while it holds the interpreter lock; a dead or stopped one does not.
+Processes are forked before anything else is started, so that they share the supervisor's memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 import secrets
 import select
 import signal
-import socket
 import sys
 import time
 from collections.abc import Callable
@@ -23,197 +22,217 @@ from headrace.client.client import Client
 from headrace.client.lease import Lease
 from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
+from headrace.operations.sessions import default_worker_name
+from headrace.retrying import RetryPause
 from headrace.transport.drive import drive
 from headrace.worker import process
-from headrace.worker.begun import Begun
-from headrace.worker.child import Child, is_stopped
-from headrace.worker.logs import say
-from headrace.worker.metering import Meter
-from headrace.worker.notices import held_jobs
-from headrace.worker.process import AWAY, BEGIN, DRAINED, RECYCLED, SCRIPTS, UNUSABLE, Line
+from headrace.worker.child_process import START, ChildProcess, PipeEnds, is_stopped
+from headrace.worker.leases import held_jobs
+from headrace.worker.logs import Meter, log_event
+from headrace.worker.poison import StartedJobs
+from headrace.worker.process import DRAINED, RECYCLED, SCRIPTS, SERVER_AWAY, UNUSABLE
 from headrace.worker.settings import WorkerSettings
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-# A process that lived so long did not crash at its start; of one that worked, a job was the cause.
-LIVED = 10.0
-PAUSE_AFTER_WORK = 2.0
-PATIENCE = 1.0
-# One broken connection is not to cost a third of a session.
+FIRST_PAUSE = 0.5
+# The longest pauses before a replacement: after failed starts, and after crashes at work.
+LONGEST_START_PAUSE, LONGEST_CRASH_PAUSE = 30.0, 2.0
+# A process that lived this long did not fail at its start.
+LIVED_SECONDS = 10.0
+LONGEST_WAIT = 1.0
+CONNECT_SECONDS = 1.0
+# Short, so that one broken connection does not cost a third of a session.
 RETRY_FOR = 0.5
 
 
 class Supervisor:
-    """As many worker processes as were asked for, until a signal says to end."""
+    """Runs the configured number of worker processes until a signal stops it.
+
+    `Supervisor(WorkerSettings(app="shop.tasks:app")).run()` does what `headrace work` does.
+    """
 
     def __init__(self, settings: WorkerSettings, meter: Meter | None = None) -> None:
         self._settings = settings
         self._meter = meter
-        self._children: dict[int, Child] = {}
+        self._children: dict[int, ChildProcess] = {}
         self._clients: dict[tuple[str, str], Client] = {}
-        self._ends_said = 0
-        self._passed_on = 0
-        # Whether the server answered: what goes on is said once.
-        self._heard = True
+        self._stops_received = 0
+        self._stops_logged = 0
+        # An outage is logged once, not with every renewal.
+        self._server_answers = True
         self._ever_worked = False
-        self._pause = 0.0
-        self._begin_at = [0.0] * settings.processes
+        self._start_pause = RetryPause(FIRST_PAUSE, LONGEST_START_PAUSE)
+        self._crash_pause = RetryPause(FIRST_PAUSE, LONGEST_CRASH_PAUSE)
+        self._start_at = [0.0] * settings.processes
         self._renew_at = 0.0
         self._exit_code = 0
-        self._wake_reads, self._wake_writes = os.pipe()
+        self._wake_read_end, self._wake_write_end = os.pipe()
 
     def run(self) -> int:
-        """Works until it is told to end; the exit code."""
+        """Supervise until SIGTERM or SIGINT, and return the exit code."""
         for op in SCRIPTS:
             LIBRARY[op]
-        os.set_blocking(self._wake_writes, False)
-        os.set_blocking(self._wake_reads, False)
-        signal.set_wakeup_fd(self._wake_writes, warn_on_full_buffer=False)
+        os.set_blocking(self._wake_write_end, False)
+        os.set_blocking(self._wake_read_end, False)
+        signal.set_wakeup_fd(self._wake_write_end, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         while self._children or not self._stopping:
-            self._begin_missing()
+            self._start_missing()
             self._wait()
-            self._bury()
-            self._pass_on()
+            self._reap()
+            self._pass_on_stops()
             self._renew()
+            if self._meter is not None:
+                self._meter.keep_serving()
         return self._exit_code
 
     @property
     def _stopping(self) -> bool:
-        return self._ends_said > 0
+        return self._stops_received > 0
 
     def _on_signal(self, *_: object) -> None:
         # Passed on later: a process that is being forked right now is not among the children yet.
-        self._ends_said += 1
+        self._stops_received += 1
 
-    def _pass_on(self) -> None:
-        told = self._ends_said
-        if self._passed_on < told:
-            self._passed_on = told
-            what = "what runs may end" if told == 1 else "everything is given back"
-            say(logging.INFO, f"told to end: {what}")
+    def _pass_on_stops(self) -> None:
+        received = self._stops_received
+        if self._stops_logged < received:
+            self._stops_logged = received
+            what = "waiting for running jobs" if received == 1 else "releasing all jobs"
+            log_event(logging.INFO, f"shutting down: {what}")
         for child in self._children.values():
-            while child.ends_said < told:
-                child.say_end(self._settings.drain)
-            if time.monotonic() > child.end_by and not child.overdue:
-                child.overdue = True
-                say(logging.WARNING, "killed, as it does not end", worker=child.name)
+            while child.stops_sent < received:
+                child.send_stop(self._settings.drain)
+            if time.monotonic() > child.kill_at and not child.killed:
+                child.killed = True
+                log_event(
+                    logging.WARNING,
+                    f"worker process did not stop in time; sent SIGKILL (pid {child.pid})",
+                    worker=child.name,
+                )
                 os.kill(child.pid, signal.SIGKILL)
 
     # processes
 
-    def _begin_missing(self) -> None:
+    def _start_missing(self) -> None:
         while (
             not self._stopping
             and len(self._children) < self._settings.processes
-            and time.monotonic() >= self._begin_at[0]
+            and time.monotonic() >= self._start_at[0]
         ):
-            self._begin_at.pop(0)
+            self._start_at.pop(0)
             self._fork()
-            self._begin_at.append(0.0)
+            self._start_at.append(0.0)
 
     def _fork(self) -> None:
-        name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
-        their_reads, our_writes = os.pipe()
-        our_reads, their_writes = os.pipe()
-        # What is ours to do on a signal is not the child's.
+        name = f"{default_worker_name()}-{secrets.token_hex(3)}"
+        their_read_end, our_write_end = os.pipe()
+        our_read_end, their_write_end = os.pipe()
+        # The child must not run the signal handlers of the supervisor.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
-        place = min(set(range(self._settings.processes)) - self._places())
-        begun = Begun(self._settings.concurrency)
+        used = {child.slot for child in self._children.values()}
+        slot = min(set(range(self._settings.processes)) - used)
+        started_jobs = StartedJobs(self._settings.concurrency)
+        theirs = PipeEnds(their_read_end, their_write_end)
+        ours = PipeEnds(our_read_end, our_write_end)
         pid = os.fork()
         if pid == 0:
-            theirs, ours = Line(their_reads, their_writes), Line(our_reads, our_writes)
-            self._become_child(name, theirs, ours, place, begun)
+            self._become_child(name, theirs, ours, slot, started_jobs)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        os.close(their_reads)
-        os.close(their_writes)
-        self._children[pid] = Child(name, pid, Line(our_reads, our_writes), place, begun)
-
-    def _places(self) -> set[int]:
-        return {child.place for child in self._children.values()}
+        theirs.close()
+        self._children[pid] = ChildProcess(name, pid, ours, slot, started_jobs)
 
     def _become_child(
-        self, name: str, line: Line, other_end: Line, place: int, begun: Begun
+        self, name: str, pipes: PipeEnds, other_ends: PipeEnds, slot: int, started_jobs: StartedJobs
     ) -> None:
-        """Never returns: the end of the process is the end of this."""
+        """Run the worker process in the forked child. Never returns."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT))
-            other_end.close()
-            os.close(self._wake_reads)
-            os.close(self._wake_writes)
-            # Held open here, they would hide the end of the supervisor from the others.
+            other_ends.close()
+            os.close(self._wake_read_end)
+            os.close(self._wake_write_end)
+            # Left open, these would hide the supervisor's death from the other processes.
             for child in self._children.values():
-                child.line.close()
-            code = process.main(name, self._settings, line, place, self._meter, begun)
+                child.pipes.close()
+            code = process.main(name, self._settings, pipes, slot, self._meter, started_jobs)
         except BaseException:
-            logging.getLogger("headrace.worker").exception("worker %s failed", name)
+            logging.getLogger("headrace.worker").exception("worker %s crashed", name)
         finally:
-            # Threads that do not end must not keep the process.
+            # Threads that do not end must not keep the process alive.
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         while self._children:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
             child = self._children.pop(pid, None)
             if child is not None:
-                child.line.close()
+                child.pipes.close()
                 if self._meter is not None:
-                    self._meter.gone(child.place)
+                    self._meter.process_ended(child.slot)
                 self._settle(child, os.waitstatus_to_exitcode(status))
-                child.begun.close()
+                child.started_jobs.close()
 
-    def _settle(self, child: Child, code: int) -> None:
-        """Ends the session of a process that is over, so that its jobs need not wait for that."""
-        died = code not in (DRAINED, RECYCLED) and not child.overdue
+    def _settle(self, child: ChildProcess, code: int) -> None:
+        """End the session of an exited process, so that its jobs need not wait for the ttl."""
+        died = code not in (DRAINED, RECYCLED) and not child.killed
         if child.session is not None:
             self._try(child.session.end if not died else lambda: self._end_as_dead(child))
         if code == UNUSABLE and not self._ever_worked:
             self._exit_code = 1
-            self._ends_said = max(1, self._ends_said)
+            self._stops_received = max(1, self._stops_received)
         elif died and not self._stopping:
-            if code not in (AWAY, UNUSABLE):
-                say(logging.ERROR, "a worker process died", worker=child.name, code=code)
-            lived = time.monotonic() - child.since >= LIVED
-            longest = LONGEST_PAUSE if child.session is None else PAUSE_AFTER_WORK
-            self._pause = FIRST_PAUSE if lived else min(2 * self._pause or FIRST_PAUSE, longest)
-            self._begin_at[0] = time.monotonic() + self._pause
+            pause = self._start_pause if child.session is None else self._crash_pause
+            if time.monotonic() - child.started_at >= LIVED_SECONDS:
+                pause.reset()
+            seconds = pause.next_pause()
+            self._start_at[0] = time.monotonic() + seconds
+            if code not in (SERVER_AWAY, UNUSABLE):
+                log_event(
+                    logging.ERROR,
+                    f"worker process died; starting another in {seconds:g} s",
+                    worker=child.name,
+                    pid=child.pid,
+                    code=code,
+                )
 
-    def _end_as_dead(self, child: Child) -> None:
-        """What kills its workers must run out of retries: so this costs one, if it had begun."""
+    def _end_as_dead(self, child: ChildProcess) -> None:
+        """Release the jobs that had not started, then end the session as that of a dead worker.
+
+        This costs the started jobs a retry, so that a poison job runs out of retries.
+        """
         client = self._client(child)
-        begun = child.begun.ids()
-        held = drive(client.core.transport, held_jobs(client.core, child.name, set()))
-        innocent = [Lease(client.core, popped) for popped in held if popped.id not in begun]
-        client.release_many(innocent, position="front")
-        client.end_worker(child.name)
+        started = child.started_jobs.ids()
+        held = drive(client.core.transport, held_jobs(client.core, child.name, started))
+        client.leases.release([Lease(client.core, popped) for popped in held], position="front")
+        client.workers.end(child.name)
 
     # sessions
 
     def _wait(self) -> None:
-        waited_for = [] if self._stopping else [at for at in self._begin_at if at]
-        until = min([self._renew_at, *waited_for])
-        seconds = max(0.0, min(PATIENCE, until - time.monotonic()))
-        lines = {child.line.reads: child for child in self._children.values()}
-        waiting = [self._wake_reads, *(r for r, child in lines.items() if child.hello is None)]
-        readable, _, _ = select.select(waiting, [], [], seconds)
+        starts = [] if self._stopping else [at for at in self._start_at if at]
+        until = min([self._renew_at, *starts])
+        seconds = max(0.0, min(LONGEST_WAIT, until - time.monotonic()))
+        by_pipe = {child.pipes.read_end: child for child in self._children.values()}
+        waiting = [r for r, child in by_pipe.items() if child.hello is None]
+        readable, _, _ = select.select([self._wake_read_end, *waiting], [], [], seconds)
         for number in readable:
-            if number == self._wake_reads:
+            if number == self._wake_read_end:
                 with suppress(BlockingIOError):
-                    os.read(self._wake_reads, 4096)
-            elif lines[number].hear():
-                self._open_session(lines[number])
+                    os.read(self._wake_read_end, 4096)
+            elif by_pipe[number].read():
+                self._start_session(by_pipe[number])
 
-    def _open_session(self, child: Child) -> None:
-        def begin() -> None:
+    def _start_session(self, child: ChildProcess) -> None:
+        def start() -> None:
             hello = child.hello
             if hello is None:
                 return
@@ -221,11 +240,11 @@ class Supervisor:
             for queue in hello.queues:
                 session.serve(queue)
             child.session = session
-            say(logging.INFO, "working", worker=child.name, queues=",".join(hello.queues))
+            log_event(logging.INFO, "working", worker=child.name, queues=",".join(hello.queues))
             self._ever_worked = True
-            child.tell(BEGIN)
+            child.send(START)
 
-        self._try(begin)
+        self._try(start)
 
     def _renew(self) -> None:
         if time.monotonic() < self._renew_at:
@@ -233,29 +252,29 @@ class Supervisor:
         self._renew_at = time.monotonic() + self._settings.ttl / 3
         for child in self._children.values():
             if child.session is None:
-                self._open_session(child)
+                self._start_session(child)
             elif not is_stopped(child.pid):
                 self._try(child.session.renew, child)
 
-    def _try(self, act: Callable[[], object], child: Child | None = None) -> None:
+    def _try(self, act: Callable[[], object], child: ChildProcess | None = None) -> None:
         try:
             act()
-            self._heard = True
+            self._server_answers = True
         except SessionEnded:
             if child is not None:
-                say(logging.WARNING, "the session had lapsed, a new one begins", worker=child.name)
-                self._open_session(child)
+                log_event(logging.WARNING, "session expired; starting a new one", worker=child.name)
+                self._start_session(child)
         except HeadraceError as error:
-            if self._heard:
-                say(logging.WARNING, "no session can be kept for now", why=error)
-            self._heard = False
+            if self._server_answers:
+                log_event(logging.WARNING, "cannot renew sessions; retrying", reason=error)
+            self._server_answers = False
 
-    def _client(self, child: Child) -> Client:
+    def _client(self, child: ChildProcess) -> Client:
         hello = child.hello
         place = (hello.url, hello.namespace) if hello else ("", "default")
         if place not in self._clients:
             asked = connecting.wanted(
-                place[0] or None, place[1], None, "raw", None, None, RETRY_FOR, PATIENCE
+                place[0] or None, place[1], None, "raw", None, None, RETRY_FOR, CONNECT_SECONDS
             )
             self._clients[place] = connecting.connect(asked)
         return self._clients[place]

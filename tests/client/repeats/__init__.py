@@ -1,1 +1,1 @@
-"""Calls that are made again because their answer was lost."""
+"""Calls that the client repeats because their answer was lost."""

@@ -1,55 +1,36 @@
-"""A client whose way to the server breaks, and a calm one beside it that sees what happened."""
+"""A client whose connection breaks, and a second one that inspects the result."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
-from headrace import Client
 from headrace.engine.script import operations
-from headrace.testing import Clock, open_with_clock
-from tests.colours import COLOURS, opened
-from tests.proxy import MOMENTS, Way, way_to
-from tests.servers import valkey
+from headrace.testing import open_with_clock
+from tests.support.clients import Location
+from tests.support.proxy import MOMENTS
 
 
 @pytest.fixture(scope="session")
-def server_url() -> Iterator[str]:
-    """A server that has all scripts, so that the first call of each is carried out at once."""
-    with valkey() as url:
-        client, _ = open_with_clock(url)
-        with client:
-            texts = [client.core.library[op].text for op in operations()]
-            client.core.transport.send([(0, ("SCRIPT", "LOAD", text)) for text in texts])
-        yield url
-
-
-@pytest.fixture
-def way(server_url: str) -> Iterator[Way]:
-    with way_to(server_url) as way:
-        yield way
-
-
-@pytest.fixture
-def calm(server_url: str) -> Iterator[Client]:
-    """A client on the same namespace that nothing happens to."""
-    client, _ = open_with_clock(server_url, namespace=f"repeats-{uuid4().hex}")
+def _loaded_url(valkey_url: str) -> str:
+    """The server with all scripts loaded, so that it runs the first call of each at once."""
+    client, _ = open_with_clock(valkey_url)
     with client:
-        yield client
+        texts = [client.core.library[op].text for op in operations()]
+        client.core.transport.send([(0, ("SCRIPT", "LOAD", text)) for text in texts])
+    return valkey_url
 
 
 @pytest.fixture
-def clock(calm: Client) -> Clock:
-    return Clock(calm)
+def location(_loaded_url: str) -> Location:
+    return Location(_loaded_url)
 
 
-@pytest.fixture(params=COLOURS)
-async def hr(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIterator[Any]:
-    async with opened(request.param, way.url, namespace=calm.core.namespace) as client:
-        yield client
+@pytest.fixture
+def hr(far_client: Any) -> Any:
+    """The client under test, whose connection the test cuts."""
+    return far_client
 
 
 @pytest.fixture(params=MOMENTS)

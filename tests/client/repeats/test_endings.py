@@ -1,4 +1,4 @@
-"""What a worker says of its jobs counts once, also when it has to be said again."""
+"""complete, fail, release and heartbeat take effect once, even if they are repeated."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, Fail, LeaseLost, Put
 from headrace.testing import Clock
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 @pytest.mark.parametrize("profile", ["job", "task", "manual"])
@@ -34,7 +34,7 @@ async def test_a_completion_happens_once(
         await got(lease.complete())
 
 
-async def test_a_completion_repeated_after_a_takeover_says_that_the_lease_is_lost(
+async def test_completion_repeated_after_a_reclaim_raises_lease_lost(
     hr: Any, calm: Client, clock: Clock, way: Way
 ) -> None:
     calm.queue("mail").put("x", id="a")
@@ -89,7 +89,7 @@ async def test_many_completions_happen_once_each(
     leases = calm.queue("mail").pop("w", count=500)
     way.lose(sha(calm, "complete"), moment, skip=1)
 
-    answers = await got(hr.complete_many(leases))
+    answers = await got(hr.leases.complete(leases))
 
     assert way.cuts == 1
     assert set(answers) == {"complete"}
@@ -120,7 +120,7 @@ async def test_many_failures_count_once_each(hr: Any, calm: Client, way: Way, mo
     items = [Fail(lease, "boom", retry_in=lease.data % 2 or None) for lease in leases]
     way.lose(sha(calm, "fail"), moment, skip=1)
 
-    answers = await got(hr.fail_many(items))
+    answers = await got(hr.leases.fail(items))
 
     assert way.cuts == 1
     assert answers == ["scheduled" if lease.data % 2 else "failed" for lease in leases]
@@ -159,7 +159,7 @@ async def test_a_repeated_heartbeat_renews_the_lease(
     assert happened(calm) == ["put", "popped", "updated"]
 
 
-async def test_a_heartbeat_repeated_after_the_job_ended_says_so(
+async def test_heartbeat_repeated_after_the_job_finished_raises(
     hr: Any, calm: Client, way: Way
 ) -> None:
     calm.queue("mail").put("x", id="a")
@@ -197,7 +197,7 @@ async def test_a_line_like_the_one_before_is_logged_too(
     assert [line for _, line in calm.jobs(["a"])[0].log] == ["tick", "tick"]
 
 
-async def test_progress_is_as_said_last(hr: Any, calm: Client, way: Way, moment: str) -> None:
+async def test_last_progress_wins(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     [lease] = await got(hr.queue("mail").pop("w"))
     way.lose(sha(calm, "progress"), moment)

@@ -1,4 +1,4 @@
-"""What is done to a feed happens once, also when the call is repeated."""
+"""Feed operations take effect once, even if they are repeated."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from headrace import Client, FeedExists, FeedNotFound
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_feed_is_made_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     way.lose(sha(calm, "feed_make"), moment)
 
-    feed = await got(hr.create_feed("line", sorted=True))
+    feed = await got(hr.feeds.create("line", sorted=True))
 
     assert (way.cuts, feed.sorted) == (1, True)
     assert happened(calm) == ["feed_made"]
@@ -29,11 +29,11 @@ async def test_a_feed_that_another_has_made_meanwhile_is_not_ours(
     )
 
     with pytest.raises(FeedExists):
-        await got(hr.create_feed("news"))
+        await got(hr.feeds.create("news"))
 
 
 async def test_settings_are_replaced_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
-    calm.create_feed("news").publish_many([1, 2, 3])
+    calm.feeds.create("news").publish_many([1, 2, 3])
     feed = await got(hr.feed("news"))
     way.lose(sha(calm, "feed_configure"), moment)
 
@@ -44,7 +44,7 @@ async def test_settings_are_replaced_once(hr: Any, calm: Client, way: Way, momen
 
 
 async def test_a_feed_is_deleted_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
-    feed = await got(hr.create_feed("news"))
+    feed = await got(hr.feeds.create("news"))
     way.lose(sha(calm, "feed_delete"), moment)
 
     await got(feed.delete())
@@ -59,7 +59,7 @@ async def test_a_feed_is_deleted_once(hr: Any, calm: Client, way: Way, moment: s
 async def test_an_item_is_published_once(
     hr: Any, calm: Client, way: Way, moment: str, given: dict[str, Any]
 ) -> None:
-    feed = await got(hr.create_feed("news"))
+    feed = await got(hr.feeds.create("news"))
     way.lose(sha(calm, "feed_publish"), moment)
 
     item_id = await got(feed.publish("x", **given))
@@ -73,7 +73,7 @@ async def test_an_item_is_published_once(
 async def test_an_item_of_a_sorted_feed_is_published_once(
     hr: Any, calm: Client, way: Way, moment: str, op: str
 ) -> None:
-    feed = await got(hr.create_feed("line", sorted=True))
+    feed = await got(hr.feeds.create("line", sorted=True))
     await got(feed.publish("x", id="x"))
     way.lose(sha(calm, op), moment)
 
@@ -87,7 +87,7 @@ async def test_an_item_of_a_sorted_feed_is_published_once(
 async def test_an_item_is_published_once_although_others_publish_meanwhile(
     hr: Any, calm: Client, way: Way
 ) -> None:
-    feed = await got(hr.create_feed("news"))
+    feed = await got(hr.feeds.create("news"))
     way.lose(
         sha(calm, "feed_publish"),
         "before the answer",
@@ -101,7 +101,7 @@ async def test_an_item_is_published_once_although_others_publish_meanwhile(
 
 
 async def test_an_item_is_moved_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
-    feed = await got(hr.create_feed("line", sorted=True))
+    feed = await got(hr.feeds.create("line", sorted=True))
     await got(feed.publish_many({"a": 1, "b": 2, "c": 3}))
     way.lose(sha(calm, "feed_move"), moment)
 
@@ -113,7 +113,7 @@ async def test_an_item_is_moved_once(hr: Any, calm: Client, way: Way, moment: st
 
 
 async def test_an_item_is_retracted_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
-    feed = await got(hr.create_feed("news"))
+    feed = await got(hr.feeds.create("news"))
     await got(feed.publish_many({"a": 1, "b": 2}))
     way.lose(sha(calm, "feed_retract"), moment)
 

@@ -1,13 +1,13 @@
-"""What is said of jobs that wait for jobs happens once, also when the call is repeated."""
+"""Operations on dependencies and groups take effect once, even if they are repeated."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from headrace import Client
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_job_is_blocked_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
@@ -15,7 +15,7 @@ async def test_a_job_is_blocked_once(hr: Any, calm: Client, way: Way, moment: st
     calm.queue("mail").put("x", id="b")
     way.lose(sha(calm, "depend"), moment)
 
-    assert await got(hr.depend("b", on=["a"])) == "blocked"
+    assert await got(hr.dependencies.add("b", on=["a"])) == "blocked"
 
     assert way.cuts == 1
     assert happened(calm) == ["put", "put", "blocked"]
@@ -26,7 +26,7 @@ async def test_a_job_is_unlocked_once(hr: Any, calm: Client, way: Way, moment: s
     calm.queue("mail").put("x", id="b", depends_on=["a"])
     way.lose(sha(calm, "undepend"), moment)
 
-    assert await got(hr.undepend("b", "a")) == "waiting"
+    assert await got(hr.dependencies.remove("b", "a")) == "waiting"
 
     assert way.cuts == 1
     assert happened(calm) == ["put", "put", "unlocked"]
@@ -67,7 +67,7 @@ async def test_a_chain_is_put_once(hr: Any, calm: Client, way: Way, moment: str)
     assert happened(calm) == ["put"] * 3
 
 
-async def test_a_group_and_what_comes_after_it_are_put_once(
+async def test_group_and_its_callback_are_put_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     group = hr.group("g")

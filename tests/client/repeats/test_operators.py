@@ -1,4 +1,4 @@
-"""What an operator does to jobs and queues happens once, also when the call is repeated."""
+"""Operator calls on jobs and queues take effect once, even if they are repeated."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headrace import Bulk, Client, JobNotFound, QueueNotFound, WrongState
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_job_is_cancelled_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
@@ -28,9 +28,9 @@ async def test_jobs_are_cancelled_by_their_data_once(
     ids = calm.queue("mail").put_many(["x"] * 1200)
     way.lose(sha(calm, "cancel_matching"), moment)
 
-    named = await got(hr.cancel_matching("mail", "x"))
+    named = await got(hr.queue("mail").cancel_matching("x"))
 
-    # Those of a step whose answer was lost are cancelled, but nobody knows by which call.
+    # The jobs of the step whose answer was lost are cancelled, but no answer contains them.
     assert named == (ids if moment == "before the request" else ids[1000:])
     assert way.cuts == 1
     assert happened(calm) == ["put"] * 1200 + ["cancelled"] * 1200

@@ -1,4 +1,4 @@
-"""A put or a pop whose answer is lost is made again, and what it asks for happens once."""
+"""A put or a pop takes effect once, even if it is repeated after a lost answer."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 
 from headrace import Client, JobExists, Put
 from headrace.testing import Clock
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.engine.handing import pop as offering
-from tests.proxy import Way
+from tests.model.jobs.checks.hand_over import pop as offering
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 POLICIES = ("move", "replace", "reject", "duplicate")
 
@@ -37,7 +37,7 @@ async def test_a_plain_put_happens_once(hr: Any, calm: Client, way: Way, moment:
     assert [job.id for job in calm.queue("mail").peek(9)] == ["first", job_id]
 
 
-async def test_a_plain_put_that_comes_upon_something_due_happens_once(
+async def test_plain_put_with_due_housekeeping_happens_once(
     hr: Any, calm: Client, way: Way, moment: str, clock: Clock
 ) -> None:
     queue = calm.queue("mail")
@@ -154,7 +154,7 @@ async def test_a_repeated_pop_gets_the_jobs_that_were_handed_out(
     assert [lease.id for lease in calm.queue("mail").pop("w", count=9)] == ids[3:]
 
 
-async def test_what_was_pushed_from_outside_is_taken_in_once(
+async def test_pushed_payload_is_taken_in_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.core.transport.send([(0, ("LPUSH", calm.core.key(0, "ingress:mail"), "1", "2", "3"))])
@@ -167,7 +167,7 @@ async def test_what_was_pushed_from_outside_is_taken_in_once(
     assert happened(calm) == ["put"] * 3 + ["popped"] * 2
 
 
-async def test_a_repeated_pop_leaves_alone_what_the_worker_held_before(
+async def test_repeated_pop_does_not_touch_earlier_leases(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").put_many(range(4))
@@ -209,10 +209,8 @@ async def test_a_pop_repeated_after_the_job_went_to_another_does_not_take_it_awa
     assert happened(calm) == ["put", "popped", "lost", "popped"]
 
 
-async def test_what_a_fifo_queue_gives_away_is_gone_with_the_answer(
-    hr: Any, calm: Client, way: Way
-) -> None:
-    """At most once is what this profile promises; the log still says who had it."""
+async def test_fifo_job_is_lost_with_the_answer(hr: Any, calm: Client, way: Way) -> None:
+    """This profile delivers at most once; the log still names the worker."""
     calm.queue("mail").configure("fifo")
     ids = calm.queue("mail").put_many(["x", "y"])
     way.lose(sha(calm, "pop"), "before the answer")

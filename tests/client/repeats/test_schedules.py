@@ -1,4 +1,4 @@
-"""Schedules are made, changed and ended once, also when the call is repeated."""
+"""Schedules are made, changed and ended once, even if the call is repeated."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from headrace import Client, Schedule
 from headrace.testing import Clock
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
 from tests.proof import proves
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 def known(calm: Client) -> Schedule:
-    found = calm.schedule("tick")
+    found = calm.schedules.get("tick")
     assert found is not None
     return found
 
@@ -40,7 +40,7 @@ async def test_a_schedule_is_changed_once(
     clock.tick(10)
     way.lose(sha(calm, "schedule"), moment)
 
-    changed = await got(hr.reschedule("tick", every=20, priority=3))
+    changed = await got(hr.schedules.update("tick", every=20, priority=3))
 
     assert way.cuts == 1
     assert changed == known(calm)
@@ -51,14 +51,14 @@ async def test_a_schedule_is_ended_once(hr: Any, calm: Client, way: Way, moment:
     calm.queue("mail").schedule("tick", "x", every=60)
     way.lose(sha(calm, "unschedule"), moment)
 
-    assert await got(hr.unschedule("tick")) == ["tick"]
+    assert await got(hr.schedules.delete("tick")) == ["tick"]
 
     assert way.cuts == 1
-    assert calm.schedules() == []
+    assert calm.schedules.list() == []
 
 
 @proves("QL-12")
-async def test_a_turn_is_made_once_by_a_pop_that_is_repeated(
+async def test_repeated_pop_makes_a_scheduled_run_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").schedule("tick", "x", every=60)
@@ -70,7 +70,7 @@ async def test_a_turn_is_made_once_by_a_pop_that_is_repeated(
     assert happened(calm) == ["put", "popped"]
 
 
-async def test_a_turn_is_made_once_by_a_sweep_that_is_repeated(
+async def test_repeated_sweep_makes_a_scheduled_run_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").schedule("tick", "x", every=60)

@@ -1,4 +1,4 @@
-"""A session begins, goes on and ends once, also when a call about it is repeated."""
+"""A session starts, is renewed and ends once, even if a call is repeated."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, SessionEnded
 from headrace.testing import Clock
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_session_begins_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
@@ -19,11 +19,11 @@ async def test_a_session_begins_once(hr: Any, calm: Client, way: Way, moment: st
     session = await got(hr.session("w", ttl=5))
 
     assert way.cuts == 1
-    assert [worker.name for worker in calm.workers()] == ["w"]
+    assert [worker.name for worker in calm.workers.list()] == ["w"]
     assert await got(session.renew()) == 5
 
 
-async def test_a_session_that_was_begun_keeps_what_it_took_meanwhile(
+async def test_repeated_session_start_keeps_jobs_popped_meanwhile(
     hr: Any, calm: Client, way: Way
 ) -> None:
     calm.queue("mail").put("x", id="a")
@@ -48,7 +48,7 @@ async def test_a_renewal_is_repeated(
     assert await got(session.renew()) == 5
 
     assert way.cuts == 1
-    assert [worker.expires_in for worker in calm.workers()] == [5]
+    assert [worker.expires_in for worker in calm.workers.list()] == [5]
 
 
 async def test_a_renewal_that_comes_too_late_is_refused(
@@ -70,7 +70,7 @@ async def test_a_session_ends_once(hr: Any, calm: Client, way: Way, moment: str)
     await got(session.end())
 
     assert way.cuts == 1
-    assert calm.workers() == []
+    assert calm.workers.list() == []
     assert happened(calm) == ["put", "popped", "lost"]
 
 
@@ -84,7 +84,7 @@ async def test_the_end_of_a_session_does_not_end_the_next_one_of_that_name(
 
     await got(session.end())
 
-    assert [worker.name for worker in calm.workers()] == ["w"]
+    assert [worker.name for worker in calm.workers.list()] == ["w"]
 
 
 async def test_serving_a_queue_begins_and_ends_once(
@@ -100,5 +100,5 @@ async def test_serving_a_queue_begins_and_ends_once(
     await got(session.unserve("mail"))
 
     assert way.cuts == 2
-    assert [worker.queues for worker in calm.workers()] == [[]]
+    assert [worker.queues for worker in calm.workers.list()] == [[]]
     assert happened(calm) == ["put", "popped", "released"]

@@ -1,4 +1,4 @@
-"""Unique jobs are put once, and tags given once, also when the call is repeated."""
+"""Unique jobs are put once and tags added once, even if the call is repeated."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headrace import Client, JobExists, Put
-from tests.client.repeats.seen import happened, sha
-from tests.colours import got
-from tests.proxy import Way
+from tests.support.clients import got
+from tests.support.proxy import Way
+from tests.support.repeats import happened, sha
 
 
 async def test_a_unique_job_is_made_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
@@ -83,7 +83,7 @@ async def test_a_replacement_is_a_new_job_if_the_replaced_one_has_ended_meanwhil
     assert [job.data for job in calm.jobs([first, second])] == ["new", "new"]
 
 
-async def test_one_made_beside_a_running_one_is_made_once(
+async def test_replacement_of_a_running_job_is_made_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").put("old", unique="u")
@@ -113,22 +113,22 @@ async def test_equal_ones_of_a_call_are_refused_again(
 async def test_tags_are_given_and_taken_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     way.lose(sha(calm, "tag"), moment)
-    assert await got(hr.tag("a", "x", "y")) == ["x", "y"]
+    assert await got(hr.tags.add("a", "x", "y")) == ["x", "y"]
     way.lose(sha(calm, "untag"), moment)
-    assert await got(hr.untag("a", "x")) == ["y"]
+    assert await got(hr.tags.remove("a", "x")) == ["y"]
 
     assert way.cuts == 2
     assert happened(calm) == ["put", "tagged", "tagged"]
-    assert calm.top_tags(least=1) == {"y": 1}
+    assert calm.tags.top(least=1) == {"y": 1}
 
 
 async def test_a_job_is_tracked_and_untracked(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     way.lose(sha(calm, "track"), moment)
-    assert await got(hr.track("a")) == "waiting"
-    assert [job.id for job in calm.tracked().jobs] == ["a"]
+    assert await got(hr.tracking.add("a")) == "waiting"
+    assert [job.id for job in calm.tracking.list().jobs] == ["a"]
     way.lose(sha(calm, "untrack"), moment)
-    await got(hr.untrack("a"))
+    await got(hr.tracking.remove("a"))
 
     assert way.cuts == 2
-    assert calm.tracked().jobs == []
+    assert calm.tracking.list().jobs == []

@@ -10,8 +10,8 @@ import pytest
 from headrace import Client, ImportRefused
 from headrace.testing import START
 from tests.compat.importing.installation import Installation, run_import
-from tests.engine.shortcuts import found as job_of
 from tests.proof import proves
+from tests.support.jobs import found as job_of
 
 NOW = int(START.timestamp())
 DAY = 86_400
@@ -123,7 +123,7 @@ def test_failed_jobs_keep_type_message_and_time(
     assert (job.failure.at, job.failure.worker) == (at(NOW - 7), "w")
     [stage] = job.history
     assert (stage.outcome, stage.failure, stage.ended) == ("failed", "upload error", at(NOW - 7))
-    assert hr.failures() == {"upload error": 2, "complete": 1}
+    assert hr.failures.counts() == {"upload error": 2, "complete": 1}
     hr.retry("deadbeef")
     assert job_of(hr, "deadbeef").state == "waiting"
 
@@ -223,7 +223,7 @@ def test_priorities_of_later_versions_are_reversed(hr: Client, old: Installation
         ("example", "recurring"): 1,
     }
     assert found.plan.left_out == ["odd: recurring job without an interval"]
-    daily = hr.schedule("each-day")
+    daily = hr.schedules.get("each-day")
     assert daily is not None
     assert (daily.every, daily.next, daily.backlog) == (DAY, at(NOW + 60), 2)
     assert daily.data == {"task": "k", "args": {}}

@@ -7,9 +7,9 @@ import pytest
 from headrace import Client, ImportRefused
 from tests.compat.importing.installation import Installation, run_import
 from tests.compat.importing.test_qless import DAY, at, write_job, write_later, write_queue
-from tests.engine.shortcuts import found as job_of
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.jobs import found as job_of
+from tests.support.jobs import pop_one
 
 
 @proves("QL-24")
@@ -32,7 +32,7 @@ def test_tracked_jobs_stay_tracked(hr: Client, old: Installation) -> None:
 
     found = run_import(hr, old, "qless")
 
-    assert sorted(job.id for job in hr.tracked().jobs) == ["held", "later"]
+    assert sorted(job.id for job in hr.tracking.list().jobs) == ["held", "later"]
     assert found.plan.left_out == ["gone: tracked, but there is no such job"]
 
 
@@ -108,7 +108,7 @@ def test_invalid_and_huge_numbers_are_clamped(hr: Client, old: Installation) -> 
     assert job_of(hr, "later").due == at(0.001)
     assert hr.config.get("lease") == hr.queue("example").settings()["lease"] == 60
     assert hr.config.get("keep_age") == 100 * 365 * DAY
-    schedule = hr.schedule("r")
+    schedule = hr.schedules.get("r")
     assert schedule is not None
     assert (schedule.backlog, schedule.options["retries"]) == (1000, 1_000_000)
-    assert hr.schedule("s") is None
+    assert hr.schedules.get("s") is None

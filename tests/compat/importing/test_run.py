@@ -14,7 +14,7 @@ from tests.compat.importing.installation import (
     run_import,
     waiting,
 )
-from tests.engine.shortcuts import pop_one
+from tests.support.jobs import pop_one
 
 KEYS = "LPUSH worqr:queues:q a b c\nSADD worqr:workers w\nLPUSH worqr:queues:r x"
 RECURRING = 'HSET ql:r:each interval 60 data 1 tags ["x"] retries 3\nZADD ql:q:q-recur {due} each'
@@ -108,12 +108,12 @@ def test_schedule_that_was_ended_here_is_not_imported_again(
     clock.tick(200)
     hr.sweep()
     assert run_import(hr, old, "qless").check.changed == 0
-    hr.unschedule("each")
+    hr.schedules.delete("each")
 
     again = run_import(hr, old, "qless")
 
     assert (again.result.imported, again.check.changed) == (0, 1)
-    assert hr.schedule("each") is None
+    assert hr.schedules.get("each") is None
 
 
 def test_schedule_with_a_taken_id_stays_and_is_reported(hr: Client, old: Installation) -> None:
@@ -126,7 +126,7 @@ def test_schedule_with_a_taken_id_stays_and_is_reported(hr: Client, old: Install
     check = check_import(hr, source, plan, ignore)
 
     assert check.problems == ["schedule 'each' of 'q' has another queue or other data here"]
-    assert hr.schedule("each").queue == "mine"  # type: ignore[union-attr]
+    assert hr.schedules.get("each").queue == "mine"  # type: ignore[union-attr]
 
 
 def test_several_shards_take_everything_but_dependencies(url: str, old: Installation) -> None:

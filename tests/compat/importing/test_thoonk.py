@@ -69,7 +69,7 @@ def test_jobs_keep_cancels_and_stalled_jobs_are_failed(hr: Client, old: Installa
     work = hr.queue("work")
     assert [job.id for job in work.jobs("waiting").jobs] == ["r1", "r2", "w1", "w2"]
     assert [job.releases for job in work.jobs("waiting").jobs] == [0, 0, 0, 2]
-    stalled = {job.id: job for job in hr.failed("stalled").jobs}
+    stalled = {job.id: job for job in hr.failures.jobs("stalled").jobs}
     assert stalled.keys() == {"s1", "s2"}
     assert stalled["s1"].failure is not None
     assert stalled["s1"].failure.at == datetime.fromtimestamp(1417696001, UTC)
@@ -101,7 +101,7 @@ def test_result_can_be_taken(raw: Client, old: Installation, key: str) -> None:
 
 
 def test_feed_of_another_kind_is_refused(hr: Client, old: Installation) -> None:
-    hr.create_feed("news", sorted=True)
+    hr.feeds.create("news", sorted=True)
     old.write(LEAF)
 
     with pytest.raises(ImportRefused, match="has a sorted feed 'news' already"):

@@ -8,8 +8,8 @@ import pytest
 
 from headrace import Client, InvalidArgument
 from headrace.testing import START, Clock
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 NOW = START.timestamp()
 

@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, HasDependents, InvalidArgument
 from headrace.testing import START, Clock
-from tests.dump import dump
 from tests.proof import proves
-from tests.servers import until
+from tests.support.dump import dump
+from tests.support.servers import until
 
 NOW = START.timestamp()
 
@@ -165,7 +165,7 @@ def test_tracked_jobs_are_listed_and_their_events_published(
     assert qless.track("b") is True
     assert qless.track("unknown") is False
 
-    with hr.listen_tracked(wait=5) as heard:
+    with hr.tracking.listen(wait=5) as heard:
         qless.cancel("b")
         assert (event := next(heard)).kind == "cancelled"
         assert event.job_id == "b"

@@ -7,8 +7,8 @@ from typing import Any
 from headrace import Client
 from headrace.testing import Clock
 from tests.compat.redis_queue.pushing import push
-from tests.engine.shortcuts import found
 from tests.proof import proves
+from tests.support.jobs import found
 
 
 @proves("R-01")

@@ -14,9 +14,9 @@ from headrace.compat.redis_queue import AsyncRedisQueue, RedisQueue
 from headrace.compat.text_codec import TextCodec
 from headrace.testing import Clock, open_with_clock
 from tests.compat.redis_queue.pushing import push
-from tests.dump import dump
-from tests.engine.hearing import commands, meanwhile, until_listened_to
 from tests.proof import proves
+from tests.support.channels import commands, meanwhile, until_listened_to
+from tests.support.dump import dump
 
 
 def popped(rq: Any, qkey: str = "q") -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from headrace import Client
 from headrace.compat.thoonk import Job, Thoonk
 from headrace.transport.drive import Operation, Send
-from tests.dump import dump
+from tests.support.dump import dump
 
 
 def tried(error: type[Exception], call: Callable[..., Any], *args: Any) -> str:

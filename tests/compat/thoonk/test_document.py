@@ -17,8 +17,8 @@ from headrace.compat.thoonk import (
 from headrace.testing import Clock
 from tests.compat.thoonk.recorded import all_of
 from tests.compat.thoonk.steps import begun, keys, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 
 @proves("T-01", "T-02", "T-03", "T-04")

@@ -45,7 +45,7 @@ def test_own_false_skips_the_changes_of_the_same_client(
 ) -> None:
     notices = RecordedNotices()
     listening.register_handler("create", notices.handler("create"), own=False)
-    with hr.listen_feeds(wait=20) as events:
+    with hr.feeds.listen(wait=20) as events:
         listening.leaf("mine")
         plain.leaf("theirs")
 
@@ -110,7 +110,7 @@ def test_notified_item_may_contain_zero_bytes(listening: Any, plain: Thoonk, ite
 @proves("T-19")
 def test_every_listener_receives_every_change(listening: Any, plain: Thoonk, hr: Client) -> None:
     notices, others = all_of(listening), RecordedNotices()
-    with hr.listen_feeds(wait=20) as events:
+    with hr.feeds.listen(wait=20) as events:
         other = Thoonk(hr, listen=True)
         other.register_handler("publish", others.handler("publish"))
         plain.leaf("news").publish("item", "a")

@@ -11,9 +11,9 @@ from headrace import Client
 from headrace.compat.thoonk import Empty, JobDoesNotExist, Thoonk
 from headrace.testing import Clock
 from tests.compat.thoonk.steps import begun, keys, steps_of, tried
-from tests.dump import dump
-from tests.engine.hearing import until_listened_to
 from tests.proof import proves
+from tests.support.channels import until_listened_to
+from tests.support.dump import dump
 
 
 @proves("T-40")

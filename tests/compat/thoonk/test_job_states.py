@@ -11,8 +11,8 @@ from headrace import Client, HeadraceError
 from headrace.compat.thoonk import Empty, JobDoesNotExist, JobNotPending, Thoonk, job_operations
 from headrace.transport.drive import Operation
 from tests.compat.thoonk.steps import changes, keys, steps_of, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 REFUSED = {
     "finish": (JobDoesNotExist, ("waiting", "stalled", "finished", "bogus")),

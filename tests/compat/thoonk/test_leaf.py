@@ -12,8 +12,8 @@ from headrace.compat.thoonk import FeedExists, ItemDoesNotExist, Thoonk, item_op
 from headrace.feeds import operations
 from headrace.testing import open_with_clock
 from tests.compat.thoonk.steps import changes, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 
 @proves("T-10", "T-18")
@@ -208,4 +208,4 @@ def test_leaf_is_a_headrace_feed(hr: Client, plain: Thoonk) -> None:
     assert hr.feed("news").all() == {"a": {"title": "Bread"}}
     assert operations.kind_of(plain.feed("news")) == "plain"
     with pytest.raises(FeedExists):
-        hr.create_feed("news")
+        hr.feeds.create("news")

@@ -10,8 +10,8 @@ import pytest
 from headrace import Client, InvalidArgument
 from headrace.compat.thoonk import NotAllowed, Thoonk, registry
 from tests.compat.thoonk.steps import keys, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 
 @proves("TD-12", "TD-10")
@@ -19,7 +19,7 @@ from tests.proof import proves
 def test_open_completes_a_queue_whose_creator_died(thoonk: Any, hr: Client, kind: str) -> None:
     making = registry.create(Thoonk(hr), "it", {"type": kind})
     wish = next(making)
-    while "it" not in hr.feeds():
+    while "it" not in hr.feeds.list():
         wish = making.send(hr.core.transport.send(wish.commands))
 
     feed = thoonk["it"]
@@ -92,8 +92,8 @@ def test_clients_use_one_feed_concurrently(hr: Client, thoonk: Any) -> None:
 
 
 def test_feeds_of_headrace_are_feeds_of_thoonk(thoonk: Any, hr: Client) -> None:
-    hr.create_feed("news", max_length=3, about="what is new").publish("item", id="a")
-    hr.create_feed("line", sorted=True)
+    hr.feeds.create("news", max_length=3, about="what is new").publish("item", id="a")
+    hr.feeds.create("line", sorted=True)
 
     assert thoonk.get_config("news") == {"type": "leaf", "max_length": 3}
     assert thoonk["news"].get_all() == {"a": "item"}
@@ -103,7 +103,7 @@ def test_feeds_of_headrace_are_feeds_of_thoonk(thoonk: Any, hr: Client) -> None:
 def test_feeds_of_several_pages_are_listed(plain: Thoonk, hr: Client, monkeypatch: Any) -> None:
     monkeypatch.setattr(registry, "PAGE", 2)
     for name in "abcde":
-        hr.create_feed(name)
+        hr.feeds.create(name)
 
     assert plain.get_feeds() == set("abcde")
 

@@ -11,8 +11,8 @@ from headrace import Client
 from headrace.compat.thoonk import Thoonk, handlers
 from tests.compat.thoonk.recorded import all_of
 from tests.proof import proves
-from tests.proxy import Way, way_to
-from tests.servers import until
+from tests.support.proxy import Way, way_to
+from tests.support.servers import until
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from headrace import Client, HeadraceError, InvalidArgument
 from headrace.compat.thoonk import Empty, FeedDoesNotExist, Thoonk, job_operations
 from headrace.transport.drive import Operation
 from tests.compat.thoonk.steps import begun, changes, keys, tried
-from tests.dump import dump
-from tests.engine.hearing import until_listened_to
 from tests.proof import proves
+from tests.support.channels import until_listened_to
+from tests.support.dump import dump
 
 
 @proves("T-30", "T-31")

@@ -12,8 +12,8 @@ from headrace import Client, InvalidArgument
 from headrace.compat.thoonk import FeedDoesNotExist, FeedExists, NotAllowed, Thoonk, registry
 from headrace.transport.drive import Operation, drive
 from tests.compat.thoonk.steps import changes, keys, tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 TYPES = ("leaf", "sorted_feed", "queue", "job")
 
@@ -257,6 +257,6 @@ def test_config_type_must_be_a_str(thoonk: Any, hr: Client, config: Any) -> None
 def test_feed_with_another_about_text_has_the_type_of_its_settings(
     thoonk: Any, hr: Client, about: str
 ) -> None:
-    hr.create_feed("news", about=about)
+    hr.feeds.create("news", about=about)
 
     assert thoonk.get_config("news") == {"type": "leaf"}

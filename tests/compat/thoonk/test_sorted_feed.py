@@ -9,8 +9,8 @@ import pytest
 from headrace import Client, InvalidArgument
 from headrace.compat.thoonk import ItemDoesNotExist
 from tests.compat.thoonk.steps import tried
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 
 def line_of(thoonk: Any, *items: str) -> Any:

@@ -10,8 +10,8 @@ import pytest
 from headrace import Client, SessionEnded
 from headrace.testing import Clock
 from tests.compat.worqr.working import at_work, drained, expect, receiving, started
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 
@@ -42,7 +42,7 @@ def test_start_task_moves_the_oldest_task_to_a_process_of_the_worker(
     assert process.task == "T0"
     assert worqr.getTasks("Q1") == ["T1"]
     assert worqr.getProcesses() == [process.id]
-    [worker] = hr.workers()
+    [worker] = hr.workers.list()
     assert (worker.name, worker.jobs) == ("W1", 1)
 
 
@@ -56,7 +56,7 @@ def test_stop_task_returns_the_task_to_the_front(hr: Client, worqr: Any) -> None
 
     assert worqr.getTasks("Q1") == ["T0", "T1"]
     assert worqr.getProcesses() == []
-    assert hr.workers()[0].jobs == 0
+    assert hr.workers.list()[0].jobs == 0
 
 
 @proves("W-18", "WD-08")
@@ -68,7 +68,7 @@ def test_finish_task_removes_the_process_and_its_task(hr: Client, worqr: Any) ->
     worqr.finishTask(process.id)
 
     assert worqr.getProcesses() == []
-    assert hr.workers()[0].jobs == 0
+    assert hr.workers.list()[0].jobs == 0
     assert drained(worqr) == ["T1"]
 
 
@@ -93,7 +93,7 @@ def test_start_worker_registers_a_worker_for_3_seconds(
 ) -> None:
     worqr.startWorker("W1")
 
-    [worker] = hr.workers()
+    [worker] = hr.workers.list()
     assert (worker.name, worker.expires_in) == ("W1", 3)
     clock.tick(2.999)
     assert worqr.getWorkers() == ["W1"]
@@ -109,7 +109,7 @@ def test_keep_worker_alive_renews_3_seconds(hr: Client, worqr: Any, clock: Clock
     for _ in range(5):
         clock.tick(2.9)
         worqr.keepWorkerAlive("W1")
-        assert hr.workers()[0].expires_in == 3
+        assert hr.workers.list()[0].expires_in == 3
 
 
 @proves("W-32")
@@ -125,7 +125,7 @@ def test_expired_worker_must_restart(hr: Client, worqr: Any, clock: Clock) -> No
         worqr.startWork("W1", "Q1")
 
     at_work(worqr, "Q1")
-    assert hr.workers()[0].expires_in == 3
+    assert hr.workers.list()[0].expires_in == 3
     assert drained(worqr) == ["T0"]
 
 
@@ -140,7 +140,7 @@ def test_start_work_registers_the_queue_and_notifies_of_waiting_tasks(
     worqr.startWork("W1", "Q0")
     worqr.startWork("W1", "Q1")
 
-    assert hr.workers()[0].queues == ["Q0", "Q1"]
+    assert hr.workers.list()[0].queues == ["Q0", "Q1"]
     expect(received, ("work", 2))
 
 
@@ -163,7 +163,7 @@ def test_stop_work_returns_the_tasks_of_that_queue_only(hr: Client, worqr: Any) 
 
     worqr.stopWork("W1", "Q1")
 
-    assert hr.workers()[0].queues == ["Q0"]
+    assert hr.workers.list()[0].queues == ["Q0"]
     assert worqr.getTasks("Q1") == ["T0", "T1"]
     assert worqr.getProcesses() == [kept.id]
 

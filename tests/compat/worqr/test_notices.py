@@ -12,9 +12,9 @@ from headrace import Client, JobNotFound, QueueNotFound
 from headrace.compat.worqr import Worqr, notices
 from headrace.testing import Clock, open_with_clock
 from tests.compat.worqr.working import at_work, drained, eventually, expect, receiving, started
-from tests.dump import dump
-from tests.engine.hearing import commands, listening
 from tests.proof import proves
+from tests.support.channels import commands, listening
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 
@@ -95,7 +95,7 @@ def test_deleted_queue_is_notified_and_recreated_by_the_next_task(hr: Client, wo
 
     expect(received, ("delete", None))
     assert worqr.getQueues() == worqr.getProcesses() == []
-    assert not hr.feeds()
+    assert not hr.feeds.list()
     worqr.stopWork("Q1")
     worqr.enqueue("T2", "Q1")
     assert hr.queue("Q1").settings()["session"] == "required"
@@ -239,7 +239,7 @@ def test_done_notice_is_one_publish(hr: Client, worqr: Any, url: str) -> None:
 
     scripts = [hr.core.library[op].sha for op in ("get", "complete")]
     assert [line.split()[1] for line in sent] == [*scripts, hr.core.key(0, "done:Q1")]
-    assert not hr.feeds()
+    assert not hr.feeds.list()
 
 
 @proves("WL-02")
@@ -287,7 +287,7 @@ def test_notice_of_another_codec_is_ignored(url: str, caplog: pytest.LogCaptureF
         other.queue("Q1").put(b"\xff")
         expect(received, ("work", 1))
 
-        other.cancel_matching("Q1", b"\xff")
+        other.queue("Q1").cancel_matching(b"\xff")
         worqr.enqueue("T0", "Q1")
 
         expect(received, ("work", 1))
@@ -368,7 +368,7 @@ def test_handler_may_stop_work(worqr: Any, hr: Client) -> None:
 
     worqr.deleteQueue("Q1")
 
-    eventually(lambda: hr.workers()[0].queues == [], "it has stopped")
+    eventually(lambda: hr.workers.list()[0].queues == [], "it has stopped")
     eventually(lambda: worqr.background.subscriptions == {}, "the subscription has ended")
 
 

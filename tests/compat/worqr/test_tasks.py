@@ -12,9 +12,9 @@ from headrace.compat.worqr import Process, Worqr
 from headrace.testing import Clock, open_with_clock
 from tests.compat.worqr.conftest import NEVER
 from tests.compat.worqr.working import at_work, drained, started
-from tests.dump import dump
-from tests.engine.hearing import commands, meanwhile
 from tests.proof import proves
+from tests.support.channels import commands, meanwhile
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 
@@ -178,7 +178,7 @@ def test_start_task_without_start_work_is_refused(hr: Client, worqr: Any, new: N
     worqr.startWork("Q1")
     process = new("W9").startTask("Q1", "W1")
     assert process.task == "T0"
-    assert hr.workers()[0].jobs == 1
+    assert hr.workers.list()[0].jobs == 1
 
 
 @proves("W-21", "W-41")

@@ -14,15 +14,15 @@ from headrace import Client, InvalidArgument, LeaseLost, SessionEnded, SessionRe
 from headrace.compat.worqr import AsyncWorqr, Worqr
 from headrace.testing import Clock, settable_clock
 from tests.compat.worqr.working import at_work, drained, eventually, expect, receiving, started
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 New = Callable[..., Any]
 SOON = 5
 
 
 def alive(hr: Client, worker: str = "W1") -> bool:
-    return worker in {found.name for found in hr.workers()}
+    return worker in {found.name for found in hr.workers.list()}
 
 
 def kept_alive(hr: Client, clock: Clock, seconds: float, *workers: str) -> None:
@@ -30,7 +30,7 @@ def kept_alive(hr: Client, clock: Clock, seconds: float, *workers: str) -> None:
     for _ in range(round(seconds)):
         clock.tick(1)
         eventually(
-            lambda: all(one.expires_in == 3 for one in hr.workers() if one.name in workers),
+            lambda: all(one.expires_in == 3 for one in hr.workers.list() if one.name in workers),
             f"{workers} are renewed",
         )
 
@@ -220,7 +220,7 @@ def test_prefix_worker_and_times_are_options_with_defaults(valkey_url: str) -> N
             assert drained(worqr) == [worqr.core.namespace]
         assert (plain.core.namespace, chosen.core.namespace) == ("worqr", "mine")
         with headrace.connect(valkey_url, namespace="mine", codec="raw") as hr:
-            [worker] = hr.workers()
+            [worker] = hr.workers.list()
             assert worker.name == "W7"
             assert 50 < (worker.expires_in or 0) <= 60
             assert [job.data for job in hr.queue("Q1").jobs("running").jobs] == [b"mine"]
@@ -354,7 +354,7 @@ def test_restarted_worker_has_lost_its_queues_and_tasks(hr: Client, worqr: Any) 
 
     worqr.startWorker()
 
-    assert hr.workers()[0].queues == []
+    assert hr.workers.list()[0].queues == []
     assert worqr.getTasks("Q1") == ["T0"]
     assert worqr.background.subscriptions == {}
 
@@ -374,4 +374,4 @@ def test_instance_may_have_several_workers(hr: Client, worqr: Any) -> None:
     worqr.failWorker("W2")
 
     assert worqr.background.subscriptions == {}
-    assert [worker.name for worker in hr.workers()] == ["W1"]
+    assert [worker.name for worker in hr.workers.list()] == ["W1"]

@@ -1,4 +1,4 @@
-"""What the agenda does to lanes, whichever call happens to do it, also one of another queue."""
+"""Housekeeping of lanes: any call may do it, also one for another queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRIGGERS: dict[str, Trigger] = {
     "pop": lambda _, other: other.pop("w"),
     "pop of nothing": lambda hr, _: hr.queue("empty").pop("w"),
     "complete": lambda _, other: other.pop("ada")[0].complete(),
-    "tag": lambda hr, _: hr.tag("other", "red"),
+    "tag": lambda hr, _: hr.tags.add("other", "red"),
     "feed": lambda hr, _: hr.feed("news").publish("x"),
     "sweep": lambda hr, _: hr.sweep(),
 }
@@ -45,7 +45,7 @@ def test_jobs_are_lined_up_by_any_call(
     assert [lease.data for lease in queue.pop("bob")] == ["x"]
 
 
-def test_a_lane_ends_with_its_job_in_any_call(
+def test_lane_is_removed_with_its_last_job_by_any_call(
     hr: Client, queue: Queue, other: Queue, clock: Clock, trigger: Trigger
 ) -> None:
     queue.configure(fair=True)
@@ -57,10 +57,10 @@ def test_a_lane_ends_with_its_job_in_any_call(
     assert [lease.data for lease in queue.pop("bob", count=5)] == ["next"]
 
 
-def test_a_throttle_ends_in_any_call(
+def test_throttle_expires_in_any_call(
     hr: Client, queue: Queue, other: Queue, clock: Clock, trigger: Trigger
 ) -> None:
-    hr.set_throttle("t", concurrency=0, ttl=10)
+    hr.throttles.set("t", concurrency=0, ttl=10)
     queue.put("held", throttles=["t"])
     assert queue.pop("bob") == []
     clock.tick(11)

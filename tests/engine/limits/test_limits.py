@@ -1,4 +1,4 @@
-"""Limits of queues and keys: how many run, how many start, and who comes next."""
+"""Limits of queues and keys: how many jobs run, how many start, and which job comes next."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_no_more_run_than_the_queue_allows(queue: Queue) -> None:
 
 
 @proves("QL-20")
-def test_a_lower_limit_stops_nobody_who_runs(queue: Queue) -> None:
+def test_lower_limit_does_not_stop_running_jobs(queue: Queue) -> None:
     queue.put_many([1, 2, 3, 4])
     leases = queue.pop("ada", count=3)
     queue.configure(concurrency=1)
@@ -58,7 +58,7 @@ def test_a_lease_that_ran_out_does_not_count(queue: Queue, clock: Clock) -> None
     assert (again.data, again.attempt) == (1, 2)
 
 
-def test_a_rate_lets_so_many_start_in_a_time(queue: Queue, clock: Clock) -> None:
+def test_rate_limits_how_many_jobs_start_per_interval(queue: Queue, clock: Clock) -> None:
     queue.configure(rate="3/m", lease=None)
     queue.put_many(range(10))
 
@@ -126,7 +126,7 @@ def test_a_key_has_its_own_rate(queue: Queue, clock: Clock) -> None:
     assert data(queue) == ["a1", "b1"]
 
 
-def test_one_key_with_very_many_does_not_delay_the_others(queue: Queue) -> None:
+def test_key_with_many_jobs_does_not_delay_other_keys(queue: Queue) -> None:
     queue.configure(fair=True)
     queue.put_many([Put(("big", n), key="big") for n in range(3000)])
     queue.put_many([Put((key, n), key=str(key)) for key in range(99) for n in range(10)])
@@ -137,7 +137,7 @@ def test_one_key_with_very_many_does_not_delay_the_others(queue: Queue) -> None:
     assert max(served.index([key, 9]) for key in range(99)) < 1100
 
 
-def test_fair_turns_come_after_priority(queue: Queue) -> None:
+def test_fair_turns_are_taken_within_a_priority(queue: Queue) -> None:
     queue.configure(fair=True)
     queue.put_many([Put(f"a{n}", key="a", priority=-1) for n in range(3)])
     queue.put_many([Put(f"b{n}", key="b") for n in range(2)])
@@ -145,7 +145,7 @@ def test_fair_turns_come_after_priority(queue: Queue) -> None:
     assert data(queue) == ["a0", "a1", "a2", "b0", "b1"]
 
 
-def test_what_waited_before_there_were_limits_keeps_its_order(queue: Queue) -> None:
+def test_jobs_put_before_the_limit_keep_their_order(queue: Queue) -> None:
     queue.put_many(range(1200))
     queue.put_many([Put(("a", n), key="a") for n in range(5)])
     queue.put("last")
@@ -158,7 +158,9 @@ def test_what_waited_before_there_were_limits_keeps_its_order(queue: Queue) -> N
 @pytest.mark.parametrize(
     "way", ["complete", "fail", "retry", "release", "cancel", "timeout", "late"]
 )
-def test_every_way_out_frees_a_slot(hr: Client, queue: Queue, clock: Clock, way: str) -> None:
+def test_every_way_to_finish_a_job_frees_its_slot(
+    hr: Client, queue: Queue, clock: Clock, way: str
+) -> None:
     queue.configure(key_concurrency=1, lease=30)
     first = queue.put(1, key="a")
     queue.put(2, key="a")
@@ -179,19 +181,19 @@ def test_every_way_out_frees_a_slot(hr: Client, queue: Queue, clock: Clock, way:
     assert after.data == (1 if way in ("timeout", "late") else 2)
 
 
-def test_a_waiting_worker_is_woken_by_the_slot_that_becomes_free(hr: Client, queue: Queue) -> None:
+def test_waiting_worker_is_woken_by_a_freed_slot(hr: Client, queue: Queue) -> None:
     queue.configure(key_concurrency=1)
     queue.put_many([Put(n, key="a") for n in range(2)])
     [lease] = queue.pop("ada")
     assert queue.pop("bob") == []
-    subscription = hr.core.transport.listen([hr.core.channel(0, "queue", queue.name)])
+    subscription = hr.core.transport.subscribe([hr.core.channel(0, "queue", queue.name)])
 
     lease.complete()
-    assert [message for _, message in subscription.hear(5)] == [b"work 1"]
+    assert [message for _, message in subscription.receive(5)] == [b"work 1"]
     subscription.disconnect()
 
 
-def test_peek_shows_what_pop_would_hand_out(queue: Queue) -> None:
+def test_peek_shows_the_jobs_that_pop_would_hand_out(queue: Queue) -> None:
     queue.configure(key_concurrency=2, fair=True)
     queue.put_many([Put(f"{key}{n}", key=key) for key in "ab" for n in range(4)])
     queue.put_many(["x", "y"], priority=1)
@@ -202,7 +204,7 @@ def test_peek_shows_what_pop_would_hand_out(queue: Queue) -> None:
 
 
 def pop_once(hr: Client, queue: Queue, count: int) -> list[Any]:
-    """One call, where a client would go on."""
+    """Make one call; a client would continue."""
     call: Call[list[Any]] = build(
         "pop",
         list,
@@ -260,7 +262,7 @@ def test_late_jobs_that_may_not_start_go_back_to_wait(
     queue.configure(lease=1)
     queue.put_many(range(450), throttles=["t"])
     queue.pop("ada", count=450)
-    hr.set_throttle("t", concurrency=0)
+    hr.throttles.set("t", concurrency=0)
     clock.tick(2)
 
     assert pop_once(hr, queue, 1)[1:] == [[]]
@@ -268,14 +270,14 @@ def test_late_jobs_that_may_not_start_go_back_to_wait(
     assert queue.pop("bob") == []
 
 
-def test_the_end_of_a_throttle_is_foreseen(hr: Client, queue: Queue) -> None:
-    hr.set_throttle("t", concurrency=0, ttl=7)
+def test_pop_reports_when_a_throttle_expires(hr: Client, queue: Queue) -> None:
+    hr.throttles.set("t", concurrency=0, ttl=7)
     queue.put(1, throttles=["t"])
     assert pop_once(hr, queue, 1) == [7000, []]
 
 
 def test_a_lease_that_is_made_shorter_is_foreseen(hr: Client) -> None:
-    hr.set_throttle("t", concurrency=1)
+    hr.throttles.set("t", concurrency=1)
     one, two = hr.queue("one"), hr.queue("two")
     one.put(1, throttles=["t"])
     two.put(2, throttles=["t"])

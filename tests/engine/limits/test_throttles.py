@@ -6,13 +6,13 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Lease, Queue, Throttle
 from headrace.testing import Clock
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 
 @proves("QL-21")
 def test_queues_share_a_throttle(hr: Client) -> None:
-    hr.set_throttle("api", concurrency=1)
+    hr.throttles.set("api", concurrency=1)
     one, two = hr.queue("one"), hr.queue("two")
     one.put("first", throttles=["api"])
     two.put("second", throttles=["api"])
@@ -26,8 +26,8 @@ def test_queues_share_a_throttle(hr: Client) -> None:
 
 @proves("QL-21")
 def test_a_job_keeps_all_its_throttles_and_its_queues_limit(hr: Client, queue: Queue) -> None:
-    hr.set_throttle("a", concurrency=1)
-    hr.set_throttle("b", concurrency=2)
+    hr.throttles.set("a", concurrency=1)
+    hr.throttles.set("b", concurrency=2)
     queue.configure(concurrency=3)
     queue.put_many([1, 2], throttles=["a", "b"])
     queue.put_many([3, 4], throttles=["b"])
@@ -38,35 +38,35 @@ def test_a_job_keeps_all_its_throttles_and_its_queues_limit(hr: Client, queue: Q
 
 @proves("QL-21")
 def test_a_new_maximum_holds_at_once(hr: Client, queue: Queue) -> None:
-    hr.set_throttle("api", concurrency=1)
+    hr.throttles.set("api", concurrency=1)
     queue.put_many(range(4), throttles=["api"])
     assert len(queue.pop("ada", count=9)) == 1
-    hr.set_throttle("api", concurrency=3)
+    hr.throttles.set("api", concurrency=3)
     assert len(queue.pop("ada", count=9)) == 2
-    hr.set_throttle("api", concurrency=1)
+    hr.throttles.set("api", concurrency=1)
     assert queue.pop("ada", count=9) == []
 
 
 @proves("QL-21")
-def test_a_throttle_may_end_by_itself(hr: Client, queue: Queue, clock: Clock) -> None:
-    hr.set_throttle("api", concurrency=0, ttl=60)
+def test_throttle_may_have_an_expiry(hr: Client, queue: Queue, clock: Clock) -> None:
+    hr.throttles.set("api", concurrency=0, ttl=60)
     queue.put(1, throttles=["api"])
     assert queue.pop("ada") == []
-    assert hr.throttle("api").expires_in == 60
+    assert hr.throttles.get("api").expires_in == 60
     clock.tick(60)
 
     hr.sweep()
     assert [lease.data for lease in queue.pop("ada")] == [1]
-    assert hr.throttles() == []
+    assert hr.throttles.list() == []
 
 
 @proves("QL-21")
-def test_who_runs_and_who_is_held_up_is_listed(hr: Client, queue: Queue) -> None:
-    hr.set_throttle("api", concurrency=2, rate="100/m")
+def test_throttle_lists_running_and_waiting_jobs(hr: Client, queue: Queue) -> None:
+    hr.throttles.set("api", concurrency=2, rate="100/m")
     ids = queue.put_many(range(3), throttles=["api"])
     queue.pop("ada", count=3)
 
-    assert hr.throttle("api") == Throttle(
+    assert hr.throttles.get("api") == Throttle(
         name="api",
         concurrency=2,
         rate="100/m",
@@ -75,21 +75,21 @@ def test_who_runs_and_who_is_held_up_is_listed(hr: Client, queue: Queue) -> None
         holders=sorted(ids[:2]),
         held_up=["mail"],
     )
-    assert hr.throttles() == ["api"]
+    assert hr.throttles.list() == ["api"]
 
 
-def test_a_throttle_that_nobody_set_lets_everything_through(hr: Client, queue: Queue) -> None:
+def test_unset_throttle_limits_nothing(hr: Client, queue: Queue) -> None:
     queue.put_many(range(3), throttles=["free"])
     assert len(queue.pop("ada", count=5)) == 3
-    assert hr.throttle("free").concurrency is None
-    assert hr.delete_throttle("free") is False
+    assert hr.throttles.get("free").concurrency is None
+    assert hr.throttles.delete("free") is False
 
 
-def test_a_deleted_throttle_lets_everything_through(hr: Client, queue: Queue) -> None:
-    hr.set_throttle("api", rate="1/d")
+def test_deleted_throttle_limits_nothing(hr: Client, queue: Queue) -> None:
+    hr.throttles.set("api", rate="1/d")
     queue.put_many(range(3), throttles=["api"])
     assert len(queue.pop("ada", count=5)) == 1
-    assert hr.delete_throttle("api") is True
+    assert hr.throttles.delete("api") is True
     assert len(queue.pop("ada", count=5)) == 2
 
 
@@ -97,7 +97,7 @@ def test_a_deleted_throttle_lets_everything_through(hr: Client, queue: Queue) ->
 def test_a_maximum_that_is_none_is_refused(hr: Client, concurrency: int) -> None:
     before = dump(hr)
     with pytest.raises(InvalidArgument, match="concurrency"):
-        hr.set_throttle("api", concurrency=concurrency)
+        hr.throttles.set("api", concurrency=concurrency)
     assert dump(hr) == before
 
 
@@ -129,8 +129,8 @@ def pop_after_put(queue: Queue, count: int) -> list[Lease]:
     return queue.pop("ada", count=count)
 
 
-def test_every_reason_has_its_words(hr: Client, queue: Queue) -> None:
-    hr.set_throttle("api", rate="1/m")
+def test_every_reason_has_a_text(hr: Client, queue: Queue) -> None:
+    hr.throttles.set("api", rate="1/m")
     queue.configure(concurrency=2, rate="100/h")
     first, second, third = queue.put_many(range(3), throttles=["api"])
     [lease] = queue.pop("ada", count=3)

@@ -1,1 +1,1 @@
-"""Jobs that wait for jobs: a small model, and the scripts beside it."""
+"""Tests of dependencies and groups."""

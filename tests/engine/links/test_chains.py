@@ -1,4 +1,4 @@
-"""chain: jobs of which each depends on the one before, in one step."""
+"""chain: each job depends on the one before, in one step."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 from headrace import Client, InvalidArgument, Limits, Put
 from headrace.testing import open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import commands
 from tests.engine.links.test_put import states
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.channels import commands
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 
 @proves("QL-11")

@@ -1,4 +1,4 @@
-"""What becomes of those that depend on a job that fails or is gone, as their policy says."""
+"""A dependency that fails or is deleted: dependents follow their policy."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 from headrace import Client, HasDependents, InvalidArgument, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import commands
 from tests.engine.links.test_put import states
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.channels import commands
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
 
 POLICIES = ("wait", "run", "cancel", "fail")
 
@@ -23,7 +23,7 @@ def one_for_each_policy(queue: Queue, parent: str) -> None:
 
 
 @proves("QL-11")
-def test_a_failed_dependency_concerns_each_as_it_said(hr: Client, queue: Queue) -> None:
+def test_failed_dependency_follows_the_policy_of_each_dependent(hr: Client, queue: Queue) -> None:
     queue.put(0, id="a")
     one_for_each_policy(queue, "a")
 
@@ -42,7 +42,7 @@ def test_a_failed_dependency_concerns_each_as_it_said(hr: Client, queue: Queue) 
 
 
 @proves("QL-11")
-def test_who_waits_is_unlocked_by_a_later_attempt(hr: Client, queue: Queue) -> None:
+def test_later_attempt_unlocks_waiting_dependents(hr: Client, queue: Queue) -> None:
     queue.put(0, id="a", retries=0)
     queue.put(0, id="b", depends_on=["a"])
     pop_one(queue).fail("io")
@@ -55,9 +55,7 @@ def test_who_waits_is_unlocked_by_a_later_attempt(hr: Client, queue: Queue) -> N
 
 
 @proves("QL-11")
-def test_an_attempt_that_failed_and_is_tried_again_concerns_nobody(
-    hr: Client, queue: Queue
-) -> None:
+def test_retried_attempt_does_not_affect_dependents(hr: Client, queue: Queue) -> None:
     queue.put(0, id="a")
     one_for_each_policy(queue, "a")
 
@@ -97,13 +95,13 @@ def expire(hr: Client, clock: Clock) -> None:
 GONE: dict[str, Callable[[Client, Clock], object]] = {
     "expired": expire,
     "queue deleted": lambda hr, _clock: hr.queue("other").delete(),
-    "cancelled by its data": lambda hr, _clock: hr.cancel_matching("other", "data"),
+    "cancelled by its data": lambda hr, _clock: hr.queue("other").cancel_matching("data"),
 }
 
 
 @proves("QL-11")
 @pytest.mark.parametrize("way", GONE)
-def test_a_dependency_that_is_gone_concerns_each_as_it_said(
+def test_deleted_dependency_follows_the_policy_of_each_dependent(
     hr: Client, queue: Queue, clock: Clock, way: str
 ) -> None:
     hr.queue("other").put("data", id="a", start_within=60)
@@ -123,7 +121,7 @@ def test_a_dependency_that_is_gone_concerns_each_as_it_said(
 
 
 @proves("QL-11")
-def test_an_end_goes_on_from_job_to_job(hr: Client, queue: Queue) -> None:
+def test_failure_propagates_from_job_to_job(hr: Client, queue: Queue) -> None:
     queue.put(0, id="a")
     queue.put(0, id="b", depends_on=["a"], if_dependency_fails="cancel")
     queue.put(0, id="c", depends_on=["b"], if_dependency_fails="fail")
@@ -152,7 +150,7 @@ def test_a_job_that_failed_with_its_dependency_can_be_tried_without_it(
 
 
 @proves("QL-11")
-def test_a_job_on_which_others_depend_is_not_cancelled(hr: Client, queue: Queue) -> None:
+def test_job_with_dependents_is_not_cancelled(hr: Client, queue: Queue) -> None:
     queue.put_many([Put(0, id="a"), Put(0, id="free")])
     queue.put(0, id="b", depends_on=["a"])
     before = dump(hr)
@@ -181,7 +179,7 @@ def test_a_set_that_is_closed_is_cancelled(hr: Client, queue: Queue, order: str)
 
 
 @proves("QL-11")
-def test_a_cascade_cancels_whatever_depends_on_it(hr: Client, queue: Queue) -> None:
+def test_cascade_cancels_all_dependents(hr: Client, queue: Queue) -> None:
     queue.put_many([Put(0, id="a"), Put(0, id="other")])
     for policy in POLICIES:
         queue.put(0, id=policy, depends_on=["a", "other"], if_dependency_fails=policy)
@@ -197,7 +195,7 @@ def test_a_cascade_cancels_whatever_depends_on_it(hr: Client, queue: Queue) -> N
 
 
 @proves("QL-11")
-def test_a_cascade_that_is_too_large_for_one_step_goes_on(hr: Client, queue: Queue) -> None:
+def test_large_cascade_continues_in_further_steps(hr: Client, queue: Queue) -> None:
     queue.put(0, id="a")
     queue.put_many(range(600), depends_on=["a"])
 
@@ -239,9 +237,7 @@ def test_a_thousand_are_unlocked_by_ordinary_calls(hr: Client, queue: Queue) -> 
 
 
 @proves("QL-11")
-def test_what_is_still_to_be_unlocked_does_not_depend_on_a_new_job_of_that_id(
-    hr: Client, queue: Queue
-) -> None:
+def test_pending_unlock_ignores_a_new_job_with_the_same_id(hr: Client, queue: Queue) -> None:
     other = hr.queue("other")
     other.configure(keep_count=0)
     other.put(0, id="a")
@@ -260,9 +256,7 @@ def test_what_is_still_to_be_unlocked_does_not_depend_on_a_new_job_of_that_id(
 
 
 @proves("QL-11")
-def test_what_ends_twice_before_the_first_time_was_seen_to_is_seen_to_both_times(
-    hr: Client, queue: Queue
-) -> None:
+def test_job_that_finishes_twice_unlocks_its_dependents_twice(hr: Client, queue: Queue) -> None:
     queue.put(0, id="a")
     for _ in range(2):
         queue.put_many(range(400), depends_on=["a"], if_dependency_fails="run")
@@ -296,7 +290,7 @@ def test_many_that_move_on_are_blocked_in_bounded_steps(hr: Client, queue: Queue
     leases = queue.pop("w", count=25)
 
     with commands(url) as sent:
-        assert hr.complete_many(leases, next="later", depends_on=names) == ["blocked"] * 25
+        assert hr.leases.complete(leases, next="later", depends_on=names) == ["blocked"] * 25
 
     assert len(sent) == 3
 

@@ -1,4 +1,4 @@
-"""Groups: jobs that belong together, and one that comes when all of them are over."""
+"""Groups: jobs that belong together, and a callback that runs when all of them are finished."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import pytest
 
 from headrace import Client, DependencyRefused, InvalidArgument, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
 from tests.engine.links.test_put import states
-from tests.engine.shortcuts import found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, ids, pop_one
 
 
 @proves("QL-11")
-def test_the_callback_waits_until_every_member_is_over(hr: Client, queue: Queue) -> None:
+def test_callback_waits_until_every_member_is_finished(hr: Client, queue: Queue) -> None:
     group = hr.group("g")
     members = [group.put("mail", 0), *group.put_many("post", [1, Put(2, id="m")])]
     assert members[-1] == "m"
@@ -33,7 +33,7 @@ def test_the_callback_waits_until_every_member_is_over(hr: Client, queue: Queue)
 
 
 @proves("QL-11")
-def test_a_group_without_members_is_over(hr: Client) -> None:
+def test_group_without_members_is_finished(hr: Client) -> None:
     group = hr.group()
 
     assert (group.pending(), states(hr, group.then("mail", 0))) == (0, ["waiting"])
@@ -65,7 +65,7 @@ POLICIES = ("wait", "run", "cancel", "fail")
 
 
 @proves("QL-11")
-def test_a_member_that_fails_concerns_the_callback_as_it_said(hr: Client, queue: Queue) -> None:
+def test_failed_member_follows_the_policy_of_the_callback(hr: Client, queue: Queue) -> None:
     group = hr.group("g")
     group.put_many("mail", [Put(0, id="a"), Put(0, id="b")])
     for policy in POLICIES:
@@ -100,7 +100,7 @@ def test_a_member_that_had_failed_before_counts_at_once(hr: Client) -> None:
 
 @proves("QL-11")
 @pytest.mark.parametrize("way", ["cancel", "expire", "delete"])
-def test_a_member_that_is_gone_concerns_the_callback_as_it_said(
+def test_deleted_member_follows_the_policy_of_the_callback(
     hr: Client, clock: Clock, way: str
 ) -> None:
     group = hr.group("g")
@@ -181,12 +181,12 @@ def test_a_member_that_is_done_again_is_a_member_again(hr: Client, queue: Queue)
 
 
 @proves("QL-11")
-def test_a_callback_can_be_told_not_to_wait_for_its_group(hr: Client) -> None:
+def test_callback_can_be_freed_from_its_group(hr: Client) -> None:
     group = hr.group("g")
     group.put("mail", 0)
     callback = group.then("post", 0)
 
-    assert hr.undepend(callback) == "waiting"
+    assert hr.dependencies.remove(callback) == "waiting"
 
     assert ids(hr.queue("post").peek()) == [callback]
     assert hr.audit().problems == []
@@ -195,7 +195,7 @@ def test_a_callback_can_be_told_not_to_wait_for_its_group(hr: Client) -> None:
 def test_a_callback_has_the_options_of_a_put_and_no_others(hr: Client) -> None:
     group = hr.group("g")
     with pytest.raises(InvalidArgument, match="no option 'colour'"):
-        group.then("mail", 0, colour="red")
+        group.then("mail", 0, colour="red")  # type: ignore[call-arg]
     with pytest.raises(InvalidArgument, match="queue must not be empty"):
         group.put("", 0)
     assert group.then("mail", 0, id="x", on_exists="reject", tags=["t"], delay=5) == "x"
@@ -210,7 +210,7 @@ def test_a_thousand_members_and_a_callback_leave_no_keys(hr: Client, queue: Queu
     group.then("mail", "last", id="last")
 
     while leases := queue.pop("w", count=250):
-        hr.complete_many(leases)
+        hr.leases.complete(leases)
         assert (group.pending() == 0) == (queue.counts().blocked == 0)
 
     left = {key.partition("}:")[2].partition(":")[0] for key in dump(hr)}

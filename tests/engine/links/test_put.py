@@ -1,4 +1,4 @@
-"""put(depends_on=...): a job is blocked until those that it depends on are complete."""
+"""put(depends_on=...): a job is blocked until its dependencies are complete."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from headrace import Client, DependencyRefused, InvalidArgument, Lease, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
 
 
 def states(hr: Client, *names: str) -> list[str]:
@@ -42,7 +42,7 @@ def test_a_job_is_blocked_until_the_last_of_its_dependencies_is_complete(
 
 
 @proves("QL-11")
-def test_what_is_unknown_or_complete_counts_as_done(hr: Client, queue: Queue) -> None:
+def test_unknown_or_complete_dependency_counts_as_done(hr: Client, queue: Queue) -> None:
     queue.put(1, id="a")
     pop_one(queue).complete()
 
@@ -53,7 +53,7 @@ def test_what_is_unknown_or_complete_counts_as_done(hr: Client, queue: Queue) ->
 
 @proves("QL-11")
 @pytest.mark.parametrize("profile", ["fifo", "task", "manual", "ring"])
-def test_whatever_keeps_a_dependency_or_not_it_unlocks_when_it_is_done(
+def test_dependency_unlocks_its_dependents_even_if_it_is_not_kept(
     hr: Client, queue: Queue, profile: str
 ) -> None:
     other = hr.queue("other")
@@ -102,7 +102,7 @@ def test_a_delay_runs_while_the_job_is_blocked(
 
 
 @proves("QL-11")
-def test_what_is_unlocked_joins_the_back_of_its_priority_in_the_order_of_the_puts(
+def test_unlocked_jobs_join_the_back_of_their_priority_in_put_order(
     hr: Client, queue: Queue
 ) -> None:
     queue.put(0, id="a")
@@ -135,9 +135,7 @@ def test_the_time_that_a_job_is_blocked_is_not_waited(
 
 
 @proves("QL-11")
-def test_who_waits_for_work_is_woken_by_what_is_unlocked(
-    hr: Client, queue: Queue, url: str
-) -> None:
+def test_unlocked_job_wakes_a_waiting_worker(hr: Client, queue: Queue, url: str) -> None:
     hr.queue("other").put(0, id="a")
     with listening(hr, url, "queue:mail") as listener:
         queue.put_many([1, 2], depends_on=["a"])
@@ -250,7 +248,7 @@ def test_many_can_be_blocked_in_their_next_queue(hr: Client, queue: Queue) -> No
     queue.put_many(range(3))
     leases = queue.pop("w", count=3)
 
-    assert hr.complete_many(leases, next="later", depends_on=["a"]) == ["blocked"] * 3
+    assert hr.leases.complete(leases, next="later", depends_on=["a"]) == ["blocked"] * 3
 
     pop_one(queue).complete()
     assert hr.queue("later").counts().waiting == 3
@@ -260,7 +258,7 @@ def test_many_can_be_blocked_in_their_next_queue(hr: Client, queue: Queue) -> No
 
 
 def nearly_a_circle(queue: Queue) -> Lease:
-    """Two that wait for the one that runs."""
+    """Put two jobs that depend on a running job."""
     queue.put(0, id="a")
     queue.put(0, id="b", depends_on=["a"])
     queue.put(0, id="c", depends_on=["b"])
@@ -272,14 +270,14 @@ CIRCLES: dict[str, Callable[[Client, Lease], object]] = {
     "replace": lambda hr, _lease: hr.queue("mail").put(
         1, id="a", depends_on=["c"], on_exists="replace"
     ),
-    "depend": lambda hr, _lease: hr.depend("a", on=["c"]),
+    "depend": lambda hr, _lease: hr.dependencies.add("a", on=["c"]),
     "next": lambda _hr, lease: lease.complete(next="later", depends_on=["c"]),
 }
 
 
 @proves("QL-11")
 @pytest.mark.parametrize("way", CIRCLES)
-def test_nobody_waits_for_himself_through_others(hr: Client, queue: Queue, way: str) -> None:
+def test_job_cannot_depend_on_itself_through_others(hr: Client, queue: Queue, way: str) -> None:
     lease = nearly_a_circle(queue)
     if way in ("replace", "depend"):
         lease.release()
@@ -305,7 +303,7 @@ def test_a_job_cannot_depend_on_itself(hr: Client, queue: Queue) -> None:
 
 
 @proves("QL-11")
-def test_in_one_call_what_is_depended_on_comes_first(hr: Client, queue: Queue) -> None:
+def test_dependencies_precede_dependents_in_one_call(hr: Client, queue: Queue) -> None:
     with pytest.raises(InvalidArgument, match="'b', which comes later: put that one first"):
         queue.put_many([Put(0, id="a", depends_on=["b"]), Put(0, id="b")])
 
@@ -315,7 +313,7 @@ def test_in_one_call_what_is_depended_on_comes_first(hr: Client, queue: Queue) -
 
 
 @proves("QL-11")
-def test_who_depends_on_what_the_same_call_could_not_make_is_not_made(
+def test_job_is_not_made_if_its_dependency_in_the_same_call_is_refused(
     hr: Client, queue: Queue
 ) -> None:
     group = hr.group("g")
@@ -331,13 +329,13 @@ def test_who_depends_on_what_the_same_call_could_not_make_is_not_made(
 
 
 @proves("QL-11")
-def test_a_search_for_a_circle_ends(hr: Client, queue: Queue) -> None:
+def test_search_for_a_cycle_terminates(hr: Client, queue: Queue) -> None:
     queue.put_many([Put(0, id="a"), Put(0, id="other")])
     for first in range(0, 10_001, 500):
         queue.put_many([first] * 500, depends_on=["a"])
 
     with pytest.raises(DependencyRefused, match="more than 10,000"):
-        hr.depend("a", on=["other"])
+        hr.dependencies.add("a", on=["other"])
 
 
 @proves("QL-11")
@@ -350,12 +348,12 @@ def test_why_a_job_is_blocked_can_be_asked(hr: Client) -> None:
 
 
 @proves("QL-11")
-def test_what_is_unlocked_keeps_to_the_limits_of_its_queue(hr: Client, queue: Queue) -> None:
+def test_unlocked_jobs_keep_to_the_limits_of_their_queue(hr: Client, queue: Queue) -> None:
     queue.configure(concurrency=2, key_concurrency=1)
     hr.queue("other").put(0, id="a")
     queue.put_many([Put(0, id="x", key="acme"), Put(0, id="y", key="acme")], depends_on=["a"])
     queue.put(0, id="z", key="acme")
-    assert hr.depend("z", on=["a"]) == "blocked"
+    assert hr.dependencies.add("z", on=["a"]) == "blocked"
     pop_one(hr.queue("other")).complete()
 
     first = queue.pop("w", count=3)

@@ -1,4 +1,4 @@
-"""adopt, adopt_items, adopt_stats: what another queue had comes here as it was there, once."""
+"""adopt, adopt_items, adopt_stats: jobs, items and statistics are imported unchanged and once."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import pytest
 from headrace import Client, FeedNotFound, Queue
 from headrace.compat.importing.adopting import Taken
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.adopting import (
+from tests.model.jobs.checks.imported_jobs import (
     COMPLETE,
     FAILED,
     bring,
@@ -19,8 +18,9 @@ from tests.engine.adopting import (
     schedules_come,
     ties_come,
 )
-from tests.engine.adopting import jobs_come as come
-from tests.engine.shortcuts import found, pop_one
+from tests.model.jobs.checks.imported_jobs import jobs_come as come
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 
 def test_jobs_come_in_the_state_they_had_and_come_once(hr: Client, clock: Clock) -> None:
@@ -33,7 +33,7 @@ def test_items_come_in_their_order_and_come_once(hr: Client) -> None:
     items_come(hr)
 
 
-def test_jobs_come_with_what_they_depend_on_and_tracked(hr: Client) -> None:
+def test_imported_jobs_keep_dependencies_and_tracking(hr: Client) -> None:
     ties_come(hr)
 
     assert hr.audit().balanced
@@ -47,7 +47,7 @@ def test_a_day_is_added_once(hr: Client, clock: Clock) -> None:
     days_come(hr, clock)
 
 
-def test_a_feed_that_is_not_there_is_told(hr: Client) -> None:
+def test_missing_feed_is_reported(hr: Client) -> None:
     before = dump(hr)
 
     with pytest.raises(FeedNotFound):
@@ -55,7 +55,7 @@ def test_a_feed_that_is_not_there_is_told(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_what_a_queue_does_not_keep_it_does_not_keep_of_this(hr: Client, queue: Queue) -> None:
+def test_import_respects_the_retention_of_the_queue(hr: Client, queue: Queue) -> None:
     queue.configure("manual")
 
     bring(hr, COMPLETE, FAILED, job("gone", "complete", ended=5, since=4))
@@ -67,7 +67,7 @@ def test_what_a_queue_does_not_keep_it_does_not_keep_of_this(hr: Client, queue: 
     assert hr.audit().balanced
 
 
-def test_what_came_goes_on_as_any_other_job(hr: Client, queue: Queue) -> None:
+def test_imported_job_behaves_like_any_other_job(hr: Client, queue: Queue) -> None:
     bring(hr, job("a", attempt=3), FAILED, job("b", "blocked", depends_on=("a",)))
 
     lease = pop_one(queue)
@@ -76,7 +76,7 @@ def test_what_came_goes_on_as_any_other_job(hr: Client, queue: Queue) -> None:
     assert pop_one(queue).id == "b"
     hr.retry("failed")
     assert found(hr, "failed").state == "waiting"
-    assert hr.failures() == {}
+    assert hr.failures.counts() == {}
     assert hr.audit().balanced
 
 
@@ -95,7 +95,7 @@ def test_the_same_twice_in_a_call_is_one(hr: Client) -> None:
     assert taken == [Taken("a", is_new=True), Taken("a", is_new=False)]
 
 
-def test_on_several_shards_each_comes_once(url: str) -> None:
+def test_import_over_shards_brings_each_job_once(url: str) -> None:
     hr, _ = open_with_clock(url, shards=3)
     with hr:
         hr.queue("mail").put(1, id="7")

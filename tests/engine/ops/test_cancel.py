@@ -1,4 +1,4 @@
-"""cancel: jobs are deleted wherever they are, unless they are complete."""
+"""cancel: delete jobs in any state but complete."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
 
 NAME = "unmistakable"
 
@@ -34,7 +34,7 @@ def test_a_cancelled_job_is_gone_without_a_trace(
     assert hr.cancel(NAME) == [NAME]
 
     assert hr.job(NAME) is None
-    assert (queue.length(), queue.counts().failed, hr.failures()) == (0, 0, {})
+    assert (queue.length(), queue.counts().failed, hr.failures.counts()) == (0, 0, {})
     leftover = [key for key, content in dump(hr).items() if NAME in f"{key} {content}"]
     assert [key.rpartition("}:")[2] for key in leftover] == ["events"]
     clock.tick(100)

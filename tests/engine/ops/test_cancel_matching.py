@@ -1,4 +1,4 @@
-"""cancel_matching: all jobs of a queue with the same data are over, in one step."""
+"""cancel_matching: cancel all jobs of a queue that have the same data."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Queue
 from headrace.testing import open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import found, ids, pop_one
 
 LARGE = "x" * 5000
 INLINE = 1024
@@ -26,7 +26,7 @@ def test_every_job_with_these_data_is_cancelled_and_no_other(
     elsewhere = hr.queue("other").put(data)
     mine.append(queue.put(data, delay=60, start_within=90))
 
-    assert sorted(hr.cancel_matching("mail", data)) == sorted(mine)
+    assert sorted(hr.queue("mail").cancel_matching(data)) == sorted(mine)
 
     assert ids(queue.pop("w", count=9)) == [kept]
     assert found(hr, elsewhere).state == "waiting"
@@ -38,13 +38,13 @@ def test_every_job_with_these_data_is_cancelled_and_no_other(
 
 
 @proves("W-20", "WD-10")
-def test_a_running_job_ends_on_the_server_and_its_worker_is_told(
+def test_running_job_is_cancelled_and_its_worker_notified(
     hr: Client, queue: Queue, url: str
 ) -> None:
     queue.put("call ada")
     lease = pop_one(queue, "w")
     with listening(hr, url, "worker:w") as holder:
-        assert hr.cancel_matching("mail", "call ada") == [lease.id]
+        assert hr.queue("mail").cancel_matching("call ada") == [lease.id]
 
         assert holder.told() == [["cancelled", lease.id, lease.token]]
     with pytest.raises(JobNotFound):
@@ -54,13 +54,13 @@ def test_a_running_job_ends_on_the_server_and_its_worker_is_told(
 
 @proves("W-19")
 @pytest.mark.parametrize("size", [0, INLINE, IN_EVENTS, IN_EVENTS + 1])
-def test_the_queue_hears_which_data_were_cancelled(url: str, size: int) -> None:
+def test_queue_channel_reports_the_cancelled_data(url: str, size: int) -> None:
     hr, _ = open_with_clock(url, codec="raw")
     with hr, listening(hr, url, "queue:mail") as waiters:
         hr.queue("mail").put_many([b"\xff" * size] * 2)
         assert waiters.heard() == [("queue:mail", b"work 2")]
 
-        hr.cancel_matching("mail", b"\xff" * size)
+        hr.queue("mail").cancel_matching(b"\xff" * size)
 
         said = b"cancelled" if size > IN_EVENTS else b"cancelled " + b"\xff" * size
         assert waiters.heard() == [("queue:mail", said)]
@@ -72,7 +72,7 @@ def test_up_to_a_thousand_jobs_are_cancelled_in_one_step(
 ) -> None:
     names = queue.put_many(["same"] * 1000)
     with listening(hr, url, "ended:") as listener:
-        assert hr.cancel_matching("mail", "same") == names
+        assert hr.queue("mail").cancel_matching("same") == names
 
         [told_at_once] = listener.told()
     assert told_at_once == names
@@ -84,7 +84,7 @@ def test_more_are_cancelled_in_several_steps(hr: Client, queue: Queue) -> None:
     names = queue.put_many(["same", "other", "same"] * 1100)
     queue.pop("w", count=150)
 
-    cancelled = hr.cancel_matching("mail", "same")
+    cancelled = hr.queue("mail").cancel_matching("same")
 
     assert sorted(cancelled) == sorted(set(names) - set(names[1::3]))
     assert (queue.length(), hr.audit().problems) == (1100, [])
@@ -96,7 +96,7 @@ def test_one_of_several_can_be_cancelled_by_its_id(hr: Client, queue: Queue) -> 
 
     assert hr.cancel(first) == [first]
 
-    assert hr.matching("mail", "same") == {second: "waiting"}
+    assert hr.queue("mail").matching("same") == {second: "waiting"}
 
 
 def test_jobs_that_a_limit_holds_up_are_cancelled_too(hr: Client, queue: Queue) -> None:
@@ -105,7 +105,7 @@ def test_jobs_that_a_limit_holds_up_are_cancelled_too(hr: Client, queue: Queue) 
     kept = queue.put("call bob", key="acme")
     assert len(queue.pop("w", count=9)) == 2
 
-    assert sorted(hr.cancel_matching("mail", "same")) == sorted(mine)
+    assert sorted(hr.queue("mail").cancel_matching("same")) == sorted(mine)
 
     assert ids(queue.pop("w", count=9)) == [kept]
     assert hr.audit().problems == []
@@ -121,35 +121,35 @@ def test_jobs_that_wait_for_each_other_are_cancelled_together(
     queue.put("same", id="first")
     for job_id, data, on in (("next", "same", "first"), ("last", "other", "next")):
         queue.put(data, id=job_id, depends_on=[on], if_dependency_fails=policy)
-    assert hr.matching("mail", "same") == {"next": "blocked", "first": "waiting"}
+    assert hr.queue("mail").matching("same") == {"next": "blocked", "first": "waiting"}
 
-    assert hr.cancel_matching("mail", "same") == ["next", "first"]
+    assert hr.queue("mail").cancel_matching("same") == ["next", "first"]
 
     last = hr.job("last")
     assert (last.state if last else "gone") == state
     assert hr.audit().problems == []
 
 
-def test_jobs_that_are_set_aside_or_over_stay(hr: Client, queue: Queue) -> None:
+def test_failed_and_complete_jobs_are_not_cancelled(hr: Client, queue: Queue) -> None:
     queue.put_many(["same", "same"])
     complete, failed = queue.pop("w", count=2)
     complete.complete()
     failed.fail("io")
     before = dump(hr)
 
-    assert hr.cancel_matching("mail", "same") == []
+    assert hr.queue("mail").cancel_matching("same") == []
 
     assert dump(hr) == before
 
 
 @pytest.mark.parametrize("name", ["mail", "nothing"])
-def test_where_nothing_matches_nothing_is_changed_or_told(
+def test_no_match_changes_and_publishes_nothing(
     hr: Client, queue: Queue, url: str, name: str
 ) -> None:
     queue.put("same")
     before = dump(hr)
     with listening(hr, url, f"queue:{name}", "ended:") as listener:
-        assert hr.cancel_matching(name, "other") == []
+        assert hr.queue(name).cancel_matching("other") == []
 
         assert listener.heard() == []
     assert dump(hr) == before
@@ -161,6 +161,6 @@ def test_bad_input_is_refused_before_anything_is_cancelled(hr: Client, queue: Qu
 
     for name, data in (("", "same"), ("mail", object())):
         with pytest.raises(InvalidArgument):
-            hr.cancel_matching(name, data)
+            hr.queue(name).cancel_matching(data)
 
     assert dump(hr) == before

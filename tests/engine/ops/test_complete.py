@@ -1,4 +1,4 @@
-"""complete: a job ends well, or moves on to its next queue in the same step."""
+"""complete: a job is complete, or moves to its next queue in the same step."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from headrace import Client, InvalidArgument, JobNotFound, LeaseLost, Queue, Stage
+from headrace import Client, Queue, Stage
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 SECOND = timedelta(seconds=1)
 
@@ -26,7 +26,7 @@ def test_the_holder_completes_its_job_with_nothing_but_its_lease(hr: Client, que
 
 
 @proves("Q-63")
-def test_a_complete_job_is_nobodys_and_in_no_queue(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_complete_job_has_no_holder_and_no_queue(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue)
     clock.tick(7)
@@ -70,7 +70,7 @@ def test_a_job_may_move_on_after_a_delay(hr: Client, queue: Queue, clock: Clock)
 
 
 @proves("Q-64")
-def test_a_job_that_moves_on_is_behind_those_that_wait_there(hr: Client, queue: Queue) -> None:
+def test_moved_job_is_behind_the_jobs_that_wait_there(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue)
     hr.queue("archive").put(1, id="first")
@@ -102,47 +102,6 @@ def test_completing_may_replace_the_data(
     assert found(hr, "x").data == data
 
 
-@proves("Q-62")
-def test_who_lost_the_job_cannot_complete_it(hr: Client, queue: Queue, clock: Clock) -> None:
-    queue.put("old", id="x")
-    lease = pop_one(queue, lease=30)
-    clock.tick(30)
-    queue.pop("w2")
-    before = dump(hr)
-
-    with pytest.raises(LeaseLost) as lost:
-        lease.complete("result", data="new")
-    with pytest.raises(LeaseLost):
-        lease.complete(next="archive", delay=5)
-
-    assert lost.value.worker == "w2"
-    assert dump(hr) == before
-
-
-@proves("Q-62")
-def test_a_job_is_completed_once(hr: Client, queue: Queue) -> None:
-    queue.put(1, id="x")
-    lease = pop_one(queue)
-    lease.complete()
-    before = dump(hr)
-
-    with pytest.raises(LeaseLost) as lost:
-        lease.complete()
-
-    assert lost.value.state == "complete"
-    assert dump(hr) == before
-
-
-@proves("Q-62")
-def test_a_cancelled_job_cannot_be_completed(hr: Client, queue: Queue) -> None:
-    queue.put(1, id="x")
-    lease = pop_one(queue)
-    hr.cancel("x")
-
-    with pytest.raises(JobNotFound):
-        lease.complete()
-
-
 @proves("Q-66", "Q-90")
 def test_the_running_time_is_booked_for_the_queue_it_ran_in(
     hr: Client, queue: Queue, clock: Clock
@@ -158,7 +117,7 @@ def test_the_running_time_is_booked_for_the_queue_it_ran_in(
 
 
 @proves("Q-67")
-def test_completion_prunes_what_is_too_many_at_once(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_completion_prunes_surplus_jobs_at_once(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.configure(keep_count=2)
     for name in "abc":
         queue.put(1, id=name)
@@ -178,46 +137,3 @@ def test_a_lease_knows_its_queue_so_nothing_of_it_stays_behind(hr: Client, queue
     assert (queue.length(), hr.queue("archive").length()) == (0, 0)
     assert not [key for key in dump(hr) if ":running:" in key or ":held:" in key]
     assert hr.audit().problems == []
-
-
-def test_many_jobs_are_completed_in_one_call_each_with_its_own_answer(
-    hr: Client, queue: Queue
-) -> None:
-    queue.put_many([1, 2, 3])
-    leases = queue.pop("w1", count=3)
-    leases[1].fail("broken")
-    hr.cancel(leases[2].id)
-
-    done, lost, gone = hr.complete_many(leases)
-
-    assert done == "complete"
-    assert isinstance(lost, LeaseLost)
-    assert lost.state == "failed"
-    assert isinstance(gone, JobNotFound)
-
-
-@proves("Q-04")
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"next": ""},
-        {"next": 5},
-        {"delay": 5},
-        {"next": "archive", "delay": -1},
-        {"next": "archive", "result": 1},
-        {"data": 3j},
-        {"result": 3j},
-    ],
-    ids=repr,
-)
-def test_a_wrong_argument_is_refused_before_anything_changes(
-    hr: Client, queue: Queue, options: dict[str, Any]
-) -> None:
-    queue.put(1)
-    lease = pop_one(queue)
-    before = dump(hr)
-
-    with pytest.raises(InvalidArgument):
-        lease.complete(**options)
-
-    assert dump(hr) == before

@@ -1,4 +1,4 @@
-"""config_get and config_set: what holds for every queue that does not say otherwise itself."""
+"""config_get and config_set: settings for every queue that has no setting of its own."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from headrace import Client, InvalidArgument, Queue
 from headrace.engine.profile import SETTINGS, default
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import found
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found
 
 DAY = 86_400.0
 
@@ -47,7 +47,7 @@ def test_a_setting_that_was_never_set_may_be_unset(hr: Client) -> None:
 
 
 @proves("Q-08")
-def test_all_settings_are_read_at_once_with_those_nobody_set(hr: Client) -> None:
+def test_all_settings_are_read_at_once_with_their_defaults(hr: Client) -> None:
     hr.config.set("retries", 2)
 
     every = hr.config.get()

@@ -8,15 +8,15 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue
 from headrace.engine.profile import PROFILES, SETTINGS, default
-from tests.dump import dump
-from tests.engine.shortcuts import found, ids
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, ids
 
 OWN = [name for name, setting in SETTINGS.items() if not setting.namespace_only]
 
 
 @proves("Q-09")
-def test_a_queue_nobody_configured_has_the_defaults(hr: Client, queue: Queue) -> None:
+def test_unconfigured_queue_has_the_defaults(hr: Client, queue: Queue) -> None:
     before = dump(hr)
 
     assert queue.settings() == {name: default(name) for name in OWN}
@@ -25,7 +25,7 @@ def test_a_queue_nobody_configured_has_the_defaults(hr: Client, queue: Queue) ->
 
 
 @proves("Q-06")
-def test_its_own_setting_stands_before_the_namespaces_and_that_before_the_default(
+def test_queue_setting_overrides_the_namespace_and_that_the_default(
     hr: Client, queue: Queue
 ) -> None:
     hr.config.set("lease", 30)
@@ -78,7 +78,7 @@ def test_a_new_setting_holds_from_the_next_operation_on(hr: Client, queue: Queue
 
 
 @proves("QL-19")
-def test_pausing_is_a_setting_that_everybody_sees(hr: Client, queue: Queue) -> None:
+def test_pause_is_a_setting_that_every_client_sees(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
 
     queue.pause()

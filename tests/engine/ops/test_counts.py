@@ -1,17 +1,17 @@
-"""counts: how many jobs of a queue are in which state."""
+"""counts: the number of jobs of a queue in each state."""
 
 from __future__ import annotations
 
 from headrace import Client, Counts, Queue
 from headrace.engine.states import STATES
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 
 def fill(queue: Queue) -> None:
-    """One job more in every state than in the one before."""
+    """Make one more job in each state than in the state before."""
     for _ in range(5):
         queue.put(1)
         pop_one(queue).complete()
@@ -53,14 +53,14 @@ def test_a_job_is_listed_in_one_state_only(queue: Queue, clock: Clock) -> None:
 
 
 @proves("Q-86", "QL-17")
-def test_the_length_is_what_waits_is_scheduled_or_runs(queue: Queue) -> None:
+def test_length_counts_waiting_scheduled_and_running_jobs(queue: Queue) -> None:
     fill(queue)
 
     assert queue.length() == queue.counts().length == 6
 
 
 @proves("QL-17")
-def test_late_and_due_are_told_apart_from_the_moment_they_are(queue: Queue, clock: Clock) -> None:
+def test_late_and_due_jobs_are_counted_from_their_time_on(queue: Queue, clock: Clock) -> None:
     fill(queue)
 
     clock.tick(10)
@@ -70,7 +70,7 @@ def test_late_and_due_are_told_apart_from_the_moment_they_are(queue: Queue, cloc
 
 
 @proves("QL-17")
-def test_a_queue_that_nobody_used_has_nothing_and_counting_does_not_make_it(hr: Client) -> None:
+def test_counting_an_unused_queue_does_not_create_it(hr: Client) -> None:
     before = dump(hr)
 
     counts = hr.queue("unknown").counts()

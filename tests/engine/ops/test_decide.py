@@ -1,4 +1,4 @@
-"""decide: a write is decided once, and the ledger remembers it."""
+"""decide: a write is decided once, and the commit log records it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 
 from headrace import Client
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.desk import Desk, names_in
+from tests.engine.support.sink_scripts import Desk, names_in
+from tests.support.dump import dump
 
 
 def test_a_write_is_decided_once(hr: Client, clock: Clock) -> None:
@@ -42,7 +42,7 @@ def test_to_decide_again_changes_nothing(hr: Client, *, published: bool) -> None
     assert dump(hr) == before
 
 
-def test_only_what_is_prepared_can_be_decided(hr: Client) -> None:
+def test_only_a_prepared_bundle_can_be_decided(hr: Client) -> None:
     desk = Desk(hr)
     desk.stage("p", [("a", b"1")])
     desk.prepared("given up", "b")
@@ -83,7 +83,7 @@ def test_a_batch_that_was_decided_is_published_though_the_next_one_is_decided(
     assert desk.written("stream:q")[0]["state"] == "published"
 
 
-def test_the_agenda_publishes_if_nobody_does(hr: Client, clock: Clock) -> None:
+def test_agenda_publishes_if_no_driver_does(hr: Client, clock: Clock) -> None:
     desk = Desk(hr)
     desk.stage("p", [("a", b"1")], [("b", b"2")], [("c", b"3")])
     desk.prepare("bundle", ("p", 3))
@@ -97,7 +97,7 @@ def test_the_agenda_publishes_if_nobody_does(hr: Client, clock: Clock) -> None:
         clock.tick(0.02)
 
     assert names_in(hr) == ["a", "b", "c"]
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert (written.rows, written.made, written.published_at is None) == (0, 3, False)
     assert hr.audit().balanced
@@ -114,14 +114,14 @@ def test_entries_of_writes_go_after_seven_days_and_of_a_stream_after_a_year(
     desk.publish_all("s")
     clock.tick(7 * 86_400 - 1)
     hr.sweep()
-    assert len(hr.writes()) == 2
+    assert len(hr.writes.list()) == 2
 
     clock.tick(1)
     hr.sweep()
-    assert [write.id for write in hr.writes()] == ["q"]
+    assert [write.id for write in hr.writes.list()] == ["q"]
     clock.tick(358 * 86_400)
     hr.sweep()
-    assert hr.writes() == []
+    assert hr.writes.list() == []
     left = {key.partition("}:")[2].partition(":")[0] for key in dump(hr)}
     assert not left & {"write", "writes", "streams"}
 
@@ -129,7 +129,7 @@ def test_entries_of_writes_go_after_seven_days_and_of_a_stream_after_a_year(
 def test_an_entry_does_not_go_before_its_jobs_are_there(hr: Client, clock: Clock) -> None:
     desk = Desk(hr, shard=0)
     desk.decided("b", "a")
-    # As if another shard had not published yet: here nobody knows that there is only this one.
+    # This imitates another shard that has not published yet: the shard does not know it is alone.
     hr.core.transport.send([(0, ("HSET", hr.core.key(0, "meta"), "shards", "2"))])
     desk.publish_all("b")
     clock.tick(30 * 86_400)

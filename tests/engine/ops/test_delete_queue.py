@@ -1,4 +1,4 @@
-"""delete_queue: a queue goes with everything of it; its workers and listeners are told."""
+"""delete_queue: deletes everything of a queue and notifies its workers and listeners."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import pytest
 from headrace import Client, JobNotFound, Queue, QueueNotFound
 from headrace.engine.check import Limits
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
-# What a namespace keeps of what has been, whatever queues there are.
+# A namespace keeps these records of the past independently of its queues.
 KEPT = {"events", "log", "meta", "clock", "events:"}
 
 
 def left_behind(hr: Client) -> set[str]:
-    """The keys and the agenda entries that are of some queue."""
+    """Return the keys and agenda entries that belong to queues."""
     found: set[str] = set()
     for key, (_, value) in dump(hr).items():
         name = key.split("}:")[1]
@@ -28,7 +28,7 @@ def left_behind(hr: Client) -> set[str]:
 
 
 def fill(hr: Client, queue: Queue) -> None:
-    """Gives the queue a job in every state, large and small, with a result and with statistics."""
+    """Give the queue a job in every state, large and small, with a result and with statistics."""
     for data in ("small", "x" * 5000):
         queue.put(data)
         pop_one(queue).complete("result of " + data)
@@ -93,7 +93,7 @@ def test_results_go_with_the_queue_however_many_jobs_it_keeps(
 ) -> None:
     queue.configure(keep_count=keep_count)
     ids = queue.put_many(range(5))
-    hr.complete_many(queue.pop("w", count=5), results=range(5))
+    hr.leases.complete(queue.pop("w", count=5), results=range(5))
 
     queue.delete()
 
@@ -106,7 +106,7 @@ def test_results_go_with_the_queue_however_many_jobs_it_keeps(
 @proves("TD-11")
 def test_a_large_queue_goes_in_several_steps(hr: Client, queue: Queue) -> None:
     queue.put_many(range(1100))
-    hr.complete_many(queue.pop("w", count=500), results=range(500))
+    hr.leases.complete(queue.pop("w", count=500), results=range(500))
     queue.pop("w", count=100)
 
     queue.delete()
@@ -131,9 +131,7 @@ def test_other_queues_are_left_alone(hr: Client, queue: Queue) -> None:
 
 
 @proves("W-23")
-def test_deletion_is_told_to_the_queue_and_to_who_runs_its_jobs(
-    hr: Client, queue: Queue, url: str
-) -> None:
+def test_deletion_notifies_the_queue_and_its_workers(hr: Client, queue: Queue, url: str) -> None:
     queue.put("x")
     lease = pop_one(queue, "w")
     with (
@@ -179,7 +177,7 @@ def test_a_queue_goes_from_every_shard(url: str) -> None:
     with hr:
         queue = hr.queue("mail")
         queue.put_many(range(30))
-        hr.complete_many(queue.pop("w", count=10), results=range(10))
+        hr.leases.complete(queue.pop("w", count=10), results=range(10))
         hr.finish(queue.pop("w")[0].id, "done")
 
         queue.delete()

@@ -1,4 +1,4 @@
-"""depend: a job that is still to be done depends on others too."""
+"""depend: adds dependencies to a job that has not started."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, DependencyRefused, InvalidArgument, JobNotFound, Put, Queue, WrongState
 from headrace.testing import Clock
-from tests.dump import dump
 from tests.engine.links.test_put import states
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 
 @proves("QL-11")
@@ -20,7 +20,7 @@ def test_a_job_that_waits_or_is_scheduled_is_blocked(
     queue.put(0, id="a")
     queue.put(0, id="x", delay=delay, priority=-1)
 
-    assert hr.depend("x", on=["a"]) == "blocked"
+    assert hr.dependencies.add("x", on=["a"]) == "blocked"
 
     assert found(hr, "x").depends_on == ["a"]
     assert [event.kind for event in hr.events()] == ["put", "put", "blocked"]
@@ -36,7 +36,7 @@ def test_a_blocked_job_waits_for_the_new_ones_too(hr: Client, queue: Queue) -> N
     queue.put_many([Put(0, id="a"), Put(0, id="b")])
     queue.put(0, id="x", depends_on=["a"])
 
-    assert hr.depend("x", on=["a", "b"]) == "blocked"
+    assert hr.dependencies.add("x", on=["a", "b"]) == "blocked"
 
     for lease in queue.pop("w", count=2):
         assert states(hr, "x") == ["blocked"]
@@ -46,21 +46,21 @@ def test_a_blocked_job_waits_for_the_new_ones_too(hr: Client, queue: Queue) -> N
 
 
 @proves("QL-11")
-def test_what_is_over_changes_nothing(hr: Client, queue: Queue) -> None:
+def test_finished_dependency_changes_nothing(hr: Client, queue: Queue) -> None:
     queue.put(0, id="a")
     pop_one(queue).complete()
     queue.put(0, id="x")
     before = dump(hr)
 
-    assert hr.depend("x", on=["a", "never"]) == "waiting"
-    assert hr.depend("x", on=[]) == "waiting"
+    assert hr.dependencies.add("x", on=["a", "never"]) == "waiting"
+    assert hr.dependencies.add("x", on=[]) == "waiting"
 
     assert dump(hr) == before
 
 
 @proves("QL-11")
 @pytest.mark.parametrize("state", ["running", "failed", "complete"])
-def test_what_is_not_to_be_done_cannot_be_blocked(hr: Client, queue: Queue, state: str) -> None:
+def test_failed_or_running_job_cannot_be_blocked(hr: Client, queue: Queue, state: str) -> None:
     queue.put(0, id="x")
     lease = pop_one(queue)
     if state == "failed":
@@ -71,9 +71,9 @@ def test_what_is_not_to_be_done_cannot_be_blocked(hr: Client, queue: Queue, stat
     before = dump(hr)
 
     with pytest.raises(WrongState, match=f"is {state}"):
-        hr.depend("x", on=["a"])
+        hr.dependencies.add("x", on=["a"])
     with pytest.raises(JobNotFound):
-        hr.depend("never", on=["a"])
+        hr.dependencies.add("never", on=["a"])
 
     assert dump(hr) == before
 
@@ -86,7 +86,7 @@ def test_a_job_cannot_depend_on_too_many(hr: Client, queue: Queue) -> None:
     before = dump(hr)
 
     with pytest.raises(DependencyRefused, match="more than 1,000 others; let it depend on a group"):
-        hr.depend("x", on=["one more"])
+        hr.dependencies.add("x", on=["one more"])
     with pytest.raises(InvalidArgument, match="depends_on may name 1000, not 1001"):
         queue.put(0, depends_on=[*names, "one more"])
 

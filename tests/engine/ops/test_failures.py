@@ -1,4 +1,4 @@
-"""failures and failed: how many jobs failed with which type, and which ones."""
+"""failures and failed: the number of failed jobs per type, and the jobs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import ids, pop_one
 
 
 def fail(queue: Queue, name: str, kind: str) -> None:
@@ -19,7 +19,7 @@ def fail(queue: Queue, name: str, kind: str) -> None:
 
 
 def fail_many(queue: Queue, clock: Clock, count: int) -> list[str]:
-    """Failed jobs of one type; their ids, most recent first."""
+    """Make failed jobs of one type; return their ids, most recent first."""
     names = [f"{number:03}" for number in range(count)]
     for name in names:
         fail(queue, name, "broken")
@@ -35,16 +35,16 @@ def test_types_are_counted_over_all_queues_the_most_frequent_first(
     fail(queue, "b", "upload error")
     fail(hr.queue("other"), "c", "upload error")
 
-    found = hr.failures()
+    found = hr.failures.counts()
 
     assert list(found.items()) == [("upload error", 2), ("widget failure", 1)]
-    assert {job.queue for job in hr.failed("upload error").jobs} == {"mail", "other"}
+    assert {job.queue for job in hr.failures.jobs("upload error").jobs} == {"mail", "other"}
 
 
 @proves("Q-81")
 def test_without_failures_there_are_no_types(hr: Client) -> None:
-    assert hr.failures() == {}
-    assert (hr.failed("nothing").total, hr.failed("nothing").jobs) == (0, [])
+    assert hr.failures.counts() == {}
+    assert (hr.failures.jobs("nothing").total, hr.failures.jobs("nothing").jobs) == (0, [])
 
 
 @proves("Q-83")
@@ -55,10 +55,10 @@ def test_a_type_whose_last_job_leaves_disappears(hr: Client, queue: Queue) -> No
     hr.retry("a")
     queue.put(1, id="b")
     hr.cancel("c")
-    assert hr.failures() == {"broken": 1}
+    assert hr.failures.counts() == {"broken": 1}
     hr.requeue("d")
 
-    assert hr.failures() == {}
+    assert hr.failures.counts() == {}
     assert not [key for key in dump(hr) if "failure" in key]
 
 
@@ -66,7 +66,7 @@ def test_a_type_whose_last_job_leaves_disappears(hr: Client, queue: Queue) -> No
 def test_a_page_is_25_by_default_most_recent_first(hr: Client, queue: Queue, clock: Clock) -> None:
     names = fail_many(queue, clock, 27)
 
-    page = hr.failed("broken")
+    page = hr.failures.jobs("broken")
 
     assert (page.total, ids(page.jobs)) == (27, names[:25])
 
@@ -79,7 +79,7 @@ def test_a_page_has_count_jobs_from_its_offset_on(
 ) -> None:
     names = fail_many(queue, clock, 11)
 
-    page = hr.failed("broken", offset=offset, count=count)
+    page = hr.failures.jobs("broken", offset=offset, count=count)
 
     assert (page.total, ids(page.jobs)) == (11, names[offset : offset + count])
 
@@ -89,15 +89,17 @@ def test_types_are_paged_too(hr: Client, queue: Queue) -> None:
     for number in range(30):
         fail(queue, f"job {number}", f"type {number:02}")
 
-    assert len(hr.failures()) == 25
-    assert list(hr.failures(offset=0, count=30)) == [f"type {number:02}" for number in range(30)]
-    assert list(hr.failures(offset=28, count=5)) == ["type 28", "type 29"]
+    assert len(hr.failures.counts()) == 25
+    assert list(hr.failures.counts(offset=0, count=30)) == [
+        f"type {number:02}" for number in range(30)
+    ]
+    assert list(hr.failures.counts(offset=28, count=5)) == ["type 28", "type 29"]
 
 
 @proves("QD-17", "Q-04")
 @pytest.mark.parametrize("options", [{"offset": -1}, {"count": 0}, {"count": 1001}, {"count": 2.0}])
 def test_a_page_begins_at_0_and_has_up_to_1000(hr: Client, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
-        hr.failed("broken", **options)
+        hr.failures.jobs("broken", **options)
     with pytest.raises(InvalidArgument):
-        hr.failures(**options)
+        hr.failures.counts(**options)

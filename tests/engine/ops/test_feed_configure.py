@@ -1,4 +1,4 @@
-"""feed_configure: what is set of a feed is replaced as a whole."""
+"""feed_configure: replaces all settings of a feed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from headrace import Client
 from headrace.engine.call import Call, build
 from headrace.operations.requests import ask_one
 from headrace.transport.drive import drive
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
 
 EVICTED_AT_ONCE = 1000
 
 
 @proves("T-04")
 def test_settings_are_replaced_not_merged(hr: Client) -> None:
-    news = hr.create_feed("news", max_length=3, about="what is new")
+    news = hr.feeds.create("news", max_length=3, about="what is new")
 
     news.configure(about="something else")
     assert (news.settings().max_length, news.settings().about) == (None, "something else")
@@ -27,8 +27,8 @@ def test_settings_are_replaced_not_merged(hr: Client) -> None:
 
 
 @proves("T-04", "T-06")
-def test_whoever_listens_hears_who_did_it(hr: Client, url: str) -> None:
-    news = hr.create_feed("news")
+def test_listener_receives_the_instance_that_made_the_change(hr: Client, url: str) -> None:
+    news = hr.feeds.create("news")
     with listening(hr, url, "changes:news") as listener:
         news.configure(about="else")
 
@@ -39,8 +39,8 @@ def test_whoever_listens_hears_who_did_it(hr: Client, url: str) -> None:
 
 
 @proves("TL-01")
-def test_a_smaller_limit_holds_at_once_and_is_told(hr: Client, url: str) -> None:
-    news = hr.create_feed("news")
+def test_smaller_limit_evicts_at_once_with_events(hr: Client, url: str) -> None:
+    news = hr.feeds.create("news")
     news.publish_many({str(number): number for number in range(5)})
     with listening(hr, url, "changes:news") as listener:
         news.configure(max_length=2)
@@ -67,7 +67,7 @@ def configure(hr: Client, nonce: str, max_length: int) -> Any:
 
 
 def test_many_are_evicted_in_steps(hr: Client) -> None:
-    news = hr.create_feed("news")
+    news = hr.feeds.create("news")
     news.publish_many({str(number): 0 for number in range(2 * EVICTED_AT_ONCE + 10)})
 
     assert configure(hr, "one", 5) == 0
@@ -82,8 +82,8 @@ def test_many_are_evicted_in_steps(hr: Client) -> None:
 
 
 @proves("TL-01")
-def test_who_stops_in_the_middle_leaves_the_rest_to_later_publishes(hr: Client) -> None:
-    news = hr.create_feed("news")
+def test_interrupted_eviction_is_continued_by_later_publishes(hr: Client) -> None:
+    news = hr.feeds.create("news")
     news.publish_many({str(number): 0 for number in range(EVICTED_AT_ONCE + 10)})
     assert configure(hr, "one", 5) == 0
     assert news.length() == 10
@@ -98,7 +98,7 @@ def test_who_stops_in_the_middle_leaves_the_rest_to_later_publishes(hr: Client) 
 
 @pytest.mark.parametrize("max_length", [None, 1, 5000])
 def test_a_limit_can_be_anything(hr: Client, max_length: int | None) -> None:
-    news = hr.create_feed("news")
+    news = hr.feeds.create("news")
     news.publish_many([1, 2])
 
     news.configure(max_length=max_length)

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from headrace import Client, Feed, InvalidArgument, ItemNotFound
-from tests.dump import dump
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
 
 
 @pytest.fixture
 def line(hr: Client) -> Feed:
-    return hr.create_feed("line", sorted=True)
+    return hr.feeds.create("line", sorted=True)
 
 
 @proves("TL-04")
@@ -48,7 +48,7 @@ def test_items_are_put_where_they_are_wanted(line: Feed) -> None:
 
 
 @proves("TL-04")
-def test_several_stand_in_the_order_in_which_they_are_given(line: Feed) -> None:
+def test_inserted_items_keep_their_given_order(line: Feed) -> None:
     line.publish_many({"a": 1, "z": 2})
 
     line.publish_many({f"first {n}": n for n in range(3)}, first=True)
@@ -61,7 +61,7 @@ def test_several_stand_in_the_order_in_which_they_are_given(line: Feed) -> None:
 
 
 @proves("TL-04")
-def test_an_item_that_is_there_is_edited_where_it_stands(line: Feed) -> None:
+def test_existing_item_is_edited_in_place(line: Feed) -> None:
     line.publish_many({"a": 1, "b": 2, "c": 3})
 
     line.publish("edited", id="b")
@@ -70,7 +70,7 @@ def test_an_item_that_is_there_is_edited_where_it_stands(line: Feed) -> None:
     assert line.item("b") == "edited"
 
 
-def test_an_item_that_is_there_goes_where_it_is_wanted(line: Feed, hr: Client, url: str) -> None:
+def test_existing_item_moves_to_the_given_position(line: Feed, hr: Client, url: str) -> None:
     line.publish_many({"a": 1, "b": 2, "c": 3})
     with listening(hr, url, "changes:line") as listener:
         line.publish("moved", id="c", first=True)
@@ -83,21 +83,21 @@ def test_an_item_that_is_there_goes_where_it_is_wanted(line: Feed, hr: Client, u
 
 
 @proves("TL-04")
-@pytest.mark.parametrize("place", [{"before": "nobody"}, {"after": "nobody"}], ids=str)
+@pytest.mark.parametrize("place", [{"before": "missing"}, {"after": "missing"}], ids=str)
 def test_an_unknown_neighbour_is_refused_and_nothing_changes(
     hr: Client, line: Feed, place: dict[str, Any]
 ) -> None:
     line.publish("a", id="a")
     before = dump(hr)
 
-    with pytest.raises(ItemNotFound, match="has no item 'nobody'; nothing was changed") as refused:
+    with pytest.raises(ItemNotFound, match="has no item 'missing'; nothing was changed") as refused:
         line.publish("b", id="b", **place)
 
-    assert (refused.value.feed, refused.value.item_id) == ("line", "nobody")
+    assert (refused.value.feed, refused.value.item_id) == ("line", "missing")
     assert dump(hr) == before
 
 
-def test_an_item_cannot_stand_beside_itself(hr: Client, line: Feed) -> None:
+def test_item_cannot_be_its_own_neighbour(hr: Client, line: Feed) -> None:
     line.publish("a", id="a")
     before = dump(hr)
 
@@ -116,7 +116,7 @@ def test_a_sorted_feed_has_no_newest_and_no_limit(hr: Client, line: Feed) -> Non
     for attempt in (
         lambda: line.publish("a", touch=True),
         lambda: line.configure(max_length=5),
-        lambda: hr.create_feed("other", sorted=True, max_length=5),
+        lambda: hr.feeds.create("other", sorted=True, max_length=5),
         lambda: line.ids(order="newest"),
         lambda: line.publish("a", first=True, before="b"),
     ):
@@ -125,7 +125,7 @@ def test_a_sorted_feed_has_no_newest_and_no_limit(hr: Client, line: Feed) -> Non
 
 
 def test_a_plain_feed_has_no_places(hr: Client) -> None:
-    news = hr.create_feed("news")
+    news = hr.feeds.create("news")
     for attempt in (
         lambda: news.publish("a", first=True),
         lambda: news.publish("a", before="b"),
@@ -137,7 +137,7 @@ def test_a_plain_feed_has_no_places(hr: Client) -> None:
             attempt()
 
 
-def test_what_is_published_is_counted(line: Feed) -> None:
+def test_published_items_are_counted(line: Feed) -> None:
     line.publish_many(["a", "b"])
     line.publish("edited", id="1")
 

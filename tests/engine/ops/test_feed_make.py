@@ -1,4 +1,4 @@
-"""feed_make, feeds, feed_info: feeds come into being with all that is set of them."""
+"""feed_make, feeds, feed_info: a feed is created with all its settings."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import pytest
 import headrace
 from headrace import Client, FeedExists, FeedNotFound
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
 
 
 @proves("T-01")
 def test_a_feed_is_made_once(hr: Client) -> None:
-    news = hr.create_feed("news", max_length=5, about="what is new")
+    news = hr.feeds.create("news", max_length=5, about="what is new")
     news.publish("x")
     before = dump(hr)
 
     with pytest.raises(FeedExists, match="opens it") as refused:
-        hr.create_feed("news", sorted=True)
+        hr.feeds.create("news", sorted=True)
 
     assert refused.value.feed == "news"
     assert dump(hr) == before
-    assert hr.feeds() == ["news"]
+    assert hr.feeds.list() == ["news"]
 
 
 @proves("T-01", "T-05")
 def test_a_feed_that_is_there_is_opened_as_it_is(hr: Client) -> None:
-    hr.create_feed("line", sorted=True, about="one after the other")
-    hr.create_feed("news", max_length=3)
+    hr.feeds.create("line", sorted=True, about="one after the other")
+    hr.feeds.create("news", max_length=3)
     before = dump(hr)
 
     assert hr.feed("line").sorted
@@ -48,9 +48,9 @@ def test_a_feed_that_is_not_there_is_made_plain_and_without_a_limit(hr: Client) 
 
 
 @proves("T-02", "TD-12", "T-06")
-def test_whoever_hears_of_a_new_feed_finds_it_with_its_settings(hr: Client, url: str) -> None:
+def test_listener_of_a_new_feed_finds_it_with_its_settings(hr: Client, url: str) -> None:
     with listening(hr, url, "changes:") as listener:
-        hr.create_feed("news", max_length=3, about="what is new")
+        hr.feeds.create("news", max_length=3, about="what is new")
 
         [(_, message)] = listener.heard()
 
@@ -68,7 +68,7 @@ def test_every_client_is_an_instance_of_its_own(hr: Client, url: str) -> None:
 
 def test_a_feed_knows_when_it_was_made(hr: Client, clock: Clock) -> None:
     clock.tick(5)
-    hr.create_feed("news")
+    hr.feeds.create("news")
     clock.tick(5)
 
     assert (clock.now - hr.feed("news").settings().created).total_seconds() == 5
@@ -78,20 +78,20 @@ def test_a_feed_knows_when_it_was_made(hr: Client, clock: Clock) -> None:
 def test_feeds_are_listed_in_the_order_in_which_they_were_made(hr: Client) -> None:
     names = [f"feed {number}" for number in (3, 1, 2)]
     for name in names:
-        hr.create_feed(name)
+        hr.feeds.create(name)
 
-    assert hr.feeds() == names
-    assert hr.feeds(offset=1, count=1) == names[1:2]
-    assert hr.feed_exists(names[0])
-    assert not hr.feed_exists("feed 4")
+    assert hr.feeds.list() == names
+    assert hr.feeds.list(offset=1, count=1) == names[1:2]
+    assert hr.feeds.exists(names[0])
+    assert not hr.feeds.exists("feed 4")
     hr.feed(names[0]).delete()
-    hr.create_feed(names[0])
-    assert hr.feeds() == [*names[1:], names[0]]
+    hr.feeds.create(names[0])
+    assert hr.feeds.list() == [*names[1:], names[0]]
 
 
 @proves("T-07", "T-73")
-def test_whatever_is_asked_of_a_feed_that_is_gone_is_refused(hr: Client) -> None:
-    plain, line = hr.create_feed("news"), hr.create_feed("line", sorted=True)
+def test_every_call_on_a_deleted_feed_is_refused(hr: Client) -> None:
+    plain, line = hr.feeds.create("news"), hr.feeds.create("line", sorted=True)
     plain.delete()
     line.delete()
     before = dump(hr)
@@ -125,7 +125,7 @@ def test_whatever_is_asked_of_a_feed_that_is_gone_is_refused(hr: Client) -> None
 
 def test_a_feed_and_a_queue_may_have_the_same_name(hr: Client) -> None:
     hr.queue("news").put("job", id="a")
-    feed = hr.create_feed("news")
+    feed = hr.feeds.create("news")
     feed.publish("item", id="a")
 
     assert feed.item("a") == "item"

@@ -1,4 +1,4 @@
-"""feed_move: items of a sorted feed go to another place."""
+"""feed_move: moves items of a sorted feed to another position."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from headrace import Client, Feed, InvalidArgument, ItemNotFound
-from tests.dump import dump
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
 
 
 @pytest.fixture
 def line(hr: Client) -> Feed:
-    feed = hr.create_feed("line", sorted=True)
+    feed = hr.feeds.create("line", sorted=True)
     feed.publish_many(dict.fromkeys("abcd", 0))
     return feed
 
@@ -61,7 +61,7 @@ def test_items_move(
         (["a"], {"after": "x"}),
     ],
 )
-def test_what_is_not_there_is_refused_and_nothing_moves(
+def test_unknown_item_is_refused_and_nothing_moves(
     hr: Client, line: Feed, ids: list[str], place: dict[str, Any]
 ) -> None:
     before = dump(hr)
@@ -94,7 +94,7 @@ def test_the_place_must_be_one(hr: Client, line: Feed) -> None:
 @pytest.mark.parametrize(
     "place", [{"first": True}, {"last": True}, {"before": "d"}, {"after": "d"}], ids=str
 )
-def test_several_that_stand_there_already_do_not_move(
+def test_items_already_in_position_do_not_move(
     hr: Client, line: Feed, place: dict[str, Any]
 ) -> None:
     line.move("b", "a", **place)

@@ -1,26 +1,26 @@
-"""feed_page, feed_items: items are read by page or by id; reading changes nothing."""
+"""feed_page, feed_items: read items by page or by id; reading changes nothing."""
 
 from __future__ import annotations
 
 import pytest
 
 from headrace import Client, Feed
-from tests.dump import dump
 from tests.proof import proves
+from tests.support.dump import dump
 
 NAMES = [f"item {number}" for number in range(40)]
 
 
 @pytest.fixture
 def news(hr: Client) -> Feed:
-    feed = hr.create_feed("news")
+    feed = hr.feeds.create("news")
     feed.publish_many({name: name.upper() for name in NAMES})
     return feed
 
 
 @pytest.fixture
 def line(hr: Client) -> Feed:
-    feed = hr.create_feed("line", sorted=True)
+    feed = hr.feeds.create("line", sorted=True)
     feed.publish_many({name: name.upper() for name in NAMES})
     return feed
 
@@ -48,7 +48,7 @@ def test_items_are_found_by_id(hr: Client, news: Feed, line: Feed) -> None:
     assert news.item("nothing") is None
     assert (news.has("item 5"), news.has("nothing")) == (True, False)
     assert (news.item(), line.item()) == ("ITEM 39", "ITEM 0")
-    assert hr.create_feed("empty").item() is None
+    assert hr.feeds.create("empty").item() is None
     assert news.length() == 40
 
 

@@ -1,4 +1,4 @@
-"""feed_publish: items of a plain feed."""
+"""feed_publish: publishes items to a plain feed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from headrace import Client, Feed
 from headrace.testing import Clock, open_with_clock
-from tests.engine.hearing import Listener, listening
 from tests.proof import proves
+from tests.support.channels import Listener, listening
 
 
 @pytest.fixture
 def news(hr: Client) -> Feed:
-    return hr.create_feed("news")
+    return hr.feeds.create("news")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def listener(hr: Client, news: Feed, url: str) -> Iterator[Listener]:
 
 
 def told(listener: Listener) -> list[tuple[str, str, str]]:
-    """Kind, id and place of what was told."""
+    """Return kind, id and position of the published changes."""
     parts = [message.split(b"\0", 8) for _, message in listener.heard()]
     return [
         (kind.decode(), i.decode(), place.decode()) for kind, _, _, _, _, i, place, _, _ in parts
@@ -34,7 +34,7 @@ def told(listener: Listener) -> list[tuple[str, str, str]]:
 
 
 @proves("T-10", "T-13")
-def test_an_item_without_an_id_gets_one_that_nobody_has(news: Feed) -> None:
+def test_item_without_an_id_gets_an_unused_one(news: Feed) -> None:
     ids = [news.publish(number) for number in range(3)]
 
     assert len(set(ids)) == 3
@@ -53,9 +53,7 @@ def test_the_newest_is_the_first(news: Feed) -> None:
 
 
 @proves("T-12", "C-07")
-def test_an_item_that_is_there_is_replaced_and_keeps_its_place(
-    news: Feed, listener: Listener
-) -> None:
+def test_existing_item_is_replaced_and_keeps_its_position(news: Feed, listener: Listener) -> None:
     news.publish_many({"a": 1, "b": 2})
 
     news.publish("edited", id="a")
@@ -81,7 +79,7 @@ def test_a_touched_item_is_the_newest(news: Feed, listener: Listener) -> None:
 def test_the_item_is_the_last_part_of_a_message_and_may_have_any_byte(url: str) -> None:
     hr, _ = open_with_clock(url, codec="raw")
     with hr:
-        news = hr.create_feed("news")
+        news = hr.feeds.create("news")
         with listening(hr, url, "changes:news") as listener:
             news.publish(b"a\0b\0\xff", id="x")
 
@@ -94,7 +92,7 @@ def test_the_item_is_the_last_part_of_a_message_and_may_have_any_byte(url: str) 
 
 @proves("TL-01")
 def test_a_bounded_feed_loses_its_oldest(hr: Client, url: str) -> None:
-    news = hr.create_feed("news", max_length=3)
+    news = hr.feeds.create("news", max_length=3)
     with listening(hr, url, "changes:news") as listener:
         news.publish_many({"a": 1, "b": 2, "c": 3})
         assert [kind for kind, _, _ in told(listener)] == ["published"] * 3
@@ -110,7 +108,7 @@ def test_a_bounded_feed_loses_its_oldest(hr: Client, url: str) -> None:
 
 @proves("TL-01")
 def test_a_batch_that_is_larger_than_the_limit_leaves_its_newest(hr: Client) -> None:
-    news = hr.create_feed("news", max_length=2)
+    news = hr.feeds.create("news", max_length=2)
 
     news.publish_many({str(number): number for number in range(700)})
 
@@ -119,7 +117,7 @@ def test_a_batch_that_is_larger_than_the_limit_leaves_its_newest(hr: Client) -> 
 
 
 @proves("TL-03")
-def test_what_is_published_is_counted(news: Feed) -> None:
+def test_published_items_are_counted(news: Feed) -> None:
     news.publish("x", id="a")
     news.publish("y", id="a")
     news.publish("z", id="b")
@@ -129,7 +127,7 @@ def test_what_is_published_is_counted(news: Feed) -> None:
     assert (counts.items, counts.published, counts.changes) == (0, 2, 6)
 
 
-def test_everything_is_in_the_log(hr: Client, news: Feed, clock: Clock) -> None:
+def test_every_change_is_in_the_log(hr: Client, news: Feed, clock: Clock) -> None:
     news.publish({"to": "ada"}, id="a")
     clock.tick(-60)
     news.publish("x" * 20_000, id="a")
@@ -152,7 +150,7 @@ def test_feeds_keep_the_limits_of_the_log(hr: Client, news: Feed) -> None:
     assert len(list(hr.events())) < 1000
 
 
-def test_feeds_do_what_is_due(hr: Client, news: Feed, clock: Clock) -> None:
+def test_feed_calls_run_due_housekeeping(hr: Client, news: Feed, clock: Clock) -> None:
     hr.queue("mail").put("x", start_within=60)
     clock.tick(60)
 
@@ -179,7 +177,7 @@ def test_names_and_items_come_back_as_they_were(
     hr, _ = open_with_clock(valkey_url, codec="raw", shards=3)
     with hr:
         for is_sorted in (False, True):
-            feed = hr.create_feed(name, sorted=is_sorted)
+            feed = hr.feeds.create(name, sorted=is_sorted)
             assert feed.publish(item, id=item_id) == item_id
             with feed.listen(wait=20) as heard:
                 feed.publish(item, id="other")
@@ -189,5 +187,5 @@ def test_names_and_items_come_back_as_they_were(
             assert feed.item(item_id) == item
             assert feed.all() == {item_id: item, "other": item}
             assert feed.retract(item_id) == [item_id]
-            assert hr.feeds() == [name]
+            assert hr.feeds.list() == [name]
             feed.delete()

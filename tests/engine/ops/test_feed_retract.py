@@ -1,24 +1,24 @@
-"""feed_retract: items go."""
+"""feed_retract: removes items."""
 
 from __future__ import annotations
 
 import pytest
 
 from headrace import Client, Feed
-from tests.dump import dump
-from tests.engine.hearing import listening
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "sorted"])
 def feed(hr: Client, request: pytest.FixtureRequest) -> Feed:
-    found = hr.create_feed("news", sorted=request.param)
+    found = hr.feeds.create("news", sorted=request.param)
     found.publish_many(dict.fromkeys("abc", 0))
     return found
 
 
 @proves("T-15")
-def test_an_item_goes_from_the_order_too_and_is_told_of(hr: Client, feed: Feed, url: str) -> None:
+def test_retracted_item_leaves_the_order_with_an_event(hr: Client, feed: Feed, url: str) -> None:
     with listening(hr, url, "changes:news") as listener:
         assert feed.retract("b") == ["b"]
 
@@ -31,7 +31,7 @@ def test_an_item_goes_from_the_order_too_and_is_told_of(hr: Client, feed: Feed, 
 
 
 @proves("T-16")
-def test_what_is_not_there_is_passed_over(hr: Client, feed: Feed) -> None:
+def test_unknown_item_is_skipped(hr: Client, feed: Feed) -> None:
     before = dump(hr)
 
     assert feed.retract("x") == []

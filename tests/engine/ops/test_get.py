@@ -1,4 +1,4 @@
-"""get: a job as it is now, and what became of it so far."""
+"""get: the present state of a job and its history."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue, Stage
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, ids, pop_one
 
 SECOND = timedelta(seconds=1)
 
@@ -66,7 +66,7 @@ def test_the_states_a_job_goes_through_have_these_names(
 
 
 @proves("Q-72")
-def test_the_history_tells_every_stage_and_attempt_oldest_first(
+def test_history_has_every_stage_and_attempt_oldest_first(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     start = clock.now
@@ -98,7 +98,7 @@ def test_times_that_have_not_come_are_absent(hr: Client, queue: Queue, clock: Cl
 
 
 @proves("QD-10")
-def test_moments_are_exact_to_the_millisecond(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_timestamps_are_exact_to_the_millisecond(hr: Client, queue: Queue, clock: Clock) -> None:
     clock.tick(0.123)
     queue.put(1, id="x")
     clock.tick(0.001)

@@ -1,4 +1,4 @@
-"""hand_one: a worker that found nothing offers to take the next job, and is handed it."""
+"""hand_one: a worker that found no job offers to take the next one, and gets it directly."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from headrace.engine.record import decode_record, text_bytes
 from headrace.operations.requests import ask_one
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
-from tests.dump import dump
-from tests.engine.handing import OFFER, handing_over, pop, put
-from tests.engine.hearing import commands, listening
+from tests.model.jobs.checks.hand_over import OFFER, hand_over_equals_put_and_pop, pop, put
+from tests.support.channels import commands, listening
+from tests.support.dump import dump
 
 
 def found(hr: Client, job_id: str) -> Job:
@@ -40,7 +40,7 @@ def hand(hr: Client) -> int:
 
 @pytest.fixture
 def idle(hr: Client, queue: Queue) -> Queue:
-    """A queue that is empty, and a worker w that would take a job of it."""
+    """Return an empty queue with an offer of the worker w."""
     hr.session("w", ttl=3)
     queue.put("the first of a day", id="first")
     queue.pop("w")[0].complete()
@@ -48,7 +48,7 @@ def idle(hr: Client, queue: Queue) -> Queue:
     return queue
 
 
-def test_the_next_job_is_handed_to_who_offered_to_take_it(
+def test_next_job_is_handed_to_the_worker_that_offered(
     hr: Client, idle: Queue, url: str, clock: Clock
 ) -> None:
     with listening(hr, url, "worker:w") as worker, listening(hr, url, "queue:mail") as others:
@@ -100,7 +100,7 @@ def late(_hr: Client, queue: Queue, clock: Clock) -> None:
 
 WAITS: dict[str, Callable[[Client, Queue, Clock], object]] = {
     "the offer has ended": later,
-    "the session has ended": lambda hr, *_: hr.end_worker("w"),
+    "the session has ended": lambda hr, *_: hr.workers.end("w"),
     "the session has lapsed": lambda _hr, _queue, clock: clock.tick(3),
     "the queue is paused": lambda _hr, queue, _clock: queue.pause(),
     "all queues are paused": lambda hr, *_: hr.config.set("paused", True),
@@ -162,7 +162,7 @@ def test_without_an_offer_nothing_is_done(hr: Client, queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("case", WAITS)
-def test_nothing_but_the_offer_goes_if(hr: Client, idle: Queue, clock: Clock, case: str) -> None:
+def test_only_the_offer_is_dropped_if(hr: Client, idle: Queue, clock: Clock, case: str) -> None:
     WAITS[case](hr, idle, clock)
     before = without_offer(hr)
 
@@ -188,7 +188,7 @@ def test_repeated_it_hands_nothing_a_second_time(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_who_no_longer_serves_a_queue_is_handed_nothing(hr: Client, queue: Queue) -> None:
+def test_worker_that_stopped_serving_is_handed_nothing(hr: Client, queue: Queue) -> None:
     queue.configure(session="required")
     session = hr.session("w", ttl=3)
     session.serve("mail")
@@ -200,7 +200,7 @@ def test_who_no_longer_serves_a_queue_is_handed_nothing(hr: Client, queue: Queue
     assert found(hr, queue.put("next")).state == "waiting"
 
 
-async def test_who_puts_many_at_once_does_not_lose_the_way(idle: Queue, url: str) -> None:
+async def test_bulk_put_does_not_change_the_preferred_script(idle: Queue, url: str) -> None:
     namespace = idle.core.namespace
     library = idle.core.library
     async with await headrace.connect_async(url, namespace=namespace, library=library) as hr:
@@ -214,9 +214,7 @@ async def test_who_puts_many_at_once_does_not_lose_the_way(idle: Queue, url: str
     assert tried == 50
 
 
-def test_who_puts_one_after_the_other_finds_the_shortest_way(
-    hr: Client, idle: Queue, url: str
-) -> None:
+def test_repeated_single_puts_use_the_fastest_script(hr: Client, idle: Queue, url: str) -> None:
     ops = {hr.core.library[op].sha: op for op in ("put_one", "hand_one", "put")}
     tried = []
     for offers in (True, True, False, False, False):
@@ -244,7 +242,7 @@ def test_the_latest_offer_counts(hr: Client, idle: Queue) -> None:
     assert found(hr, idle.put(1)).worker == "v"
 
 
-def test_who_pops_without_an_offer_is_handed_nothing(hr: Client, queue: Queue) -> None:
+def test_pop_without_an_offer_is_handed_nothing(hr: Client, queue: Queue) -> None:
     hr.session("w", ttl=3)
     queue.put("made")
     assert len(queue.pop("w", count=5, lease=math.inf)) == 1
@@ -261,7 +259,7 @@ def test_an_offer_without_a_queue_makes_none(hr: Client, queue: Queue) -> None:
     assert dump(hr) == before
 
 
-def test_the_token_of_a_job_that_was_handed_over_is_worth_as_much_as_any(
+def test_token_of_a_handed_over_job_is_valid(
     hr: Client, idle: Queue, clock: Clock, url: str
 ) -> None:
     with listening(hr, url, "worker:w") as worker:
@@ -278,8 +276,8 @@ def test_the_token_of_a_job_that_was_handed_over_is_worth_as_much_as_any(
     assert (second.id, second.complete()) == (job_id, "complete")
 
 
-def test_nothing_else_differs(valkey_url: str) -> None:
-    handing_over(valkey_url, {})
+def test_handed_over_job_has_no_other_difference(valkey_url: str) -> None:
+    hand_over_equals_put_and_pop(valkey_url, {})
 
 
 @settings(max_examples=40, deadline=None)
@@ -299,7 +297,7 @@ def test_nothing_else_differs(valkey_url: str) -> None:
         },
     ),
 )
-def test_handed_over_is_put_and_then_popped(
+def test_hand_over_equals_put_and_pop(
     valkey_url: str, data: bytes, before: int, got: int, own: dict[str, Any]
 ) -> None:
     dumps = []
@@ -327,10 +325,10 @@ def test_handed_over_is_put_and_then_popped(
             elif handed:
                 pop(queue, offer=0)
             assert hr.audit().balanced
-            # An offer that nobody took up is still there.
+            # The unused offer is still there.
             hr.core.transport.send([(0, ("HDEL", hr.core.key(0, "settings:mail"), "idle"))])
             seen = dump(hr)
         dumps.append({name: value for name, value in seen.items() if "session" not in name})
     assert dumps[0] == dumps[1]
-    # What is large goes the general way and waits as usual. So does what cannot afford to be lost.
+    # A large job takes the general path and waits as usual. So does a job that must not be lost.
     assert handed == (len(data) <= 1024 and own.get("retries") != 0)

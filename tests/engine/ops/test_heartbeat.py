@@ -1,4 +1,4 @@
-"""heartbeat: the holder of a job, and nobody else, renews its lease."""
+"""heartbeat: only the holder of a job renews its lease."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from headrace import Client, InvalidArgument, JobNotFound, LeaseLost, Queue
+from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import found, ids, pop_one
 from tests.proof import proves
+from tests.support.jobs import found, ids, pop_one
 
 
 @proves("Q-51")
@@ -29,7 +28,9 @@ def test_a_heartbeat_moves_the_deadline_and_returns_it(
 
 
 @proves("Q-51", "Q-10")
-def test_without_a_span_it_is_the_queues_own_lease(queue: Queue, clock: Clock) -> None:
+def test_heartbeat_without_a_duration_uses_the_lease_of_the_queue(
+    queue: Queue, clock: Clock
+) -> None:
     queue.put(1)
     lease = pop_one(queue, lease=5)
 
@@ -37,7 +38,7 @@ def test_without_a_span_it_is_the_queues_own_lease(queue: Queue, clock: Clock) -
 
 
 @proves("Q-51")
-def test_where_leases_have_no_end_a_heartbeat_has_no_deadline(hr: Client, queue: Queue) -> None:
+def test_heartbeat_has_no_deadline_if_leases_have_none(hr: Client, queue: Queue) -> None:
     queue.configure(lease=None)
     queue.put(1, id="x")
     lease = pop_one(queue)
@@ -90,35 +91,8 @@ def test_a_heartbeat_without_data_keeps_it(hr: Client, queue: Queue) -> None:
     assert found(hr, "x").data == "old"
 
 
-@proves("Q-52", "Q-53", "Q-54")
-def test_who_lost_the_job_is_told_so_and_changes_nothing(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
-    queue.put("old", id="x")
-    lease = pop_one(queue, lease=30)
-    clock.tick(30)
-    queue.pop("w2")
-    before = dump(hr)
-
-    with pytest.raises(LeaseLost, match="stop working on it") as lost:
-        lease.heartbeat(data="new")
-
-    assert (lost.value.job_id, lost.value.state, lost.value.worker) == ("x", "running", "w2")
-    assert dump(hr) == before
-
-
-@proves("Q-52")
-def test_a_job_that_is_gone_has_no_heartbeat(hr: Client, queue: Queue) -> None:
-    queue.put(1, id="x")
-    lease = pop_one(queue)
-    hr.cancel("x")
-
-    with pytest.raises(JobNotFound):
-        lease.heartbeat()
-
-
 @proves("Q-56", "QD-05")
-def test_a_lease_that_ran_out_but_was_not_taken_over_may_still_be_renewed(
+def test_expired_lease_may_be_renewed_until_the_job_is_reclaimed(
     queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="x")
@@ -130,40 +104,10 @@ def test_a_lease_that_ran_out_but_was_not_taken_over_may_still_be_renewed(
 
 
 @proves("Q-56", "QD-05")
-def test_a_lease_that_ran_out_but_was_not_taken_over_may_still_be_completed(
-    queue: Queue, clock: Clock
-) -> None:
+def test_expired_lease_may_complete_until_the_job_is_reclaimed(queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue, lease=30)
     clock.tick(3600)
 
     assert lease.complete() == "complete"
     assert queue.pop("w2") == []
-
-
-def test_many_leases_are_renewed_in_one_call_each_with_its_own_answer(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
-    queue.put_many([1, 2, 3])
-    leases = queue.pop("w1", count=3, lease=30)
-    leases[1].complete()
-    hr.cancel(leases[2].id)
-
-    renewed, lost, gone = hr.heartbeat_many(leases, lease_for=60)
-
-    assert renewed == clock.now + timedelta(seconds=60)
-    assert isinstance(lost, LeaseLost)
-    assert isinstance(gone, JobNotFound)
-
-
-@proves("Q-04")
-@pytest.mark.parametrize("span", [-1, float("inf"), "60", True])
-def test_a_heartbeat_takes_a_span_of_time(hr: Client, queue: Queue, span: Any) -> None:
-    queue.put(1)
-    lease = pop_one(queue)
-    before = dump(hr)
-
-    with pytest.raises(InvalidArgument, match="lease_for"):
-        lease.heartbeat(lease_for=span)
-
-    assert dump(hr) == before

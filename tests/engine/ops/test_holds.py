@@ -1,4 +1,4 @@
-"""holds: which leases still hold, asked by who may have missed a notice."""
+"""holds: a worker that may have missed a notice asks which of its leases are still valid."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from headrace.engine.call import Call, build
 from headrace.operations.requests import ask_one
 from headrace.testing import Clock
 from headrace.transport.drive import drive
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 
 def asked(hr: Client, *proofs: tuple[str, str]) -> list[str]:
@@ -28,7 +28,7 @@ def late(hr: Client, _lease: Lease) -> None:
 BECAME: dict[str, tuple[str, Callable[[Client, Lease], object]]] = {
     "nothing": ("held", lambda _hr, _lease: None),
     "renewed": ("held", lambda _hr, lease: lease.heartbeat()),
-    "late, but nobody has taken it": ("held", late),
+    "late, but not reclaimed": ("held", late),
     "complete": ("lost", lambda _hr, lease: lease.complete()),
     "failed": ("lost", lambda _hr, lease: lease.fail("io")),
     "waiting": ("lost", lambda _hr, lease: lease.release()),
@@ -65,5 +65,5 @@ def test_the_token_decides(hr: Client, queue: Queue, clock: Clock) -> None:
     assert asked(hr, *proofs) == ["lost", "held", "lost", "cancelled"]
 
 
-def test_nobody_asks_for_nothing(hr: Client) -> None:
+def test_empty_list_sends_no_command(hr: Client) -> None:
     assert asked(hr) == []

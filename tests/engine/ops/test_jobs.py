@@ -9,9 +9,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 Fill = Callable[[Queue, Clock, list[str]], None]
 
@@ -126,6 +126,6 @@ def test_other_queues_and_other_states_are_not_listed(hr: Client, queue: Queue) 
     ],
     ids=repr,
 )
-def test_a_page_of_something_else_is_refused(queue: Queue, options: dict[str, Any]) -> None:
+def test_page_of_an_unknown_state_is_refused(queue: Queue, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         queue.jobs(**{"state": "waiting"} | options)

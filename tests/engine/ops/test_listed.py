@@ -1,4 +1,4 @@
-"""listed: ids of a page, merged over shards before jobs are read."""
+"""listed: the ids of a page are merged over shards before jobs are read."""
 
 from __future__ import annotations
 

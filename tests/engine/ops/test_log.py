@@ -1,4 +1,4 @@
-"""log and progress: what the holder of a job says of it while it runs."""
+"""log and progress: the holder of a job reports on it while it runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, LeaseLost, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 
 @proves("QL-24")
@@ -132,7 +132,7 @@ def test_progress_goes_from_0_to_1(hr: Client, queue: Queue, share: Any) -> None
 
 
 @proves("QL-24", "Q-54")
-def test_who_lost_the_job_says_nothing_more_of_it(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_lost_lease_cannot_write_to_the_log(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue, lease=1)
     clock.tick(1)

@@ -1,4 +1,4 @@
-"""mark_lake, forget_lake, lakes: up to where a lake has the events of a shard."""
+"""mark_lake, forget_lake, lakes: the newest event of a shard that a lake has."""
 
 from __future__ import annotations
 
@@ -6,22 +6,31 @@ import pytest
 
 from headrace import Client, LakeRefused, LakeShard, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.marks import PIECE, SLACK, entry_of, length, log_of, mark, mark_number, present
+from tests.engine.support.lake_marks import (
+    PIECE,
+    SLACK,
+    entry_of,
+    length,
+    log_of,
+    mark,
+    mark_number,
+    present,
+)
+from tests.support.dump import dump
 
 
 def test_a_lake_is_known_from_its_first_mark_on(hr: Client, queue: Queue) -> None:
-    assert hr.lakes() == []
+    assert hr.lakes.list() == []
     mark(hr, "a", "0-0")
     queue.put_many(range(5))
     mark_number(hr, "b", 3)
-    assert hr.lakes() == [
+    assert hr.lakes.list() == [
         LakeShard("a", 0, "0-0", behind=5, trimmed=0, dropped=0),
         LakeShard("b", 0, entry_of(hr, 3), behind=2, trimmed=0, dropped=0),
     ]
 
 
-def test_a_mark_never_falls(hr: Client, queue: Queue) -> None:
+def test_mark_never_decreases(hr: Client, queue: Queue) -> None:
     queue.put_many(range(5))
     mark_number(hr, "a", 4)
     before = dump(hr)
@@ -35,10 +44,10 @@ def test_each_shard_has_its_marks(url: str) -> None:
     with hr:
         hr.queue("mail").put_many(range(20))
         mark(hr, "a", "0-0", shard=1)
-        [row] = hr.lakes()
+        [row] = hr.lakes.list()
         assert (row.lake, row.shard) == ("a", 1)
-        assert hr.forget_lake("a")
-        assert hr.lakes() == []
+        assert hr.lakes.forget("a")
+        assert hr.lakes.list() == []
 
 
 def test_a_lake_that_is_ahead_of_the_log_is_refused(hr: Client, queue: Queue) -> None:
@@ -51,7 +60,7 @@ def test_a_lake_that_is_ahead_of_the_log_is_refused(hr: Client, queue: Queue) ->
 
 
 @pytest.mark.parametrize(("number", "late"), [(3, 1), (3, -1), (5, 1), (5, -1)])
-def test_an_entry_that_never_was_is_refused(
+def test_entry_that_never_existed_is_refused(
     hr: Client, queue: Queue, number: int, late: int
 ) -> None:
     queue.put_many(range(5))
@@ -73,7 +82,7 @@ def test_of_a_log_that_is_trimmed_older_entries_are_taken(
     with pytest.raises(LakeRefused, match="which never was in the log"):
         mark(hr, "a", f"{oldest_ms + 1}-10")
     mark(hr, "a", old)
-    assert hr.lakes()[0].entry == old
+    assert hr.lakes.list()[0].entry == old
 
 
 def test_of_a_log_that_is_empty_the_newest_entry_is_taken(hr: Client, queue: Queue) -> None:
@@ -86,21 +95,21 @@ def test_of_a_log_that_is_empty_the_newest_entry_is_taken(hr: Client, queue: Que
         with pytest.raises(LakeRefused, match="which never was in the log"):
             mark(hr, "a", wrong)
     mark(hr, "a", newest)
-    assert hr.lakes()[0].behind == 0
+    assert hr.lakes.list()[0].behind == 0
 
 
-def test_a_server_knows_so_many_lakes(hr: Client) -> None:
+def test_number_of_lakes_is_limited(hr: Client) -> None:
     for number in range(64):
         mark(hr, f"lake {number}", "0-0")
     with pytest.raises(LakeRefused, match="knows 64 lakes already: headrace lake forget ends one"):
         mark(hr, "one more", "0-0")
     mark(hr, "lake 7", "0-0")
-    hr.forget_lake("lake 7")
+    hr.lakes.forget("lake 7")
     mark(hr, "one more", "0-0")
-    assert len(hr.lakes()) == 64
+    assert len(hr.lakes.list()) == 64
 
 
-def test_what_a_lake_lacks_stays(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_events_that_a_lake_lacks_are_kept(hr: Client, queue: Queue, clock: Clock) -> None:
     mark(hr, "a", "0-0")
     hr.config.set("events_count", 300)
     hr.config.set("events_age", 60)
@@ -124,21 +133,21 @@ def test_the_lake_that_is_last_decides(hr: Client, queue: Queue) -> None:
     assert present(hr).start == 1
     mark_number(hr, "b", 700)
     assert 700 - PIECE <= present(hr).start <= 701
-    assert hr.forget_lake("b")
+    assert hr.lakes.forget("b")
     assert 1500 - PIECE <= present(hr).start <= 1501
-    assert not hr.forget_lake("b")
+    assert not hr.lakes.forget("b")
 
 
-def test_without_lakes_the_log_is_cut_as_ever(hr: Client, queue: Queue) -> None:
+def test_log_without_lakes_is_trimmed_as_before(hr: Client, queue: Queue) -> None:
     hr.config.set("events_count", 300)
     mark(hr, "a", "0-0")
     queue.put_many(range(2000))
     assert length(hr) == 2000
-    hr.forget_lake("a")
+    hr.lakes.forget("a")
     assert 300 <= length(hr) <= 300 + PIECE
 
 
-def test_a_cap_is_kept_and_what_a_lake_loses_is_counted(hr: Client, queue: Queue) -> None:
+def test_cap_is_enforced_and_lost_events_are_counted(hr: Client, queue: Queue) -> None:
     hr.config.set("events_count", 300)
     hr.config.set("events_cap", 1000)
     mark(hr, "a", "0-0")
@@ -148,7 +157,7 @@ def test_a_cap_is_kept_and_what_a_lake_loses_is_counted(hr: Client, queue: Queue
     there = present(hr)
     assert 1000 <= len(there) <= 1000 + SLACK
     assert log_of(hr).dropped == there.start - 1 - 450
-    assert hr.lakes()[0].behind == 2550
+    assert hr.lakes.list()[0].behind == 2550
 
 
 def test_much_is_trimmed_a_bit_at_a_time_and_the_rest_at_once_due(hr: Client, queue: Queue) -> None:

@@ -13,7 +13,7 @@ def namespace() -> str:
     return f"open-{uuid4().hex[:8]}"
 
 
-def test_who_opens_a_namespace_first_says_how_many_shards_it_has(url: str, namespace: str) -> None:
+def test_first_client_decides_the_number_of_shards(url: str, namespace: str) -> None:
     with headrace.connect(url, namespace=namespace, shards=3) as first:
         job_id = first.queue("mail").put("hello", id="x")
     with headrace.connect(url, namespace=namespace) as second:
@@ -21,7 +21,7 @@ def test_who_opens_a_namespace_first_says_how_many_shards_it_has(url: str, names
         assert second.job(job_id) is not None
 
 
-def test_nobody_opens_it_with_another_number_of_shards(url: str, namespace: str) -> None:
+def test_another_number_of_shards_is_refused(url: str, namespace: str) -> None:
     with headrace.connect(url, namespace=namespace, shards=2):
         pass
     with pytest.raises(NamespaceMismatch, match="made with 2 shards, not 3"):

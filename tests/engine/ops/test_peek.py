@@ -1,4 +1,4 @@
-"""peek: what pop would hand out next, without handing it out."""
+"""peek: shows the jobs that pop would hand out next."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import found, ids
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, ids
 
 
 def fill(queue: Queue, clock: Clock) -> None:
-    """Late, due and waiting jobs of many priorities; what is not due yet stays out."""
+    """Make late, due and waiting jobs of many priorities, and some that are not due yet."""
     queue.put(1, id="late", priority=3)
     queue.put(1, id="later", priority=2)
     queue.pop("w1", lease=8)
@@ -28,7 +28,9 @@ def fill(queue: Queue, clock: Clock) -> None:
 
 @proves("Q-46")
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10])
-def test_peek_shows_what_pop_then_hands_out(queue: Queue, clock: Clock, count: int) -> None:
+def test_peek_shows_the_jobs_that_pop_then_hands_out(
+    queue: Queue, clock: Clock, count: int
+) -> None:
     fill(queue, clock)
 
     shown = ids(queue.peek(count))
@@ -94,7 +96,7 @@ def test_peek_at_an_empty_queue_is_an_empty_list(hr: Client, queue: Queue) -> No
 
 @proves("Q-46")
 @pytest.mark.parametrize("exhausted", [1, 3, 150])
-def test_peek_leaves_out_what_pop_would_set_aside_as_failed(
+def test_peek_leaves_out_jobs_that_pop_would_fail(
     queue: Queue, clock: Clock, exhausted: int
 ) -> None:
     for _ in range(exhausted):
@@ -112,9 +114,7 @@ def test_peek_leaves_out_what_pop_would_set_aside_as_failed(
 
 @proves("Q-46")
 @pytest.mark.parametrize("expired", [1, 3, 150])
-def test_peek_leaves_out_what_was_not_started_in_time(
-    queue: Queue, clock: Clock, expired: int
-) -> None:
+def test_peek_leaves_out_expired_jobs(queue: Queue, clock: Clock, expired: int) -> None:
     for _ in range(expired):
         queue.put(1, start_within=1)
     queue.put(1, id="next")
@@ -126,7 +126,7 @@ def test_peek_leaves_out_what_was_not_started_in_time(
 
 
 @proves("Q-46")
-def test_peek_shows_what_a_dead_worker_held_where_pop_would_serve_it(
+def test_peek_shows_jobs_of_a_dead_worker_in_pop_order(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     hr.session("dead", ttl=3)

@@ -1,4 +1,4 @@
-"""pop: who gets which job, and when. Budgets and bounded turns are in test_pop_limits.py."""
+"""pop: which worker gets which job, and when. test_pop_limits.py has retry budgets and bounds."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, LeaseLost, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 @proves("Q-36")
@@ -51,7 +51,7 @@ def test_a_popped_job_runs_with_its_worker_until_its_lease_ends(
 
 
 @proves("Q-43", "Q-50")
-def test_a_job_under_a_live_lease_is_given_to_nobody_else(queue: Queue, clock: Clock) -> None:
+def test_leased_job_is_not_handed_out_again(queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
     queue.pop("w1", lease=30)
 
@@ -62,7 +62,7 @@ def test_a_job_under_a_live_lease_is_given_to_nobody_else(queue: Queue, clock: C
 
 
 @proves("Q-39")
-def test_a_lease_ends_at_its_deadline_not_after_it(queue: Queue, clock: Clock) -> None:
+def test_lease_expires_at_its_deadline_not_after(queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
     queue.pop("w1", lease=30)
 
@@ -132,7 +132,7 @@ def test_every_due_job_is_considered_before_one_is_chosen(queue: Queue, clock: C
 
 @proves("Q-44", "QD-18")
 @pytest.mark.parametrize("second_worker", ["w2", "w1"])
-def test_a_job_that_was_taken_over_is_the_new_holders_alone_whatever_its_name(
+def test_reclaimed_job_belongs_to_the_new_lease_even_of_the_same_worker(
     hr: Client, queue: Queue, clock: Clock, second_worker: str
 ) -> None:
     queue.put(1, id="x")
@@ -235,7 +235,7 @@ def test_a_lease_is_a_span_of_time(hr: Client, queue: Queue, span: Any) -> None:
 
 
 @proves("Q-50", "Q-01")
-def test_of_many_poppers_at_once_each_job_goes_to_one(queue: Queue) -> None:
+def test_concurrent_pops_hand_out_each_job_once(queue: Queue) -> None:
     queue.put_many(range(400))
 
     def work(worker: str) -> list[int]:

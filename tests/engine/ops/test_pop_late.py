@@ -1,4 +1,4 @@
-"""Late jobs come back in the order in which they were handed out."""
+"""Late jobs are handed out again in the order of their first delivery."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ def test_late_jobs_of_one_batch_keep_their_order(queue: Queue, clock: Clock) -> 
 
 
 @proves("Q-46")
-def test_peek_shows_what_the_next_pop_takes_from_a_dead_worker(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
+def test_peek_shows_the_job_that_pop_reclaims_next(hr: Client, queue: Queue, clock: Clock) -> None:
     first, second = queue.put("a"), queue.put("b")
     hr.session("dying", ttl=3)
     queue.pop("dying")

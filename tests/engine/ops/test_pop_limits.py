@@ -1,4 +1,4 @@
-"""pop: jobs that may not be handed out any more, and turns that are bounded."""
+"""pop: jobs without retries left, and a bounded amount of work per call."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 
 from headrace import Client, Queue
 from headrace.testing import Clock
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.jobs import drain, found, ids, pop_one
 
 EXHAUSTED = "retries exhausted"
 
@@ -43,12 +43,14 @@ def test_a_job_without_retries_left_is_failed_instead_of_handed_out(
     assert job.failure is not None
     assert (job.failure.type, job.failure.worker) == (EXHAUSTED, "killed too")
     assert "attempt 2" in job.failure.message
-    assert hr.failures() == {EXHAUSTED: 1}
+    assert hr.failures.counts() == {EXHAUSTED: 1}
     assert (queue.stats().retries, queue.stats().failures) == (2, 1)
 
 
 @proves("QL-03")
-def test_without_a_limit_a_job_comes_back_for_ever(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_job_without_a_retry_limit_always_comes_back(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
     queue.put(1, id="x", retries=None)
 
     for attempt in range(1, 31):

@@ -1,4 +1,4 @@
-"""prepare: parcels become part of a bundle, all of them or none."""
+"""prepare: adds all parcels to a bundle, or none."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import pytest
 
 from headrace import Client
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.desk import Desk, names_in
+from tests.engine.support.sink_scripts import Desk, names_in
+from tests.support.dump import dump
 
 ROW = [("a", b"1")]
 OTHER = [("b", b"2")]
 
 
-def test_what_is_prepared_is_no_job_yet(hr: Client) -> None:
+def test_prepared_rows_are_not_jobs_yet(hr: Client) -> None:
     desk = Desk(hr)
     desk.stage("p", ROW)
 
@@ -59,7 +59,7 @@ def test_to_prepare_the_same_again_changes_nothing(hr: Client) -> None:
 
 
 @pytest.mark.parametrize("published", [False, True])
-def test_what_was_decided_stays_so(hr: Client, *, published: bool) -> None:
+def test_decided_bundle_stays_decided(hr: Client, *, published: bool) -> None:
     desk = Desk(hr)
     desk.stage("p", ROW, OTHER)
     desk.prepare("b", ("p", 2))
@@ -72,7 +72,7 @@ def test_what_was_decided_stays_so(hr: Client, *, published: bool) -> None:
     assert dump(hr) == before
 
 
-def test_what_was_given_up_is_not_prepared_again(hr: Client) -> None:
+def test_discarded_bundle_is_not_prepared_again(hr: Client) -> None:
     desk = Desk(hr)
     desk.prepared("b", "a")
     desk.discard("b")
@@ -94,7 +94,7 @@ def test_a_bundle_grows_by_more_calls(hr: Client) -> None:
     assert names_in(hr) == ["a", "b"]
 
 
-def test_what_is_prepared_does_not_go_with_what_nobody_wants(hr: Client, clock: Clock) -> None:
+def test_prepared_bundle_does_not_expire_with_staged_rows(hr: Client, clock: Clock) -> None:
     desk = Desk(hr)
     desk.stage("p", ROW)
     clock.tick(86_399)
@@ -123,7 +123,7 @@ def test_at_home_a_bundle_that_is_not_decided_within_a_day_is_given_up(
     assert desk.written(bundle="b") == ({}, "")
 
 
-def test_elsewhere_it_waits_for_who_knows_what_was_decided(hr: Client, clock: Clock) -> None:
+def test_other_shards_wait_for_the_decision(hr: Client, clock: Clock) -> None:
     desk = Desk(hr)
     desk.prepared("b", "a", home=False)
     clock.tick(30 * 86_400)

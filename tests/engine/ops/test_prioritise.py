@@ -1,4 +1,4 @@
-"""prioritise: a job gets another priority, and its place with it."""
+"""prioritise: changes the priority of a job, and its position."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Queue, WrongState
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
 
 
 @proves("Q-28")

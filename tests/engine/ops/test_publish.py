@@ -1,4 +1,4 @@
-"""publish: rows of a write that was decided become jobs, each once; or the write is given up."""
+"""publish: each row of a decided write becomes one job, or the write is discarded."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from headrace import Client, Queue
 from headrace.engine.record import decode_record
 from headrace.operations.putting import Item
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.desk import Desk, names_in
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import found, ids
-from tests.engine.twin import LONG_WAY, opened
+from tests.engine.support.sink_scripts import Desk, names_in
+from tests.model.harness import GENERAL_PATH, opened
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import found, ids
 
 
 def test_a_chunk_becomes_jobs_in_one_step(hr: Client) -> None:
@@ -32,7 +32,7 @@ def test_a_chunk_becomes_jobs_in_one_step(hr: Client) -> None:
     assert hr.audit().balanced
 
 
-def test_what_is_published_is_published_once(hr: Client) -> None:
+def test_bundle_is_published_once(hr: Client) -> None:
     desk = Desk(hr)
     desk.decided("b", "a")
     desk.publish_all("b")
@@ -54,7 +54,7 @@ def test_nothing_is_published_before_it_is_decided(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_what_was_given_up_is_not_published(hr: Client) -> None:
+def test_discarded_bundle_is_not_published(hr: Client) -> None:
     desk = Desk(hr)
     desk.prepared("b", "a")
     desk.discard("b")
@@ -116,7 +116,7 @@ def test_rows_have_options_of_their_own(hr: Client) -> None:
         ("reject", [0, 1, 0, 0, 2], [1, 2, 5]),
     ],
 )
-def test_what_becomes_of_jobs_that_exist_is_counted(
+def test_existing_jobs_are_counted_by_outcome(
     hr: Client, queue: Queue, policy: str, tallies: list[int], data: list[int] | None
 ) -> None:
     desk = Desk(hr)
@@ -146,7 +146,7 @@ def test_a_running_job_is_not_replaced_but_skipped(hr: Client, queue: Queue) -> 
     desk.publish_all("b")
 
     assert lease.complete() == "complete"
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert (written.made, written.skipped) == (0, 1)
 
@@ -158,7 +158,7 @@ def test_a_unique_value_that_is_taken_there_is_skipped(hr: Client, queue: Queue)
     desk.decided("b", "mover")
     desk.publish_all("b")
 
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert written.skipped == 1
     assert found(hr, "mover").queue == "other"
@@ -177,20 +177,20 @@ def test_with_duplicates_a_row_has_a_spare_id(hr: Client, queue: Queue) -> None:
     assert found(hr, "a").data == 1
 
 
-def test_an_id_that_comes_twice_is_put_twice_as_with_put(hr: Client) -> None:
+def test_repeated_id_is_put_twice_as_with_put(hr: Client) -> None:
     desk = Desk(hr)
     desk.stage("p", [("a", b"1"), ("a", b"2")])
     desk.prepare("b", ("p", 1))
     desk.decide("b")
     desk.publish_all("b")
 
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert (written.made, written.moved) == (1, 1)
     assert found(hr, "a").data == 2
 
 
-# the short way
+# the fast path
 
 
 LARGE = b'"' + b"x" * 3000 + b'"'
@@ -216,7 +216,7 @@ def published(url: str, swaps: dict[str, str], chunk: list[Item], **settings: An
 
 
 def _read(key: str, kind: str, value: Any) -> Any:
-    # The same job can be packed in several ways, as a table of Lua has no order.
+    # A table of Lua has no order, so the same job can be packed in several ways.
     if "}:job:" not in key:
         return kind, value
     job = decode_record(value)
@@ -239,11 +239,11 @@ def _read(key: str, kind: str, value: Any) -> Any:
     ],
     ids=["plain", "many", "large", "huge", "twice", "exists", "settings", "limits", "bytes", "own"],
 )
-def test_the_short_way_does_what_the_general_way_does(
+def test_fast_path_does_what_the_general_path_does(
     url: str, chunk: list[Item], settings: dict[str, Any]
 ) -> None:
     short = published(url, {}, chunk, **settings)
-    general = published(url, LONG_WAY, chunk, **settings)
+    general = published(url, GENERAL_PATH, chunk, **settings)
 
     assert short == general
 
@@ -264,21 +264,21 @@ def test_a_clock_that_was_set_back_does_not_break_the_order_of_events(
 # conclude
 
 
-def test_the_ledger_says_what_came_of_it(hr: Client, clock: Clock) -> None:
+def test_commit_log_has_the_outcome(hr: Client, clock: Clock) -> None:
     desk = Desk(hr)
     desk.prepared("b", "a", "c")
     desk.decide("b", rows=2)
     clock.tick(1)
     desk.publish_all("b")
 
-    written = hr.written("w")
+    written = hr.writes.get("w")
     assert written is not None
     assert (written.id, written.queue, written.rows, written.batch) == ("w", "mail", 2, None)
     assert (written.made, written.moved, written.replaced, written.skipped) == (2, 0, 0, 0)
     assert written.published_at == clock.now
-    assert hr.writes() == [written]
-    assert hr.written("other") is None
-    assert hr.written("w", stream=True) is None
+    assert hr.writes.list() == [written]
+    assert hr.writes.get("other") is None
+    assert hr.writes.get("w", stream=True) is None
 
 
 def test_a_write_is_not_concluded_before_it_is_published(hr: Client) -> None:
@@ -290,7 +290,7 @@ def test_a_write_is_not_concluded_before_it_is_published(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_what_was_concluded_stays_so(hr: Client) -> None:
+def test_concluded_write_stays_concluded(hr: Client) -> None:
     desk = Desk(hr)
     desk.decided("b", "a")
     desk.publish_all("b")
@@ -303,7 +303,7 @@ def test_what_was_concluded_stays_so(hr: Client) -> None:
 # discard
 
 
-def test_what_was_decided_is_not_discarded(hr: Client) -> None:
+def test_decided_bundle_is_not_discarded(hr: Client) -> None:
     desk = Desk(hr)
     desk.decided("b", "a")
     before = dump(hr)
@@ -313,7 +313,7 @@ def test_what_was_decided_is_not_discarded(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_what_is_staged_and_what_is_prepared_can_be_discarded(hr: Client) -> None:
+def test_staged_and_prepared_rows_can_be_discarded(hr: Client) -> None:
     desk = Desk(hr)
     desk.stage("loose", [("a", b"1")])
     desk.prepared("b", "c")
@@ -326,7 +326,7 @@ def test_what_is_staged_and_what_is_prepared_can_be_discarded(hr: Client) -> Non
     assert desk.decide("b") == "GIVEN_UP"
 
 
-def test_much_is_discarded_in_several_calls(hr: Client) -> None:
+def test_large_bundle_is_discarded_in_several_calls(hr: Client) -> None:
     desk = Desk(hr)
     parcels = [(f"p{number}", 1) for number in range(250)]
     for name, _ in parcels:
@@ -337,7 +337,7 @@ def test_much_is_discarded_in_several_calls(hr: Client) -> None:
     assert not [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
 
 
-def test_what_was_discarded_before_its_prepare_arrived_stays_so(hr: Client) -> None:
+def test_bundle_discarded_before_its_prepare_stays_discarded(hr: Client) -> None:
     desk = Desk(hr)
     desk.stage("p", [("a", b"1")])
     desk.discard("b")
@@ -345,7 +345,7 @@ def test_what_was_discarded_before_its_prepare_arrived_stays_so(hr: Client) -> N
     assert desk.prepare("b", ("p", 1)) == "GIVEN_UP"
 
 
-def test_away_from_home_nothing_is_left_of_what_was_discarded(hr: Client) -> None:
+def test_discarded_bundle_leaves_nothing_on_other_shards(hr: Client) -> None:
     desk = Desk(hr)
     before = dump(hr)
     desk.prepared("b", "a", home=False)
@@ -376,14 +376,14 @@ def test_an_open_write_is_finished_by_a_sweep_on_all_shards(valkey_url: str) -> 
         hr.sweep()
 
         assert hr.queue("mail").counts().waiting == 40
-        written = hr.written("w")
+        written = hr.writes.get("w")
         assert written is not None
         assert (written.made, written.published_at) == (40, clock.now)
         assert hr.audit().balanced
         assert not [key for key in dump(hr) if "bundle" in key.partition("}:")[2]]
 
 
-def test_what_was_never_decided_is_cleared_away_by_a_sweep_on_all_shards(valkey_url: str) -> None:
+def test_sweep_removes_undecided_bundles_on_all_shards(valkey_url: str) -> None:
     hr, clock = open_with_clock(valkey_url, shards=4)
     with hr:
         home = hr.core.shard_of("batch:w")

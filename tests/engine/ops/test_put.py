@@ -1,4 +1,4 @@
-"""put: a job is made. What becomes of an id that exists is in test_put_again.py."""
+"""put: makes a job. test_put_again.py has puts of an id that exists."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, Limits, Put, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 @proves("Q-20")
@@ -24,7 +24,7 @@ def test_put_makes_a_job_and_returns_its_id(hr: Client, queue: Queue) -> None:
 
 
 @proves("Q-27")
-def test_a_new_job_waits_and_is_nobodys(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_new_job_waits_and_has_no_holder(hr: Client, queue: Queue, clock: Clock) -> None:
     job = found(hr, queue.put("hi"))
 
     assert job.state == "waiting"
@@ -33,7 +33,7 @@ def test_a_new_job_waits_and_is_nobodys(hr: Client, queue: Queue, clock: Clock) 
 
 
 @proves("Q-03")
-def test_an_id_that_nobody_gave_is_made_of_16_letters_and_digits(queue: Queue) -> None:
+def test_generated_id_has_16_letters_and_digits(queue: Queue) -> None:
     made = queue.put_many(range(300))
 
     assert len(set(made)) == 300
@@ -107,7 +107,7 @@ def test_tags_are_a_list_of_texts_empty_by_default(hr: Client, queue: Queue) -> 
 
 
 @proves("Q-31")
-def test_a_delayed_job_is_scheduled_until_its_time_and_not_a_moment_longer(
+def test_delayed_job_is_scheduled_exactly_until_its_time(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="later", delay=10)
@@ -159,7 +159,7 @@ AWKWARD: list[Any] = [
 
 @proves("Q-32", "QD-10")
 @pytest.mark.parametrize("data", AWKWARD, ids=repr)
-def test_data_comes_back_as_it_went_in(hr: Client, queue: Queue, data: Any) -> None:
+def test_data_is_returned_unchanged(hr: Client, queue: Queue, data: Any) -> None:
     queue.put(data, id="x")
 
     lease = pop_one(queue)
@@ -170,7 +170,7 @@ def test_data_comes_back_as_it_went_in(hr: Client, queue: Queue, data: Any) -> N
 
 
 @proves("QD-10")
-def test_the_server_keeps_bytes_that_are_no_text(url: str) -> None:
+def test_server_stores_bytes_that_are_not_text(url: str) -> None:
     every_byte = bytes(range(256))
     client, _ = open_with_clock(url, codec="raw")
     with client:

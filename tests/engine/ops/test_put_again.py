@@ -1,4 +1,4 @@
-"""put of an id that exists: the job is moved, unless on_exists says otherwise."""
+"""put of an existing id: moves the job unless on_exists says otherwise."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from headrace import Client, JobExists, Lease, LeaseLost, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 Bring = Callable[[Queue], Lease | None]
 
@@ -156,12 +156,12 @@ def test_each_put_opens_a_stage_of_the_history(hr: Client, queue: Queue, clock: 
 @proves("Q-25", "Q-83")
 def test_a_failed_job_that_is_put_leaves_its_failure_list(hr: Client, queue: Queue) -> None:
     fail(queue)
-    assert hr.failures() == {"broken": 1}
+    assert hr.failures.counts() == {"broken": 1}
 
     queue.put("new", id="x")
 
-    assert hr.failures() == {}
-    assert hr.failed("broken").total == 0
+    assert hr.failures.counts() == {}
+    assert hr.failures.jobs("broken").total == 0
     assert found(hr, "x").failure is None
 
 
@@ -208,7 +208,7 @@ def test_reject_leaves_the_job_as_it_is(hr: Client, queue: Queue, bring: Bring) 
     assert dump(hr) == before
 
 
-def test_rejected_items_do_not_keep_the_others_out(queue: Queue) -> None:
+def test_rejected_items_do_not_affect_the_other_items(queue: Queue) -> None:
     queue.put("old", id="x")
 
     with pytest.raises(JobExists):
@@ -246,7 +246,7 @@ def test_replace_refuses_a_running_job(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("bring", [fail, complete])
-def test_replace_moves_what_is_over(hr: Client, queue: Queue, bring: Bring) -> None:
+def test_replace_moves_finished_jobs(hr: Client, queue: Queue, bring: Bring) -> None:
     bring(queue)
 
     queue.put("new", id="x", on_exists="replace")
@@ -255,7 +255,7 @@ def test_replace_moves_what_is_over(hr: Client, queue: Queue, bring: Bring) -> N
 
 
 @every_state
-def test_duplicate_puts_a_second_job_beside_the_first(
+def test_duplicate_puts_a_second_job_on_the_same_shard(
     hr: Client, queue: Queue, bring: Bring
 ) -> None:
     bring(queue)

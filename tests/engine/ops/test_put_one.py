@@ -1,4 +1,4 @@
-"""put_one: a plain job is made in the fewest steps, or nothing is done and put is called."""
+"""put_one: makes a plain job in the fewest steps, or does nothing and the client calls put."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from headrace import Client, Queue
 from headrace.engine.script import source
 from headrace.operations.putting import DETOUR, INLINE, put_call
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import commands, listening
-from tests.engine.putting_one import (
+from tests.model.jobs.checks.put_one import (
     NOT_NOW,
     asked,
     changes_nothing,
     due,
     one,
-    one_at_a_time,
     put_one,
+    single_puts_equal_a_bulk_put,
 )
-from tests.engine.shortcuts import drain, found
+from tests.support.channels import commands, listening
+from tests.support.dump import dump
+from tests.support.jobs import drain, found
 
 
 def repeated(hr: Client, job_id: str) -> Any:
@@ -33,7 +33,7 @@ def repeated(hr: Client, job_id: str) -> Any:
 
 @pytest.fixture
 def made(queue: Queue) -> Queue:
-    """A queue that there is, in a namespace where something has happened."""
+    """Return an existing queue in a namespace that has events."""
     queue.put("first", id="first")
     return queue
 
@@ -51,7 +51,7 @@ def test_it_makes_a_job(hr: Client, made: Queue, url: str, clock: Clock) -> None
 
 
 def test_one_after_the_other_is_as_many_at_once(valkey_url: str) -> None:
-    one_at_a_time(valkey_url, {})
+    single_puts_equal_a_bulk_put(valkey_url, {})
 
 
 @settings(max_examples=60, deadline=None)
@@ -68,7 +68,7 @@ def test_one_after_the_other_is_as_many_at_once(valkey_url: str) -> None:
     ),
     profile=st.sampled_from(["job", "task", "manual", "ring", "fifo"]),
 )
-def test_it_does_what_put_does(
+def test_put_one_does_what_put_does(
     valkey_url: str, data: bytes, before: int, own: dict[str, Any], profile: str
 ) -> None:
     dumps, answers = [], []
@@ -129,10 +129,10 @@ def test_repeated_it_makes_nothing_a_second_time(
         assert dump(hr) == before
 
 
-def test_a_job_that_came_late_is_not_taken_from_who_has_it(
+def test_repeated_put_one_does_not_take_the_job_from_its_holder(
     hr: Client, made: Queue, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its put_one was given up, and something else was due; it arrives before put does."""
+    """The client abandoned its put_one, and housekeeping was due; put_one arrives before put."""
     due(hr, made, clock)
     send, late = hr.core.transport.send, hr.core.library["put"].sha.encode()
 
@@ -151,7 +151,7 @@ def test_a_job_that_came_late_is_not_taken_from_who_has_it(
     assert found(hr, job_id).state == "running"
 
 
-def test_what_goes_another_way_goes_it_for_a_while(
+def test_client_keeps_to_the_script_that_worked(
     hr: Client, made: Queue, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0

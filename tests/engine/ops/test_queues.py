@@ -1,4 +1,4 @@
-"""queues: which queues there are."""
+"""queues: the queues of a namespace."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 
 @proves("QL-17", "Q-05")

@@ -1,16 +1,14 @@
-"""release: a job is given back unharmed, to the front or the back, at once or later."""
+"""release: returns a job unharmed to the front or the back, at once or with a delay."""
 
 from __future__ import annotations
 
 import pytest
 
-from headrace import Client, InvalidArgument, JobNotFound, LeaseLost, Put, Queue, WrongState
-from headrace.operations.finishing import complete_call, completions
+from headrace import Client, Put, Queue, WrongState
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 @proves("TD-16")
@@ -25,7 +23,7 @@ def test_a_job_goes_back_to_the_front_or_the_back(queue: Queue, position: str, o
 
 @proves("TD-16")
 @pytest.mark.parametrize(("profile", "order"), [("job", "a b"), ("ring", "a b"), ("manual", "b a")])
-def test_the_queue_says_where_a_job_goes_if_the_caller_does_not(
+def test_queue_setting_decides_the_position_by_default(
     queue: Queue, profile: str, order: str
 ) -> None:
     queue.configure(profile=profile)
@@ -37,7 +35,7 @@ def test_the_queue_says_where_a_job_goes_if_the_caller_does_not(
 
 
 @proves("WD-01", "WD-02")
-def test_jobs_at_the_front_are_in_their_original_order_whoever_returned_them(queue: Queue) -> None:
+def test_jobs_returned_to_the_front_keep_their_original_order(queue: Queue) -> None:
     queue.put_many([Put(None, id=name) for name in "abcdef"])
     mine, theirs = queue.pop("mine", count=2), queue.pop("theirs", count=2)
 
@@ -51,7 +49,7 @@ def test_jobs_at_the_back_are_in_the_order_of_their_return(hr: Client, queue: Qu
     queue.put_many([Put(None, id=name) for name in "abcd"])
     first, second, third = queue.pop("w", count=3)
 
-    hr.release_many([third, first, second], position="back")
+    hr.leases.release([third, first, second], position="back")
 
     assert drain(queue) == list("dcab")
 
@@ -90,59 +88,8 @@ def test_a_release_costs_no_retry_but_is_counted(hr: Client, queue: Queue) -> No
     assert (job.state, job.remaining, job.releases) == ("waiting", 0, 3)
 
 
-def test_only_the_present_lease_may_release(hr: Client, queue: Queue) -> None:
-    queue.put("x")
-    former = pop_one(queue, "w")
-    hr.timeout(former.id)
-    present = pop_one(queue, "w")
-    before = dump(hr)
-
-    with pytest.raises(LeaseLost):
-        former.release()
-
-    assert dump(hr) == before
-    assert present.release() == "waiting"
-
-
-def test_an_operator_releases_and_the_holder_is_told(hr: Client, queue: Queue, url: str) -> None:
-    queue.put("x")
-    lease = pop_one(queue, "w")
-    with listening(hr, url, "worker:w") as holder:
-        assert hr.release(lease.id) == "waiting"
-
-        assert holder.told() == [["lost", lease.id, lease.token]]
-    with pytest.raises(LeaseLost):
-        lease.complete()
-
-
-def test_a_repeated_call_of_one_who_lost_the_job_is_not_taken_for_done(
-    hr: Client, queue: Queue
-) -> None:
-    queue.put("x")
-    lease = pop_one(queue)
-    hr.release(lease.id)
-    call = complete_call(hr.core, completions(hr.core, [lease], None), None, 0)
-
-    hr.complete_many([lease])
-    [reply] = hr.core.transport.send([(0, hr.core.words(0, call, again=True))])
-
-    assert [type(answer) for answer in call.decode(reply)] == [LeaseLost]
-
-
-def test_many_are_released_each_with_its_answer(hr: Client, queue: Queue) -> None:
-    queue.put_many(range(3))
-    first, second, third = queue.pop("w", count=3)
-    first.complete()
-    hr.cancel(second.id)
-
-    answers = hr.release_many([first, second, third])
-
-    assert [type(answer) for answer in answers[:2]] == [LeaseLost, JobNotFound]
-    assert answers[2] == "waiting"
-
-
 @pytest.mark.parametrize("state", ["waiting", "scheduled", "failed", "complete"])
-def test_what_is_not_running_is_not_released(hr: Client, queue: Queue, state: str) -> None:
+def test_job_that_is_not_running_cannot_be_released(hr: Client, queue: Queue, state: str) -> None:
     queue.put("x", id="a", delay=5 if state == "scheduled" else 0)
     if state == "failed":
         hr.fail("a", "no ink")
@@ -152,17 +99,5 @@ def test_what_is_not_running_is_not_released(hr: Client, queue: Queue, state: st
 
     with pytest.raises(WrongState):
         hr.release("a")
-
-    assert dump(hr) == before
-
-
-@pytest.mark.parametrize("options", [{"position": "middle"}, {"delay": -1}, {"delay": "soon"}])
-def test_a_release_to_nowhere_is_refused(hr: Client, queue: Queue, options: dict[str, str]) -> None:
-    queue.put("x")
-    lease = pop_one(queue)
-    before = dump(hr)
-
-    with pytest.raises(InvalidArgument):
-        lease.release(**options)  # type: ignore[arg-type]
 
     assert dump(hr) == before

@@ -1,4 +1,4 @@
-"""requeue: a job that exists is put into a queue as if new, its data and options kept."""
+"""requeue: puts an existing job into a queue as if it were new, with its data and options."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, JobNotFound, LeaseLost, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
 
 DATA = {"big": "x" * 5000}
 
@@ -55,7 +55,7 @@ def test_a_job_that_does_not_exist_is_an_error(hr: Client) -> None:
 
 
 @proves("QL-23")
-def test_the_log_says_which_tags_a_requeued_job_has(hr: Client, queue: Queue) -> None:
+def test_requeue_event_has_the_tags_of_the_job(hr: Client, queue: Queue) -> None:
     queue.put("x", id="x", tags=["vip", "new"])
 
     hr.requeue("x")

@@ -1,4 +1,4 @@
-"""result: what a job came to, with its data, waited for and taken once."""
+"""result: the result of a job with its data; a client may wait for it and take it once."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 from headrace import Client, JobNotFound, NoResult, Queue, Result, WrongState
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import meanwhile, until_listened_to
-from tests.engine.shortcuts import found, pop_one
-from tests.processes import run_python
 from tests.proof import proves
+from tests.support.channels import meanwhile, until_listened_to
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
+from tests.support.processes import run_python
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def manual(hr: Client) -> Queue:
 
 
 def held(queue: Queue, data: Any = "data", **options: Any) -> str:
-    """The id of a job that is running."""
+    """Return the id of a running job."""
     queue.put(data, **options)
     return pop_one(queue).id
 
@@ -100,7 +100,7 @@ def test_a_result_is_taken_by_exactly_one(hr: Client, manual: Queue) -> None:
 
 
 @proves("T-48")
-def test_of_many_who_wait_one_takes_the_result(hr: Client, manual: Queue) -> None:
+def test_only_one_of_many_waiting_clients_takes_the_result(hr: Client, manual: Queue) -> None:
     job_id = held(manual)
 
     def take() -> str:
@@ -133,7 +133,7 @@ def test_another_process_can_have_the_result(hr: Client, manual: Queue, url: str
 
 
 @pytest.mark.parametrize("end", ["finish", "cancel"])
-def test_who_waits_for_a_job_that_ends_without_a_result_waits_no_longer(
+def test_wait_ends_when_the_job_finishes_without_a_result(
     hr: Client, manual: Queue, end: str
 ) -> None:
     job_id = held(manual)
@@ -145,7 +145,7 @@ def test_who_waits_for_a_job_that_ends_without_a_result_waits_no_longer(
     assert isinstance(waiting.exception(), JobNotFound)
 
 
-def test_who_waits_for_a_job_that_fails_is_told_so(hr: Client, queue: Queue) -> None:
+def test_wait_raises_when_the_job_fails(hr: Client, queue: Queue) -> None:
     job_id = held(queue)
 
     with meanwhile(lambda: hr.result(job_id, wait=None)) as waiting:
@@ -168,9 +168,7 @@ def test_data_and_result_may_contain_any_byte(url: str, payload: bytes) -> None:
 
 
 @proves("TD-14")
-def test_a_result_that_nobody_asks_for_is_gone_after_a_day(
-    hr: Client, manual: Queue, clock: Clock
-) -> None:
+def test_unread_result_is_deleted_after_a_day(hr: Client, manual: Queue, clock: Clock) -> None:
     before = set(dump(hr))
     job_id = held(manual)
     hr.finish(job_id, "done")
@@ -188,7 +186,7 @@ def test_a_result_that_nobody_asks_for_is_gone_after_a_day(
 
 
 @proves("TD-14")
-def test_job_and_queue_say_how_long_a_result_is_kept(
+def test_job_and_queue_decide_how_long_a_result_is_kept(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.configure(result_ttl=100)

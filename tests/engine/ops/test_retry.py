@@ -1,4 +1,4 @@
-"""retry: failed jobs are tried again, by id or the oldest of a type."""
+"""retry: retries failed jobs by id, or the oldest of a type."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, JobNotFound, Queue, WrongState
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 def fail(queue: Queue, *names: str, kind: str = "broken") -> None:
@@ -29,7 +29,7 @@ def test_a_failed_job_waits_again_without_its_failure(hr: Client, queue: Queue) 
     job = found(hr, "x")
     assert (job.state, job.queue, job.failure, job.remaining) == ("waiting", "mail", None, 2)
     assert [stage.outcome for stage in job.history] == ["failed", None]
-    assert (hr.failures(), queue.counts().failed, queue.stats().failed) == ({}, 0, 0)
+    assert (hr.failures.counts(), queue.counts().failed, queue.stats().failed) == ({}, 0, 0)
     assert queue.stats().failures == 1
 
 
@@ -76,8 +76,8 @@ def test_the_oldest_of_a_type_are_retried_up_to_a_count(
     assert hr.retry(failure="broken", count=3) == ["waiting"] * 3
 
     assert drain(queue) == ["d", "b", "c"]
-    assert hr.failures() == {"broken": 1, "else": 1}
-    assert ids(hr.failed("broken").jobs) == ["a"]
+    assert hr.failures.counts() == {"broken": 1, "else": 1}
+    assert ids(hr.failures.jobs("broken").jobs) == ["a"]
 
 
 @proves("QL-02")
@@ -97,7 +97,7 @@ def test_failed_jobs_can_be_retried_in_another_queue_and_only_failed_ones(
     job = found(hr, "old")
     assert (job.queue, job.failure, job.remaining) == ("other", None, 2)
     assert drain(hr.queue("other")) == ["old", "new"]
-    assert (hr.failures(), drain(queue)) == ({}, ["waits"])
+    assert (hr.failures.counts(), drain(queue)) == ({}, ["waits"])
     assert hr.audit().balanced
 
 

@@ -1,4 +1,4 @@
-"""schedule, reschedule: what is stored, what goes on when it is said again, and who is told."""
+"""schedule, reschedule: the stored schedule, the effect of a second call, and notifications."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from headrace.engine.call import build
 from headrace.operations.requests import ask_one
 from headrace.testing import START, Clock, open_with_clock
 from headrace.transport.drive import drive
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.shortcuts import ids, serve
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import ids, serve
 
 
 def known(hr: Client, schedule_id: str) -> Schedule:
-    found = hr.schedule(schedule_id)
+    found = hr.schedules.get(schedule_id)
     assert found is not None
     return found
 
@@ -29,7 +29,7 @@ def after(seconds: float) -> datetime:
 
 
 @proves("QL-12")
-def test_a_schedule_tells_all_that_it_was_given(hr: Client, queue: Queue) -> None:
+def test_schedule_returns_all_its_options(hr: Client, queue: Queue) -> None:
     made = queue.schedule(
         "report",
         {"to": "ada"},
@@ -43,7 +43,7 @@ def test_a_schedule_tells_all_that_it_was_given(hr: Client, queue: Queue) -> Non
         result_ttl=5,
     )
 
-    assert made == hr.schedule("report")
+    assert made == hr.schedules.get("report")
     assert (made.id, made.queue, made.data) == ("report", "mail", {"to": "ada"})
     assert (made.every, made.cron, made.zone, made.backlog) == (3600.0, None, None, 3)
     assert (made.next, made.last, made.made, made.counter) == (after(30), None, 0, 0)
@@ -63,7 +63,7 @@ def test_a_schedule_by_cron_has_the_next_time_of_its_zone(hr: Client, queue: Que
     assert (made.backlog, made.options) == (None, {})
     assert made.next == datetime(2026, 1, 1, 1, 30, tzinfo=UTC)
     assert queue.schedule("noon", "x", cron="@daily").next == datetime(2026, 1, 2, tzinfo=UTC)
-    assert hr.schedule("none") is None
+    assert hr.schedules.get("none") is None
 
 
 def test_a_cron_schedule_begins_after_its_delay(queue: Queue) -> None:
@@ -89,7 +89,7 @@ def test_a_job_has_the_data_and_the_options_of_its_schedule(hr: Client, queue: Q
 
 
 @proves("QL-12")
-def test_saying_it_again_changes_what_is_said_and_lets_turns_and_counter_go_on(
+def test_second_schedule_call_changes_options_and_keeps_the_counter(
     queue: Queue, clock: Clock
 ) -> None:
     queue.schedule("tick", "old", every=60, tags=["a"])
@@ -105,7 +105,7 @@ def test_saying_it_again_changes_what_is_said_and_lets_turns_and_counter_go_on(
     assert (job.id, job.data, job.tags, job.priority) == ("tick-2", "new", [], 2)
 
 
-def test_what_was_missed_is_made_though_it_is_said_again(queue: Queue, clock: Clock) -> None:
+def test_second_schedule_call_keeps_missed_runs(queue: Queue, clock: Clock) -> None:
     for rule in ({"every": 3600}, {"cron": "0 * * * *"}):
         queue.schedule("tick", "x", **rule, delay=0)
         serve(queue)
@@ -128,7 +128,7 @@ def test_what_was_missed_is_made_though_it_is_said_again(queue: Queue, clock: Cl
         ({"cron": "* * * * *", "delay": 60}, 180.0),
     ],
 )
-def test_another_rule_or_a_delay_begins_anew(
+def test_new_rule_or_delay_restarts_the_schedule(
     hr: Client, queue: Queue, clock: Clock, other: dict[str, Any], when: float
 ) -> None:
     queue.schedule("tick", "x", every=60)
@@ -138,7 +138,7 @@ def test_another_rule_or_a_delay_begins_anew(
     changed = queue.schedule("tick", "x", **other)
 
     assert (changed.next, changed.made) == (after(when), 1)
-    assert hr.schedules() == [changed]
+    assert hr.schedules.list() == [changed]
 
 
 @proves("QL-12")
@@ -151,20 +151,20 @@ def test_a_schedule_moves_to_the_queue_that_it_is_made_in(
     moved = hr.queue("post").schedule("tick", "x", every=60)
 
     assert (moved.queue, moved.next) == ("post", after(60))
-    assert (ids(hr.schedules("mail")), ids(hr.schedules("post"))) == ([], ["tick"])
+    assert (ids(hr.schedules.list("mail")), ids(hr.schedules.list("post"))) == ([], ["tick"])
     clock.tick(60)
     assert (serve(queue), serve(hr.queue("post"))) == ([], ["tick-2"])
 
 
-def test_whoever_waits_for_work_is_told(hr: Client, queue: Queue, url: str) -> None:
+def test_waiting_worker_is_notified_of_a_schedule(hr: Client, queue: Queue, url: str) -> None:
     with listening(hr, url, "queue:mail") as workers:
         queue.schedule("tick", "x", every=60, delay=60)
-        hr.reschedule("tick", every=30)
+        hr.schedules.update("tick", every=30)
 
         assert workers.messages() == ["scheduled", "scheduled"]
 
 
-def test_a_queue_comes_into_being_by_its_schedule(hr: Client) -> None:
+def test_schedule_creates_its_queue(hr: Client) -> None:
     hr.queue("new").schedule("tick", "x", every=60)
 
     assert list(hr.queues()) == ["new"]
@@ -182,15 +182,15 @@ def test_a_change_leaves_the_rest_as_it_was(hr: Client, queue: Queue, clock: Clo
     )
     serve(queue)
 
-    changed = hr.reschedule("tick", data="y", priority=None, tags=["b"], retries=None)
+    changed = hr.schedules.update("tick", data="y", priority=None, tags=["b"], retries=None)
 
     assert (changed.data, changed.backlog, changed.every) == ("y", 2, 60.0)
     assert changed.options == {"tags": ["b"], "retries": None, "start_within": 50.0}
     assert (changed.next, changed.made, first.made) == (after(60), 1, 0)
-    assert hr.reschedule("tick", backlog=None).backlog is None
-    assert hr.reschedule("tick", unique=True).options["unique"] == "tick"
-    assert "unique" not in hr.reschedule("tick", unique=False).options
-    assert hr.reschedule("tick") == hr.schedule("tick")
+    assert hr.schedules.update("tick", backlog=None).backlog is None
+    assert hr.schedules.update("tick", unique=True).options["unique"] == "tick"
+    assert "unique" not in hr.schedules.update("tick", unique=False).options
+    assert hr.schedules.update("tick") == hr.schedules.get("tick")
     clock.tick(60)
     [job] = queue.pop("w")
     assert (job.data, job.job.tags, job.job.retries) == ("y", ["b"], None)
@@ -206,7 +206,7 @@ def test_a_change_leaves_the_rest_as_it_was(hr: Client, queue: Queue, clock: Clo
         (1, {"priority": 1}, 60.0),
     ],
 )
-def test_a_new_interval_counts_from_the_last_turn(
+def test_new_interval_counts_from_the_last_run(
     hr: Client, queue: Queue, clock: Clock, turns: int, change: dict[str, Any], when: float
 ) -> None:
     queue.schedule("tick", "x", every=60)
@@ -214,38 +214,36 @@ def test_a_new_interval_counts_from_the_last_turn(
         serve(queue)
     clock.tick(10)
 
-    assert hr.reschedule("tick", **change).next == after(when)
+    assert hr.schedules.update("tick", **change).next == after(when)
 
 
 def test_a_zone_is_changed_alone(hr: Client, queue: Queue) -> None:
     queue.schedule("night", "x", cron="0 12 * * *")
 
-    changed = hr.reschedule("night", zone="America/New_York")
+    changed = hr.schedules.update("night", zone="America/New_York")
 
     assert (changed.cron, changed.zone) == ("0 12 * * *", "America/New_York")
     assert changed.next == after(17 * 3600)
-    changed = hr.reschedule("night", cron="0 13 * * *")
+    changed = hr.schedules.update("night", cron="0 13 * * *")
     assert (changed.zone, changed.next) == ("America/New_York", after(18 * 3600))
-    changed = hr.reschedule("night", every=60)
+    changed = hr.schedules.update("night", every=60)
     assert (changed.every, changed.cron, changed.zone) == (60.0, None, None)
     with pytest.raises(InvalidArgument, match="zone goes with cron"):
-        hr.reschedule("night", zone="Europe/Berlin")
+        hr.schedules.update("night", zone="Europe/Berlin")
 
 
-def test_what_does_not_exist_cannot_be_changed(hr: Client, queue: Queue) -> None:
+def test_unknown_schedule_cannot_be_changed(hr: Client, queue: Queue) -> None:
     queue.put("x")
     before = dump(hr)
 
     with pytest.raises(ScheduleNotFound, match=r"queue\.schedule\('tick', data") as error:
-        hr.reschedule("tick", every=5)
+        hr.schedules.update("tick", every=5)
 
     assert error.value.schedule_id == "tick"
     assert dump(hr) == before
 
 
-def test_a_change_of_what_others_have_changed_is_refused_and_changes_nothing(
-    hr: Client, queue: Queue
-) -> None:
+def test_conflicting_change_is_refused_and_changes_nothing(hr: Client, queue: Queue) -> None:
     queue.schedule("tick", "x", every=60)
     before = dump(hr)
 
@@ -270,12 +268,12 @@ def test_a_change_of_what_others_have_changed_is_refused_and_changes_nothing(
 def test_two_changes_at_once_are_both_made(
     hr: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between reading and writing another one is faster; then it is read again."""
+    """Another client changes the schedule between read and write; the call reads it again."""
     queue.schedule("tick", "x", every=60)
     from headrace.operations import schedules  # noqa: PLC0415 - to be patched
 
     write = schedules._write
-    others = [lambda: hr.reschedule("tick", priority=7)]
+    others = [lambda: hr.schedules.update("tick", priority=7)]
 
     def slowly(*args: Any) -> Any:
         if others:
@@ -284,28 +282,28 @@ def test_two_changes_at_once_are_both_made(
 
     monkeypatch.setattr(schedules, "_write", slowly)
 
-    assert hr.reschedule("tick", tags=["a"]).options == {"priority": 7, "tags": ["a"]}
+    assert hr.schedules.update("tick", tags=["a"]).options == {"priority": 7, "tags": ["a"]}
 
 
 # listing
 
 
 @proves("QL-12")
-def test_schedules_are_listed_by_their_next_turns_in_pages(hr: Client, queue: Queue) -> None:
+def test_schedules_are_listed_by_next_run_in_pages(hr: Client, queue: Queue) -> None:
     other = hr.queue("other")
     for number in (3, 1, 4, 2, 5):
         where = queue if number % 2 else other
         where.schedule(f"s{number}", "x", every=60, delay=number)
 
-    assert ids(hr.schedules()) == ["s1", "s2", "s3", "s4", "s5"]
-    assert ids(hr.schedules(offset=1, count=2)) == ["s2", "s3"]
-    assert ids(hr.schedules("mail")) == ["s1", "s3", "s5"]
-    assert ids(hr.schedules("other", offset=1)) == ["s4"]
-    assert hr.schedules("none") == []
+    assert ids(hr.schedules.list()) == ["s1", "s2", "s3", "s4", "s5"]
+    assert ids(hr.schedules.list(offset=1, count=2)) == ["s2", "s3"]
+    assert ids(hr.schedules.list("mail")) == ["s1", "s3", "s5"]
+    assert ids(hr.schedules.list("other", offset=1)) == ["s4"]
+    assert hr.schedules.list("none") == []
 
 
 @proves("QL-12")
-def test_a_queue_goes_with_its_schedules(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_deleting_a_queue_deletes_its_schedules(hr: Client, queue: Queue, clock: Clock) -> None:
     for number in range(30):
         queue.schedule(f"s{number}", "x", every=60, delay=number % 2)
     hr.queue("other").schedule("kept", "x", every=60, delay=9)
@@ -313,7 +311,7 @@ def test_a_queue_goes_with_its_schedules(hr: Client, queue: Queue, clock: Clock)
 
     queue.delete()
 
-    assert ids(hr.schedules()) == ["kept"]
+    assert ids(hr.schedules.list()) == ["kept"]
     clock.tick(1000)
     hr.sweep()
     assert list(hr.queues()) == ["other"]
@@ -326,7 +324,7 @@ def test_a_queue_goes_with_its_schedules(hr: Client, queue: Queue, clock: Clock)
     }
 
 
-# where its jobs live
+# the shard of its jobs
 
 
 @pytest.mark.parametrize(

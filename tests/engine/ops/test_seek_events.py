@@ -1,4 +1,4 @@
-"""seek_events: the entries of events by their numbers."""
+"""seek_events: finds the log entries of events by number."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.operations.event_log import seek_entries
 from headrace.operations.requests import ask_one
 from headrace.testing import Clock
 from headrace.transport.drive import drive
-from tests.engine.marks import present
+from tests.engine.support.lake_marks import present
 
 
 def seek(hr: Client, *numbers: int) -> list[str]:
@@ -27,7 +27,7 @@ def test_every_event_is_found(hr: Client, queue: Queue, clock: Clock) -> None:
     assert seek(hr, *range(1, 260)) == entries
 
 
-def test_what_is_beyond_the_ends_is_taken_for_the_ends(
+def test_number_outside_the_log_finds_its_nearest_end(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put_many(range(3000))
@@ -41,7 +41,7 @@ def test_what_is_beyond_the_ends_is_taken_for_the_ends(
     assert seek(hr, 0, 1, there.start, 3301, 3302, 10**9) == [entries[0]] * 3 + [entries[-1]] * 3
 
 
-def test_the_ends_are_told_too(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_first_and_last_entry_are_returned(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1)
     clock.tick(3)
     queue.put(2)

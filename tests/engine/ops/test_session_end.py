@@ -1,4 +1,4 @@
-"""session_end: a session ends, by its worker or by anybody; what was held goes to the front."""
+"""session_end: a worker or an operator ends a session; held jobs return to the front."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 
 from headrace import Client, LeaseLost, Queue, SessionEnded, SessionRequired
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import commands, listening
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import commands, listening
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
+from tests.support.sessions import serving
 
 
 @pytest.fixture
@@ -21,15 +21,15 @@ def tasks(hr: Client) -> Queue:
 
 
 def end(hr: Client, worker: str, by: str) -> None:
-    """Ends the session of a worker, one way or the other."""
+    """End the session of a worker, by itself or by an operator."""
     if by == "operator":
-        hr.end_worker(worker)
+        hr.workers.end(worker)
     else:
         hr.session(worker).end()
 
 
 @proves("W-35", "W-03", "W-36", "WD-01", "WD-02", "WD-11")
-def test_all_a_worker_held_goes_back_and_every_queue_is_told(hr: Client, url: str) -> None:
+def test_held_jobs_are_returned_and_every_queue_notified(hr: Client, url: str) -> None:
     queues = {name: hr.queue(name) for name in ("one", "two", "idle")}
     for queue in queues.values():
         queue.configure(profile="task")
@@ -40,7 +40,7 @@ def test_all_a_worker_held_goes_back_and_every_queue_is_told(hr: Client, url: st
         session.end()
 
         assert sorted(workers.heard()) == [("queue:one", b"work 3"), ("queue:two", b"work 3")]
-    assert hr.workers() == []
+    assert hr.workers.list() == []
     serving(hr, "peer", *queues.values())
     for name, ids_put in put.items():
         assert drain(queues[name], "peer") == ids_put
@@ -76,14 +76,14 @@ def test_a_worker_ends_its_own_session_and_loses_no_retry(hr: Client, tasks: Que
 
 
 @proves("W-37")
-def test_anybody_may_end_the_session_of_another_as_if_it_had_lapsed(
+def test_operator_may_end_a_session_as_if_it_had_expired(
     hr: Client, tasks: Queue, url: str
 ) -> None:
     session = serving(hr, "w1", tasks)
     job_id = tasks.put("x", retries=1)
     lease = pop_one(tasks, "w1")
     with listening(hr, url, "worker:w1") as worker:
-        hr.end_worker("w1")
+        hr.workers.end("w1")
 
         assert worker.told() == [["lost", lease.id, lease.token]]
     job = found(hr, job_id)
@@ -100,7 +100,7 @@ def test_a_session_as_a_context_ends_with_it(hr: Client, tasks: Queue) -> None:
         pop_one(tasks, "w1")
 
     assert tasks.counts().waiting == 1
-    assert hr.workers() == []
+    assert hr.workers.list() == []
 
 
 @proves("W-40")
@@ -122,12 +122,12 @@ def test_a_worker_whose_session_was_ended_gets_nothing_until_it_starts_anew(
 
 
 @proves("W-41")
-def test_what_a_dead_worker_says_later_is_refused(hr: Client, tasks: Queue) -> None:
+def test_late_calls_of_a_dead_worker_are_refused(hr: Client, tasks: Queue) -> None:
     serving(hr, "w1", tasks)
     serving(hr, "peer", tasks)
     tasks.put("x")
     former = pop_one(tasks, "w1")
-    hr.end_worker("w1")
+    hr.workers.end("w1")
     present = pop_one(tasks, "peer")
     before = dump(hr)
 
@@ -141,14 +141,14 @@ def test_what_a_dead_worker_says_later_is_refused(hr: Client, tasks: Queue) -> N
 
 
 @proves("WD-03")
-def test_what_others_run_is_not_touched(hr: Client, tasks: Queue) -> None:
+def test_jobs_of_other_workers_are_not_touched(hr: Client, tasks: Queue) -> None:
     serving(hr, "w1", tasks)
     serving(hr, "w2", tasks)
     first, second = tasks.put("a"), tasks.put("b")
     tasks.pop("w1")
     lease = pop_one(tasks, "w2")
 
-    hr.end_worker("w1")
+    hr.workers.end("w1")
 
     assert ids(tasks.jobs("waiting").jobs) == [first]
     assert ids(tasks.jobs("running").jobs) == [second]
@@ -171,11 +171,11 @@ def test_it_is_one_command_that_returns_also_what_was_popped_last(
     assert tasks.counts().waiting == 10
 
 
-def test_a_worker_that_nobody_knows_cannot_be_ended(hr: Client) -> None:
+def test_unknown_worker_cannot_be_ended(hr: Client) -> None:
     before = dump(hr)
 
     with pytest.raises(SessionEnded):
-        hr.end_worker("bogus")
+        hr.workers.end("bogus")
 
     assert dump(hr) == before
 
@@ -188,7 +188,7 @@ def test_a_worker_with_very_many_jobs_ends_in_steps(hr: Client, tasks: Queue) ->
 
     session.end()
 
-    assert hr.workers() == []
+    assert hr.workers.list() == []
     assert ids(tasks.jobs("waiting", count=1000).jobs) == put
     assert hr.audit().balanced
 
@@ -204,7 +204,7 @@ def test_a_session_ends_on_every_shard(url: str) -> None:
         session.end()
 
         assert queue.counts().waiting == 30
-        assert hr.workers() == []
+        assert hr.workers.list() == []
         clock.tick(3)
         assert hr.audit().balanced
 

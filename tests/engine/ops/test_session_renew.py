@@ -1,4 +1,4 @@
-"""session_renew: a session is kept alive, but none is brought back to life."""
+"""session_renew: keeps a session alive, but does not revive an expired one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from headrace import Client, Queue, SessionEnded, SessionRequired
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.sessions import lapse, serving
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
+from tests.support.sessions import lapse, serving
 
 
 @proves("W-31")
@@ -18,14 +18,14 @@ def test_a_renewal_gives_a_session_its_full_time_again(hr: Client, clock: Clock)
 
     for _ in range(10):
         clock.tick(1)
-        assert hr.workers()[0].expires_in == 2.0
+        assert hr.workers.list()[0].expires_in == 2.0
         assert session.renew() == 3.0
 
-    assert hr.workers()[0].expires_in == 3.0
+    assert hr.workers.list()[0].expires_in == 3.0
 
 
 @proves("W-31", "W-32")
-def test_a_renewal_comes_too_late_when_the_time_is_over(hr: Client, clock: Clock) -> None:
+def test_renewal_after_expiry_is_refused(hr: Client, clock: Clock) -> None:
     session = hr.session("w1")
     clock.tick(2.999)
     session.renew()
@@ -65,12 +65,12 @@ def test_a_worker_whose_session_lapsed_must_start_anew(
 
 def test_a_session_that_a_peer_ended_is_not_renewed(hr: Client) -> None:
     session = hr.session("w1")
-    hr.end_worker("w1")
+    hr.workers.end("w1")
 
     with pytest.raises(SessionEnded):
         session.renew()
 
-    assert hr.workers() == []
+    assert hr.workers.list() == []
 
 
 def test_a_renewal_reaches_every_shard(url: str) -> None:
@@ -85,4 +85,4 @@ def test_a_renewal_reaches_every_shard(url: str) -> None:
             session.renew()
             hr.sweep()
 
-        assert set(hr.complete_many(leases)) == {"complete"}
+        assert set(hr.leases.complete(leases)) == {"complete"}

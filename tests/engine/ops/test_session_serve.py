@@ -1,4 +1,4 @@
-"""session_serve: a worker says which queues it serves, and hears how much waits there."""
+"""session_serve: a worker registers for a queue and learns how many jobs wait there."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue, SessionEnded, SessionRequired
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import ids
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import ids
+from tests.support.sessions import serving
 
 
 @proves("W-33")
-def test_who_serves_a_queue_is_told_at_once_how_many_jobs_wait(hr: Client, queue: Queue) -> None:
+def test_serving_a_queue_returns_the_number_of_waiting_jobs(hr: Client, queue: Queue) -> None:
     session = hr.session("w1")
     assert session.serve("mail") == 0
     queue.put_many(range(5))
@@ -21,7 +21,7 @@ def test_who_serves_a_queue_is_told_at_once_how_many_jobs_wait(hr: Client, queue
     queue.pop("w1")
 
     assert session.serve("mail") == 4
-    assert hr.workers()[0].queues == ["mail"]
+    assert hr.workers.list()[0].queues == ["mail"]
 
 
 @proves("W-33", "W-40")
@@ -52,12 +52,10 @@ def test_a_worker_may_serve_several_queues(hr: Client) -> None:
     for queue in queues:
         job_id = queue.put("x")
         assert ids(queue.pop("w1")) == [job_id]
-    assert hr.workers()[0].queues == ["a", "b"]
+    assert hr.workers.list()[0].queues == ["a", "b"]
 
 
-def test_what_a_session_served_is_not_served_by_the_next_of_its_name(
-    hr: Client, queue: Queue
-) -> None:
+def test_new_session_of_a_worker_does_not_inherit_queues(hr: Client, queue: Queue) -> None:
     queue.configure(profile="task")
     serving(hr, "w1", queue).end()
 

@@ -1,4 +1,4 @@
-"""session_start: a worker begins a session; what an earlier one of its name held goes back."""
+"""session_start: a worker starts a session; jobs of its earlier session are returned."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import pytest
 
 from headrace import Client, InvalidArgument, LeaseLost, Queue, SessionEnded
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import commands, listening
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.channels import commands, listening
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
+from tests.support.sessions import serving
 
 
 @proves("W-30")
 def test_a_worker_is_listed_and_lives_three_seconds(hr: Client, clock: Clock) -> None:
     session = hr.session("w1")
 
-    [worker] = hr.workers()
+    [worker] = hr.workers.list()
     assert (worker.name, worker.expires_in, worker.started) == ("w1", 3.0, clock.now)
     clock.tick(2.999)
     assert session.renew() == 3.0
@@ -50,9 +50,7 @@ def test_a_session_is_as_long_as_the_caller_says(hr: Client, clock: Clock) -> No
 
 
 @proves("W-39")
-def test_a_session_without_a_length_never_ends_by_itself(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
+def test_session_without_a_ttl_never_expires(hr: Client, queue: Queue, clock: Clock) -> None:
     session = hr.session("w1", ttl=None)
     queue.put("x")
     lease = pop_one(queue, "w1", lease=10**9)
@@ -61,7 +59,7 @@ def test_a_session_without_a_length_never_ends_by_itself(
     hr.sweep()
 
     assert session.renew() is None
-    assert hr.workers()[0].expires_in is None
+    assert hr.workers.list()[0].expires_in is None
     assert lease.complete() == "complete"
 
 
@@ -92,9 +90,7 @@ def test_a_worker_of_the_same_name_is_not_the_same_worker(hr: Client, queue: Que
     assert pop_one(queue, "w1").id == lease.id
 
 
-def test_a_restart_returns_to_the_front_what_the_name_held(
-    hr: Client, queue: Queue, url: str
-) -> None:
+def test_restart_returns_held_jobs_to_the_front(hr: Client, queue: Queue, url: str) -> None:
     serving(hr, "w1", queue)
     put = queue.put_many(range(4))
     leases = queue.pop("w1", count=2)

@@ -1,4 +1,4 @@
-"""session_unserve: a worker stops serving one queue; what it holds of it goes back to the front."""
+"""session_unserve: a worker stops serving a queue; its jobs of that queue return to the front."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 
 from headrace import Client, LeaseLost, Queue, SessionEnded, SessionRequired
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import commands, listening
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import commands, listening
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
+from tests.support.sessions import serving
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def tasks(hr: Client) -> Queue:
 
 
 @proves("W-34", "WD-01", "WD-02", "WD-11")
-def test_what_is_held_goes_back_to_the_front_in_order(hr: Client, tasks: Queue, url: str) -> None:
+def test_held_jobs_are_returned_to_the_front_in_order(hr: Client, tasks: Queue, url: str) -> None:
     session, peer = serving(hr, "w1", tasks), serving(hr, "peer", tasks)
     put = tasks.put_many(range(5))
     leases = tasks.pop("w1", count=3)
@@ -49,7 +49,7 @@ def test_to_stop_serving_costs_no_retry(hr: Client, tasks: Queue) -> None:
 
 
 @proves("WD-09")
-def test_other_queues_stay_served_and_what_is_held_of_them_too(hr: Client) -> None:
+def test_other_queues_and_their_leases_are_not_affected(hr: Client) -> None:
     names = ["task", "tasks", "tasks:2", "tasks2"]
     queues = {name: hr.queue(name) for name in names}
     for queue in queues.values():
@@ -62,7 +62,7 @@ def test_other_queues_stay_served_and_what_is_held_of_them_too(hr: Client) -> No
 
     session.unserve("tasks")
 
-    assert hr.workers()[0].queues == ["task", "tasks2", "tasks:2"]
+    assert hr.workers.list()[0].queues == ["task", "tasks2", "tasks:2"]
     del leases["tasks"]
     assert {lease.complete() for lease in leases.values()} == {"complete"}
     assert session.renew() == 3.0
@@ -91,7 +91,7 @@ def test_very_many_jobs_go_back_in_steps(hr: Client, tasks: Queue) -> None:
     session.unserve("tasks")
 
     assert ids(tasks.jobs("waiting", count=1000).jobs) == put
-    assert hr.workers()[0].jobs == 0
+    assert hr.workers.list()[0].jobs == 0
     assert hr.audit().balanced
 
 

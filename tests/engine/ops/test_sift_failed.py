@@ -1,11 +1,9 @@
-"""retry_failed and cancel_failed: failed jobs by the thousand, in bounded steps, oldest first."""
+"""retry_failed and cancel_failed: thousands of failed jobs in bounded steps, oldest first."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -15,42 +13,32 @@ from headrace.operations.failures import STEP
 from headrace.operations.finishing import fail_call
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
-from tests.colours import COLOURS, got, opened
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.clients import Location, got
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 
 @pytest.fixture(params=[1, 4])
-def calm(request: pytest.FixtureRequest, valkey_url: str) -> Iterator[Client]:
-    """A client that blocks, to prepare and to look."""
-    space = f"sift-{uuid4().hex[:12]}"
-    client, _ = open_with_clock(valkey_url, namespace=space, shards=request.param)
-    with client:
-        yield client
+def location(request: pytest.FixtureRequest, url: str) -> Location:
+    return Location(url, shards=request.param)
 
 
 @pytest.fixture
-def clock(calm: Client) -> Clock:
-    return Clock(calm)
-
-
-@pytest.fixture(params=COLOURS)
-async def hr(request: pytest.FixtureRequest, valkey_url: str, calm: Client) -> AsyncIterator[Any]:
-    """A client of either colour on the same namespace."""
-    async with opened(request.param, valkey_url, namespace=calm.core.namespace) as client:
-        yield client
+def hr(any_client: Any) -> Any:
+    """The client under test."""
+    return any_client
 
 
 def set_aside(hr: Client, ids: list[str], failure: str = "io") -> None:
-    """Fails jobs, as an operator."""
+    """Fail jobs as an operator does."""
     rows = [(job_id, "", failure, "why", None, -1, b"") for job_id in ids]
     asking = in_batches(hr.core, rows, lambda part: fail_call(hr.core, part))
     assert set(drive(hr.core.transport, asking)) == {"failed"}
 
 
 def failed_one_by_one(hr: Client, clock: Clock, count: int, **options: Any) -> list[str]:
-    """Ids of failed jobs, the oldest failure first."""
+    """Return the ids of failed jobs, oldest failure first."""
     ids = [f"job {number}" for number in range(count)]
     hr.queue("mail").put_many([Put(0, id=job_id, **options) for job_id in ids])
     for job_id in ids:
@@ -69,30 +57,30 @@ async def test_thousands_are_retried_in_steps(calm: Client, hr: Any) -> None:
     set_aside(calm, ids)
     seen: list[Bulk] = []
 
-    report = await got(hr.retry_failed("io", on_progress=seen.append))
+    report = await got(hr.failures.retry("io", on_progress=seen.append))
 
     assert report == Bulk(matched=len(ids), done=len(ids), refused=0) == seen[-1]
     assert len(seen) >= 4
     assert calm.queue("mail").counts().waiting == len(ids)
-    assert calm.failures() == {}
+    assert calm.failures.counts() == {}
     assert calm.audit().problems == []
-    assert await got(hr.retry_failed("io")) == Bulk()
+    assert await got(hr.failures.retry("io")) == Bulk()
 
 
-async def test_no_queue_is_passed_over(calm: Client, hr: Any) -> None:
+async def test_failed_jobs_of_every_queue_are_found(calm: Client, hr: Any) -> None:
     ids = [f"job {number}" for number in range(102)]
     for number, job_id in enumerate(ids):
         calm.queue(f"q {number}").put(0, id=job_id)
     set_aside(calm, ids)
 
-    assert await got(hr.retry_failed()) == Bulk(102, 102, 0)
+    assert await got(hr.failures.retry()) == Bulk(102, 102, 0)
 
 
 async def test_thousands_are_cancelled_in_steps(calm: Client, hr: Any) -> None:
     ids = calm.queue("mail").put_many(range(2 * STEP + 7))
     set_aside(calm, ids)
 
-    report = await got(hr.cancel_failed(queue="mail"))
+    report = await got(hr.failures.cancel(queue="mail"))
 
     assert report == Bulk(matched=len(ids), done=len(ids), refused=0)
     assert calm.queue("mail").counts().failed == 0
@@ -103,11 +91,11 @@ async def test_thousands_are_cancelled_in_steps(calm: Client, hr: Any) -> None:
 async def test_the_oldest_come_first(calm: Client, clock: Clock, hr: Any) -> None:
     ids = failed_one_by_one(calm, clock, 20)
 
-    assert (await got(hr.retry_failed("io", count=6))).done == 6
+    assert (await got(hr.failures.retry("io", count=6))).done == 6
     assert waiting(calm) == set(ids[:6])
-    assert (await got(hr.cancel_failed("io", count=5))).done == 5
+    assert (await got(hr.failures.cancel("io", count=5))).done == 5
     assert [job.id for job in calm.jobs(ids)] == ids[:6] + ids[11:]
-    assert (await got(hr.retry_failed(queue="mail", count=3))).done == 3
+    assert (await got(hr.failures.retry(queue="mail", count=3))).done == 3
     assert waiting(calm) == set(ids[:6] + ids[11:14])
 
 
@@ -116,7 +104,7 @@ async def test_a_pace_spreads_them_by_when_they_are_due(
 ) -> None:
     ids = failed_one_by_one(calm, clock, 9)
 
-    report = await got(hr.retry_failed("io", pace="2/s", delay=10))
+    report = await got(hr.failures.retry("io", pace="2/s", delay=10))
 
     assert report.done == 9
     due = [job.due for job in calm.jobs(ids)]
@@ -126,7 +114,7 @@ async def test_a_pace_spreads_them_by_when_they_are_due(
 async def test_of_a_pace_the_first_starts_at_once(calm: Client, clock: Clock, hr: Any) -> None:
     ids = failed_one_by_one(calm, clock, 3)
 
-    await got(hr.retry_failed("io", pace="1/m"))
+    await got(hr.failures.retry("io", pace="1/m"))
 
     assert [job.state for job in calm.jobs(ids)] == ["waiting", "scheduled", "scheduled"]
 
@@ -151,7 +139,7 @@ FILTERS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def eight_of_a_kind(hr: Client, clock: Clock) -> datetime:
-    """Jobs a to h, one of each type, queue and tag, failed one second after the other."""
+    """Make jobs a to h for each type, queue and tag, which fail one second after the other."""
     first = clock.now
     for number, job_id in enumerate("abcdefgh"):
         tags = ["vip", "late"] if job_id in "abef" else ["late"]
@@ -162,22 +150,22 @@ def eight_of_a_kind(hr: Client, clock: Clock) -> datetime:
 
 
 def as_given(chosen: dict[str, Any], first: datetime) -> dict[str, Any]:
-    """Options as they are given: seconds are moments."""
+    """Return the options with timestamps instead of seconds."""
     return {
         name: first + timedelta(seconds=value) if name in ("since", "until") else value
         for name, value in chosen.items()
     }
 
 
-async def test_what_matches_is_counted_without_a_change(
+async def test_dry_run_counts_matching_jobs_and_changes_nothing(
     calm: Client, clock: Clock, hr: Any
 ) -> None:
     first = eight_of_a_kind(calm, clock)
     before = dump(calm)
     for given, chosen in FILTERS.values():
         options = as_given(given, first)
-        assert await got(hr.retry_failed(**options, dry_run=True)) == Bulk(len(chosen)), given
-        assert await got(hr.cancel_failed(**options, dry_run=True)) == Bulk(len(chosen)), given
+        assert await got(hr.failures.retry(**options, dry_run=True)) == Bulk(len(chosen)), given
+        assert await got(hr.failures.cancel(**options, dry_run=True)) == Bulk(len(chosen)), given
     assert dump(calm) == before
 
 
@@ -186,9 +174,9 @@ async def test_filters_choose(calm: Client, clock: Clock, hr: Any, name: str) ->
     given, chosen = FILTERS[name]
     first = eight_of_a_kind(calm, clock)
 
-    assert (await got(hr.retry_failed(**as_given(given, first)))).done == len(chosen)
+    assert (await got(hr.failures.retry(**as_given(given, first)))).done == len(chosen)
     assert waiting(calm) | waiting(calm, "post") == set(chosen)
-    assert (await got(hr.cancel_failed())).done == 8 - len(chosen)
+    assert (await got(hr.failures.cancel())).done == 8 - len(chosen)
     assert waiting(calm) | waiting(calm, "post") == set(chosen)
 
 
@@ -198,15 +186,15 @@ async def test_filters_look_through_many_that_do_not_match(calm: Client, hr: Any
     set_aside(calm, plain)
     set_aside(calm, marked)
 
-    assert await got(hr.retry_failed("io", tag="vip")) == Bulk(3, 3, 0)
+    assert await got(hr.failures.retry("io", tag="vip")) == Bulk(3, 3, 0)
     assert waiting(calm) == set(marked)
 
 
 @pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
-async def test_what_fails_meanwhile_is_not_met_again(
+async def test_job_that_fails_meanwhile_is_not_processed_twice(
     calm: Client, clock: Clock, hr: Any, call: str
 ) -> None:
-    """Workers fail what was retried, at once: the call ends all the same."""
+    """Workers fail the retried jobs at once; the call terminates all the same."""
     ids = failed_one_by_one(calm, clock, 30)
     calm.queue("mail").put_many([Put(0, id=f"new {n}") for n in range(30)])
 
@@ -222,7 +210,7 @@ async def test_what_fails_meanwhile_is_not_met_again(
 
 
 @pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
-async def test_what_somebody_else_moves_meanwhile_is_left_alone(
+async def test_job_that_is_moved_meanwhile_is_left_alone(
     calm: Client, clock: Clock, hr: Any, call: str
 ) -> None:
     ids = calm.queue("mail").put_many(range(2 * STEP))
@@ -232,7 +220,7 @@ async def test_what_somebody_else_moves_meanwhile_is_left_alone(
     def meddle(_: Bulk) -> None:
         nonlocal first
         if first:
-            left = {job.id for job in calm.failed("io", count=STEP).jobs}
+            left = {job.id for job in calm.failures.jobs("io", count=STEP).jobs}
             assert len(left) >= 3
             retried, failed_anew, cancelled = sorted(left)[:3]
             clock.tick(1)
@@ -264,13 +252,13 @@ async def test_refusals_are_counted(calm: Client, clock: Clock, hr: Any) -> None
     mail.put(4, depends_on=[parent])
     set_aside(calm, [parent])
 
-    assert await got(hr.cancel_failed("io")) == Bulk(matched=2, done=1, refused=1)
-    assert [job.id for job in calm.failed("io").jobs] == [parent]
+    assert await got(hr.failures.cancel("io")) == Bulk(matched=2, done=1, refused=1)
+    assert [job.id for job in calm.failures.jobs("io").jobs] == [parent]
     again = mail.put(5, unique="two")
     set_aside(calm, [again])
     mail.put(6, unique="two")
-    assert await got(hr.retry_failed("io")) == Bulk(matched=2, done=1, refused=1)
-    assert [job.id for job in calm.failed("io").jobs] == [again]
+    assert await got(hr.failures.retry("io")) == Bulk(matched=2, done=1, refused=1)
+    assert [job.id for job in calm.failures.jobs("io").jobs] == [again]
     assert calm.audit().problems == []
 
 
@@ -278,7 +266,7 @@ async def test_refusals_are_counted(calm: Client, clock: Clock, hr: Any) -> None
 async def test_types_are_shown_with_their_newest_failure(
     calm: Client, clock: Clock, hr: Any
 ) -> None:
-    assert await got(hr.failure_groups()) == []
+    assert await got(hr.failures.groups()) == []
     for number in range(6):
         clock.tick(1)
         calm.queue(f"q{number}").put(0, id=f"job {number}")
@@ -287,12 +275,12 @@ async def test_types_are_shown_with_their_newest_failure(
             pass
         leases[0].fail(for_all, f"message {number}")
 
-    often, seldom = await got(hr.failure_groups())
+    often, seldom = await got(hr.failures.groups())
 
     assert (often.type, often.count, seldom.type, seldom.count) == ("often", 4, "seldom", 2)
     assert (often.message, often.queue, often.job_id) == ("message 3", "q3", "job 3")
     assert (seldom.message, seldom.at) == ("message 5", clock.now)
-    assert await got(hr.failure_groups(offset=1, count=1)) == [seldom]
+    assert await got(hr.failures.groups(offset=1, count=1)) == [seldom]
 
 
 @pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
@@ -311,7 +299,7 @@ async def test_types_are_shown_with_their_newest_failure(
     ],
     ids=repr,
 )
-def test_what_cannot_be_meant_is_refused(valkey_url: str, call: str, wrong: Any) -> None:
+def test_contradictory_filters_are_refused(valkey_url: str, call: str, wrong: Any) -> None:
     client, _ = open_with_clock(valkey_url)
     with client:
         client.queue("mail").put(1, id="x")
@@ -326,4 +314,4 @@ def test_what_cannot_be_meant_is_refused(valkey_url: str, call: str, wrong: Any)
 def test_a_pace_that_cannot_be_is_refused(valkey_url: str, pace: Any) -> None:
     client, _ = open_with_clock(valkey_url)
     with client, pytest.raises(InvalidArgument, match="pace"):
-        client.retry_failed("io", pace=pace)
+        client.failures.retry("io", pace=pace)

@@ -1,17 +1,17 @@
-"""stage: rows are laid down where nobody sees them."""
+"""stage: stores rows of a write where no worker sees them."""
 
 from __future__ import annotations
 
 from headrace import Client
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.desk import Desk
+from tests.engine.support.sink_scripts import Desk
+from tests.support.dump import dump
 
 ROW = [("a", b"1")]
 OTHER = [("b", b"2"), ("c", b"3")]
 
 
-def test_what_is_staged_is_no_job_and_in_no_books(hr: Client) -> None:
+def test_staged_rows_are_not_jobs_and_not_in_the_books(hr: Client) -> None:
     desk = Desk(hr)
 
     assert desk.stage("p", ROW, OTHER) == 2
@@ -30,14 +30,14 @@ def test_chunks_that_are_there_are_not_laid_down_again(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_chunks_follow_those_that_are_there(hr: Client) -> None:
+def test_new_chunks_follow_existing_chunks(hr: Client) -> None:
     desk = Desk(hr)
     desk.stage("p", ROW)
 
     assert desk.stage("p", ROW, OTHER, position=1) == 3
 
 
-def test_a_chunk_beyond_what_is_there_is_refused(hr: Client) -> None:
+def test_chunk_after_a_gap_is_refused(hr: Client) -> None:
     desk = Desk(hr)
     desk.stage("p", ROW)
     before = dump(hr)
@@ -58,7 +58,7 @@ def test_nothing_is_added_to_a_parcel_of_a_bundle(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_a_call_that_comes_late_adds_nothing_to_a_bundle_that_is_published(hr: Client) -> None:
+def test_late_call_adds_nothing_to_a_published_bundle(hr: Client) -> None:
     desk = Desk(hr)
     desk.stage("p", ROW, OTHER)
     desk.prepare("b", ("p", 2))
@@ -70,9 +70,7 @@ def test_a_call_that_comes_late_adds_nothing_to_a_bundle_that_is_published(hr: C
     assert hr.queue("mail").counts().waiting == 3
 
 
-def test_what_nobody_wants_goes_after_a_day_and_each_chunk_begins_it_anew(
-    hr: Client, clock: Clock
-) -> None:
+def test_staged_rows_expire_a_day_after_the_last_chunk(hr: Client, clock: Clock) -> None:
     desk = Desk(hr)
     desk.stage("p", ROW)
     clock.tick(86_399)

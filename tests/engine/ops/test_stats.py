@@ -1,4 +1,4 @@
-"""stats: what a queue did on one day. How the figures come about is in test_statistics.py."""
+"""stats: the statistics of a queue for one day. test_statistics.py has their calculation."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from headrace import Client, InvalidArgument, Queue, Stats
 from headrace.testing import START, Clock
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 TODAY = START.date()
 

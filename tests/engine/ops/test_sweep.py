@@ -1,4 +1,4 @@
-"""sweep: housekeeping that any peer may do, when no pop does it."""
+"""sweep: housekeeping that any client may do when no pop does it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from datetime import timedelta
 
 from headrace import Client, Put, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import listening
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import listening
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
+from tests.support.sessions import serving
 
 
 @proves("W-38", "W-01", "WD-11")
-def test_a_sweep_returns_what_dead_workers_held_and_tells_the_queue(
+def test_sweep_returns_jobs_of_dead_workers_and_notifies_the_queue(
     hr: Client, queue: Queue, clock: Clock, url: str
 ) -> None:
     queue.configure(profile="task")
@@ -28,7 +28,7 @@ def test_a_sweep_returns_what_dead_workers_held_and_tells_the_queue(
         hr.sweep()
 
         assert workers.messages() == ["work 2", "work 2"]
-    assert hr.workers() == []
+    assert hr.workers.list() == []
     assert ids(queue.jobs("waiting").jobs) == put
 
 
@@ -49,7 +49,7 @@ def test_a_sweep_leaves_live_workers_alone(hr: Client, queue: Queue, clock: Cloc
 
 
 @proves("WD-11")
-def test_jobs_that_are_due_start_to_wait_and_somebody_is_woken(
+def test_due_jobs_become_waiting_and_wake_a_worker(
     hr: Client, queue: Queue, clock: Clock, url: str
 ) -> None:
     queue.put_many([Put(None, id="a", delay=2), Put(None, id="b", delay=1)])
@@ -73,9 +73,7 @@ def test_very_many_due_jobs_start_to_wait(hr: Client, queue: Queue, clock: Clock
 
 
 @proves("WD-11")
-def test_somebody_is_woken_for_jobs_whose_lease_ran_out(
-    hr: Client, queue: Queue, clock: Clock, url: str
-) -> None:
+def test_expired_leases_wake_a_worker(hr: Client, queue: Queue, clock: Clock, url: str) -> None:
     put = queue.put_many(range(3))
     for lease in (9, 10, 11):
         queue.pop("w", lease=lease)
@@ -92,7 +90,7 @@ def test_limits_are_kept_though_nothing_is_completed_any_more(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     put = queue.put_many(range(50))
-    hr.complete_many(queue.pop("w", count=50), results=range(50))
+    hr.leases.complete(queue.pop("w", count=50), results=range(50))
 
     clock.tick(timedelta(days=40))
     hr.sweep()

@@ -1,4 +1,4 @@
-"""tag and untag: jobs in any state get tags and lose them, each once."""
+"""tag and untag: jobs in any state get and lose tags, each once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, JobNotFound, Limits, Queue, TooMany
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 BRING: dict[str, Callable[[Queue], object]] = {
     "waiting": lambda queue: queue.put(1, id="x", tags=["a"]),
@@ -26,12 +26,12 @@ BRING: dict[str, Callable[[Queue], object]] = {
 def test_a_job_in_any_state_gets_tags_and_loses_them(hr: Client, queue: Queue, state: str) -> None:
     BRING[state](queue)
 
-    assert hr.tag("x", "b", "c") == ["a", "b", "c"]
+    assert hr.tags.add("x", "b", "c") == ["a", "b", "c"]
     assert (found(hr, "x").tags, found(hr, "x").state) == (["a", "b", "c"], state)
-    assert hr.untag("x", "a", "c") == ["b"]
+    assert hr.tags.remove("x", "a", "c") == ["b"]
 
     assert found(hr, "x").tags == ["b"]
-    assert hr.top_tags(least=1) == {"b": 1}
+    assert hr.tags.top(least=1) == {"b": 1}
     assert hr.audit().problems == []
 
 
@@ -41,11 +41,11 @@ def test_a_tag_that_is_given_again_changes_nothing(hr: Client, queue: Queue, clo
     clock.tick(5)
     before = dump(hr)
 
-    assert hr.tag("x", "a", "a") == ["a"]
-    assert hr.tag("x") == ["a"]
+    assert hr.tags.add("x", "a", "a") == ["a"]
+    assert hr.tags.add("x") == ["a"]
 
     assert dump(hr) == before
-    assert hr.top_tags(least=1) == {"a": 1}
+    assert hr.tags.top(least=1) == {"a": 1}
 
 
 @proves("QL-15")
@@ -53,8 +53,8 @@ def test_a_tag_that_is_not_there_is_taken_away_without_a_trace(hr: Client, queue
     queue.put(1, id="x", tags=["a"])
     before = dump(hr)
 
-    assert hr.untag("x", "b") == ["a"]
-    assert hr.untag("x") == ["a"]
+    assert hr.tags.remove("x", "b") == ["a"]
+    assert hr.tags.remove("x") == ["a"]
 
     assert dump(hr) == before
 
@@ -63,18 +63,18 @@ def test_a_tag_that_is_not_there_is_taken_away_without_a_trace(hr: Client, queue
 def test_the_last_job_of_a_tag_takes_it_along(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x", tags=["a"])
 
-    assert hr.untag("x", "a") == []
+    assert hr.tags.remove("x", "a") == []
 
-    assert hr.top_tags(least=1) == {}
+    assert hr.tags.top(least=1) == {}
     assert not [key for key in dump(hr) if ":tag:" in key or key.endswith(":tags")]
 
 
 @proves("QL-15")
 def test_tags_that_change_are_an_event(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
-    hr.tag("x", "ä", "b")
-    hr.tag("x", "b")
-    hr.untag("x", "b", "ä")
+    hr.tags.add("x", "ä", "b")
+    hr.tags.add("x", "b")
+    hr.tags.remove("x", "b", "ä")
 
     told = [(event.kind, event.job_id, event.tags) for event in hr.events()]
 
@@ -100,16 +100,16 @@ def test_a_job_has_no_more_tags_than_the_limit_says(url: str) -> None:
         before = dump(hr)
 
         with pytest.raises(TooMany, match="may have 2 tags and would have more") as refused:
-            hr.tag("x", "b", "c")
+            hr.tags.add("x", "b", "c")
 
         assert (refused.value.job_id, refused.value.limit) == ("x", 2)
         assert dump(hr) == before
-        assert hr.tag("x", "a", "b") == ["a", "b"]
+        assert hr.tags.add("x", "a", "b") == ["a", "b"]
 
 
-def test_who_has_more_than_the_limit_of_another_client_keeps_them(hr: Client, url: str) -> None:
+def test_tags_above_the_limit_of_another_client_are_kept(hr: Client, url: str) -> None:
     hr.queue("mail").put(1, id="x", tags=["a", "b", "c"])
     strict, _ = open_with_clock(url, limits=Limits(tags=2), namespace=hr.core.namespace)
     with strict:
-        assert strict.tag("x", "a") == ["a", "b", "c"]
-        assert strict.untag("x", "b") == ["a", "c"]
+        assert strict.tags.add("x", "a") == ["a", "b", "c"]
+        assert strict.tags.remove("x", "b") == ["a", "c"]

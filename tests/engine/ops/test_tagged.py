@@ -1,4 +1,4 @@
-"""tagged and top_tags: jobs by tag, and the tags that are used most."""
+"""tagged and top_tags: jobs by tag, and the most frequent tags."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, Put, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import ids, pop_one, wait
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import ids, pop_one, wait
 
 
 @proves("QL-15")
@@ -19,22 +19,22 @@ def test_jobs_are_listed_by_when_they_were_tagged(hr: Client, queue: Queue, cloc
     for name in ("c", "a", "b"):
         queue.put(1, id=name, tags=["t"])
         clock.tick(1)
-    hr.tag("x", "t")
+    hr.tags.add("x", "t")
     clock.tick(1)
-    hr.tag("c", "t")
-    hr.untag("a", "t")
-    hr.tag("a", "t")
+    hr.tags.add("c", "t")
+    hr.tags.remove("a", "t")
+    hr.tags.add("a", "t")
 
-    assert ids(hr.tagged("t").jobs) == ["c", "b", "x", "a"]
-    assert hr.tagged("t").total == 4
-    assert (hr.tagged("none").total, hr.tagged("none").jobs) == (0, [])
+    assert ids(hr.tags.jobs("t").jobs) == ["c", "b", "x", "a"]
+    assert hr.tags.jobs("t").total == 4
+    assert (hr.tags.jobs("none").total, hr.tags.jobs("none").jobs) == (0, [])
 
 
 @proves("QL-15")
 def test_pages_of_a_tag_meet(hr: Client, queue: Queue) -> None:
     queue.put_many([Put(n, id=f"{n:02}", tags=["t"]) for n in range(60)])
 
-    pages = [hr.tagged("t", offset=offset) for offset in (0, 25, 50, 75)]
+    pages = [hr.tags.jobs("t", offset=offset) for offset in (0, 25, 50, 75)]
 
     assert [page.total for page in pages] == [60] * 4
     assert [job for page in pages for job in ids(page.jobs)] == [f"{n:02}" for n in range(60)]
@@ -47,13 +47,13 @@ def test_the_most_used_tags_come_first_and_need_two_jobs(hr: Client, queue: Queu
     queue.put(1, tags=["three", "too"])
     queue.put(1, tags=["too"])
 
-    assert list(hr.top_tags().items()) == [("three", 3), ("two", 2), ("too", 2)]
-    assert hr.top_tags(least=1, offset=1, count=2) == {"two": 2, "too": 2}
-    assert list(hr.top_tags(least=1)) == ["three", "two", "too", "one"]
-    assert hr.top_tags(least=4) == {}
+    assert list(hr.tags.top().items()) == [("three", 3), ("two", 2), ("too", 2)]
+    assert hr.tags.top(least=1, offset=1, count=2) == {"two": 2, "too": 2}
+    assert list(hr.tags.top(least=1)) == ["three", "two", "too", "one"]
+    assert hr.tags.top(least=4) == {}
 
 
-# how a record ends
+# how a record is deleted
 
 ENDS: dict[str, Callable[[Client, Queue, Clock], object]] = {
     "cancelled": lambda hr, _queue, _clock: hr.cancel("x"),
@@ -110,15 +110,15 @@ def test_a_job_that_is_gone_is_under_no_tag(
     ENDS[end](hr, queue, clock)
 
     assert hr.job("x") is None
-    assert hr.top_tags(least=1) == {"a": 1}
-    assert ids(hr.tagged("a").jobs) == ["y"]
+    assert hr.tags.top(least=1) == {"a": 1}
+    assert ids(hr.tags.jobs("a").jobs) == ["y"]
     assert not [key for key in dump(hr) if key.endswith(":tag:b")]
     assert hr.audit().problems == []
 
 
 @proves("QL-15")
 @pytest.mark.parametrize("policy", ["replace", "move"])
-def test_a_put_of_the_same_id_keeps_the_index_true(
+def test_put_of_the_same_id_updates_the_index(
     hr: Client, queue: Queue, clock: Clock, policy: str
 ) -> None:
     for name in ("x", "y"):
@@ -128,8 +128,8 @@ def test_a_put_of_the_same_id_keeps_the_index_true(
     queue.put(2, id="x", tags=["b", "c"], on_exists=policy)
     queue.put(2, id="y", on_exists=policy)
 
-    assert hr.top_tags(least=1) == {"b": 2, "a": 1, "c": 1}
-    assert ids(hr.tagged("b").jobs) == ["x", "y"]
+    assert hr.tags.top(least=1) == {"b": 2, "a": 1, "c": 1}
+    assert ids(hr.tags.jobs("b").jobs) == ["x", "y"]
 
 
 def test_many_jobs_of_many_tags_are_audited_in_pages(hr: Client, queue: Queue) -> None:

@@ -1,4 +1,4 @@
-"""tally: books and statistics of queues with the number of the newest event, of one moment."""
+"""tally: books and statistics of queues together with the number of the newest event."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from headrace import Client, Queue
 from headrace.operations.daily_totals import QUEUES_A_CALL, DailyTotals, tally
 from headrace.testing import START, Clock
 from headrace.transport.drive import drive
-from tests.dump import dump
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
 
 TODAY = int(START.timestamp()) // 86_400
 
@@ -18,7 +18,7 @@ def tallied(hr: Client, *queues: str, day: int = -1) -> dict[str, DailyTotals]:
 
 
 @proves("Q-91")
-def test_books_and_statistics_are_those_of_the_newest_event(
+def test_books_and_statistics_match_the_newest_event(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, retries=1)
@@ -49,7 +49,7 @@ def test_another_day_has_its_own_statistics(hr: Client, queue: Queue, clock: Clo
     assert tallied(hr, "mail", day=TODAY)["mail"].wait.bins == {"s0": 1}
 
 
-def test_a_queue_that_nobody_used_has_nothing_and_nothing_is_changed(hr: Client) -> None:
+def test_unused_queue_has_no_counts_and_nothing_changes(hr: Client) -> None:
     before = dump(hr)
 
     nobody = tallied(hr, "nobody")["nobody"]

@@ -1,13 +1,13 @@
-"""timeout: an operator takes leases back at once."""
+"""timeout: an operator revokes leases at once."""
 
 from __future__ import annotations
 
 import pytest
 
 from headrace import Client, JobNotFound, LeaseLost, Queue, WrongState
-from tests.dump import dump
-from tests.engine.shortcuts import drain, found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, pop_one
 
 
 @proves("QL-22")
@@ -37,14 +37,14 @@ def test_several_come_back_in_their_old_order(hr: Client, queue: Queue) -> None:
 
 
 @proves("QL-22")
-def test_the_holder_is_told(hr: Client, queue: Queue) -> None:
+def test_holder_is_notified(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue, worker="w1")
-    subscription = hr.core.transport.listen([hr.core.channel(0, "worker", "w1")])
+    subscription = hr.core.transport.subscribe([hr.core.channel(0, "worker", "w1")])
 
     hr.timeout("x")
 
-    [(_, message)] = subscription.hear(5)
+    [(_, message)] = subscription.receive(5)
     assert b"lost" in message
     assert lease.token.encode() in message
     subscription.disconnect()

@@ -1,4 +1,4 @@
-"""track, untrack, tracked: whose events are told, and whose ids stay listed."""
+"""track, untrack, tracked: events of tracked jobs are published, and their ids are listed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from headrace.operations.event_log import events
 from headrace.operations.requests import ask_one
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
-from tests.dump import dump
-from tests.engine.hearing import Listener, listening
-from tests.engine.shortcuts import found, ids, pop_one, wait
 from tests.proof import proves
+from tests.support.channels import Listener, listening
+from tests.support.dump import dump
+from tests.support.jobs import found, ids, pop_one, wait
 
 
 @pytest.fixture
@@ -36,16 +36,16 @@ def test_a_tracked_job_is_listed_until_it_is_untracked(
 ) -> None:
     for name in ("b", "a", "c"):
         queue.put(1, id=name)
-        assert hr.track(name) == "waiting"
+        assert hr.tracking.add(name) == "waiting"
         clock.tick(1)
     assert found(hr, "a").tracked
 
     hr.cancel("b")
-    assert (ids(hr.tracked().jobs), hr.tracked().gone) == (["a", "c"], ["b"])
+    assert (ids(hr.tracking.list().jobs), hr.tracking.list().gone) == (["a", "c"], ["b"])
 
     for name in ("b", "a", "c"):
-        hr.untrack(name)
-    assert (hr.tracked().jobs, hr.tracked().gone) == ([], [])
+        hr.tracking.remove(name)
+    assert (hr.tracking.list().jobs, hr.tracking.list().gone) == ([], [])
     assert not found(hr, "a").tracked
     assert not [key for key in dump(hr) if key.endswith(":tracked")]
 
@@ -67,12 +67,12 @@ ENDS: dict[str, Callable[[Client, Queue, Clock], object]] = {
 @pytest.mark.parametrize("end", ENDS)
 def test_a_tracked_id_outlives_its_job(hr: Client, queue: Queue, clock: Clock, end: str) -> None:
     queue.put(1, id="x", start_within=60)
-    hr.track("x")
+    hr.tracking.add("x")
 
     ENDS[end](hr, queue, clock)
 
     assert hr.job("x") is None
-    assert (hr.tracked().jobs, hr.tracked().gone) == ([], ["x"])
+    assert (hr.tracking.list().jobs, hr.tracking.list().gone) == ([], ["x"])
 
 
 @proves("QL-13")
@@ -80,28 +80,28 @@ def test_another_job_of_the_same_id_is_not_tracked(
     hr: Client, queue: Queue, subscription: Listener
 ) -> None:
     queue.put(1, id="x")
-    hr.track("x")
+    hr.tracking.add("x")
     hr.cancel("x")
     queue.put(2, id="x")
     queue.put(3, id="x", on_exists="replace")
 
     assert [event.kind for event in told(subscription)] == ["cancelled"]
-    assert (hr.tracked().jobs, hr.tracked().gone) == ([], ["x"])
+    assert (hr.tracking.list().jobs, hr.tracking.list().gone) == ([], ["x"])
 
-    hr.track("x")
-    assert (ids(hr.tracked().jobs), hr.tracked().gone) == (["x"], [])
+    hr.tracking.add("x")
+    assert (ids(hr.tracking.list().jobs), hr.tracking.list().gone) == (["x"], [])
 
 
 @proves("QL-13")
-def test_everything_that_happens_to_a_tracked_job_is_told_as_it_is_logged(
+def test_tracked_job_publishes_every_event_as_logged(
     hr: Client, queue: Queue, clock: Clock, subscription: Listener
 ) -> None:
     queue.put("x", id="other")
     queue.put("x", id="x", delay=1)
-    hr.track("x")
+    hr.tracking.add("x")
     clock.tick(1)
     hr.prioritise("x", -0.5)
-    hr.tag("x", "vip")
+    hr.tags.add("x", "vip")
     lease = pop_one(queue)
     clock.tick(-0.25)
     lease.fail("io", "no route", retry_in=0)
@@ -127,11 +127,11 @@ def test_everything_that_happens_to_a_tracked_job_is_told_as_it_is_logged(
 
 
 @proves("QL-13")
-def test_payloads_of_any_bytes_are_told(url: str, hr: Client, subscription: Listener) -> None:
+def test_payloads_of_any_bytes_are_published(url: str, hr: Client, subscription: Listener) -> None:
     raw, _ = open_with_clock(url, namespace=hr.core.namespace, codec="raw")
     with raw:
         raw.queue("mail").put(b"", id="x")
-        raw.track("x")
+        raw.tracking.add("x")
         for payload in (b"\xff\x00\xc2", b"a" * 40, b"b" * 300, b"c" * 70_000, b""):
             raw.queue("mail").put(payload, id="x", on_exists="replace")
 
@@ -145,12 +145,10 @@ def test_payloads_of_any_bytes_are_told(url: str, hr: Client, subscription: List
 
 
 @proves("QL-13")
-def test_who_is_not_tracked_any_more_is_not_told_of(
-    hr: Client, queue: Queue, subscription: Listener
-) -> None:
+def test_untracked_job_publishes_nothing(hr: Client, queue: Queue, subscription: Listener) -> None:
     queue.put(1, id="x")
-    hr.track("x")
-    hr.untrack("x")
+    hr.tracking.add("x")
+    hr.tracking.remove("x")
 
     pop_one(queue).complete()
 
@@ -162,41 +160,41 @@ def test_an_unknown_job_is_not_tracked(hr: Client) -> None:
     before = dump(hr)
 
     with pytest.raises(JobNotFound):
-        hr.track("nobody")
-    hr.untrack("nobody")
+        hr.tracking.add("nobody")
+    hr.tracking.remove("nobody")
 
     assert dump(hr) == before
 
 
 def test_to_track_again_changes_nothing(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
-    hr.track("x")
+    hr.tracking.add("x")
     clock.tick(1)
     before = dump(hr)
 
-    assert hr.track("x") == "waiting"
+    assert hr.tracking.add("x") == "waiting"
 
     assert dump(hr) == before
 
 
 @proves("QL-13")
-def test_a_shard_tracks_so_many_and_no_more(
+def test_number_of_tracked_jobs_per_shard_is_limited(
     hr: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tracking, "MOST_TRACKED", 2)
     queue.put_many([Put(1, id=name) for name in "abc"])
-    hr.track("a")
-    hr.track("b")
+    hr.tracking.add("a")
+    hr.tracking.add("b")
     hr.cancel("a")
     before = dump(hr)
 
     with pytest.raises(TooMany, match="2 of its shard are; untrack some") as refused:
-        hr.track("c")
+        hr.tracking.add("c")
 
     assert (refused.value.job_id, dump(hr)) == ("c", before)
-    assert hr.track("b") == "waiting"
-    hr.untrack("a")
-    assert hr.track("c") == "waiting"
+    assert hr.tracking.add("b") == "waiting"
+    hr.tracking.remove("a")
+    assert hr.tracking.add("c") == "waiting"
 
 
 def test_more_than_a_page_of_tracked_jobs_is_listed(hr: Client, queue: Queue) -> None:
@@ -206,8 +204,8 @@ def test_more_than_a_page_of_tracked_jobs_is_listed(hr: Client, queue: Queue) ->
         drive(hr.core.transport, ask_one(hr.core, 0, build("track", list, rows, most=10_000)))
     hr.cancel(*names[:5])
 
-    assert sorted(ids(hr.tracked().jobs)) == sorted(names[5:])
-    assert sorted(hr.tracked().gone) == sorted(names[:5])
+    assert sorted(ids(hr.tracking.list().jobs)) == sorted(names[5:])
+    assert sorted(hr.tracking.list().gone) == sorted(names[:5])
 
 
 def test_the_newest_event_is_known_by_number_and_time(

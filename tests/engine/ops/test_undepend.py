@@ -1,14 +1,14 @@
-"""undepend: a blocked job no longer depends on others."""
+"""undepend: removes dependencies of a blocked job."""
 
 from __future__ import annotations
 
 import pytest
 
 from headrace import Client, JobNotFound, Put, Queue, WrongState
-from tests.dump import dump
 from tests.engine.links.test_put import states
-from tests.engine.shortcuts import found, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import found, pop_one
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def blocked(queue: Queue) -> str:
 def test_without_its_last_dependency_a_job_is_unlocked(
     hr: Client, queue: Queue, blocked: str
 ) -> None:
-    assert hr.undepend(blocked, "a", "c") == "blocked"
+    assert hr.dependencies.remove(blocked, "a", "c") == "blocked"
     assert (found(hr, blocked).depends_on, found(hr, "a").dependents) == (["b"], [])
-    assert hr.undepend(blocked, "b") == "waiting"
+    assert hr.dependencies.remove(blocked, "b") == "waiting"
 
     assert pop_one(queue).id == blocked
     assert [event.kind for event in hr.events()][-2:] == ["unlocked", "popped"]
@@ -31,17 +31,17 @@ def test_without_its_last_dependency_a_job_is_unlocked(
 
 
 @proves("QL-11")
-def test_without_names_it_depends_on_nothing(hr: Client, blocked: str) -> None:
-    assert hr.undepend(blocked) == "waiting"
+def test_undepend_without_names_removes_all_dependencies(hr: Client, blocked: str) -> None:
+    assert hr.dependencies.remove(blocked) == "waiting"
 
     assert not [key for key in dump(hr) if "depend" in key]
 
 
 @proves("QL-11")
-def test_what_it_does_not_depend_on_changes_nothing(hr: Client, blocked: str) -> None:
+def test_undepend_of_a_non_dependency_changes_nothing(hr: Client, blocked: str) -> None:
     before = dump(hr)
 
-    assert hr.undepend(blocked, "never", blocked) == "blocked"
+    assert hr.dependencies.remove(blocked, "never", blocked) == "blocked"
 
     assert dump(hr) == before
 
@@ -56,9 +56,9 @@ def test_a_job_that_is_not_blocked_is_left_alone(hr: Client, queue: Queue, state
     before = dump(hr)
 
     with pytest.raises(WrongState, match=f"is {state}"):
-        hr.undepend("x")
+        hr.dependencies.remove("x")
     with pytest.raises(JobNotFound):
-        hr.undepend("never")
+        hr.dependencies.remove("never")
 
     assert dump(hr) == before
     assert states(hr, "x") == [state]

@@ -1,4 +1,4 @@
-"""walk_jobs: the jobs of a set page by page, although they move."""
+"""walk_jobs: reads the jobs of a set page by page while they change."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from headrace import Client, Put, Queue
 from headrace.operations.job_sets import JOBS_PER_PAGE, JobSet, job_sets, read_jobs
 from headrace.testing import Clock
 from headrace.transport.drive import drive
-from tests.engine.walking import ids_in, jobs_are_walked_through
+from tests.model.jobs.checks.job_pages import ids_in, pages_have_every_job
 
 
 def test_jobs_are_met_in_order_within_bounds(url: str) -> None:
-    jobs_are_walked_through(url, {})
+    pages_have_every_job(url, {})
 
 
 def test_a_set_that_is_not_there_is_empty(hr: Client) -> None:
@@ -24,7 +24,7 @@ def test_lower_priorities_come_first_and_below_zero_too(hr: Client, queue: Queue
     assert ids_in(hr, "waiting", "mail") == ["-2", "0", "1.5"]
 
 
-def test_what_stays_is_met_once_whatever_goes_and_comes(hr: Client, queue: Queue) -> None:
+def test_job_that_stays_is_seen_once_while_others_come_and_go(hr: Client, queue: Queue) -> None:
     ids = [f"{number:04}" for number in range(2 * JOBS_PER_PAGE)]
     queue.put_many([Put(0, id=job_id) for job_id in ids])
     where = JobSet(0, "waiting", "mail", 0)
@@ -36,7 +36,7 @@ def test_what_stays_is_met_once_whatever_goes_and_comes(hr: Client, queue: Queue
     assert [job.id for job in first + second] == ids
 
 
-def test_times_bound_what_failed_is_complete_or_runs(
+def test_time_bounds_apply_to_failed_complete_and_running_jobs(
     hr: Client, clock: Clock, queue: Queue
 ) -> None:
     for name in ("a", "b", "c"):

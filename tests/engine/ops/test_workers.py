@@ -1,4 +1,4 @@
-"""workers: who has a session, what they serve and how much they hold."""
+"""workers: sessions, the queues they serve, and the number of jobs they hold."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import socket
 
 from headrace import Client, Queue
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.sessions import lapse, serving
-from tests.engine.shortcuts import pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import pop_one
+from tests.support.sessions import lapse, serving
 
 
 @proves("W-22", "W-45")
-def test_a_worker_is_shown_with_what_it_serves_and_holds(
+def test_worker_is_listed_with_its_queues_and_held_jobs(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     other = hr.queue("letters")
@@ -27,7 +27,7 @@ def test_a_worker_is_shown_with_what_it_serves_and_holds(
     pop_one(other, "w1")
     clock.tick(1)
 
-    first, second = hr.workers()
+    first, second = hr.workers.list()
 
     assert (first.name, first.queues, first.jobs) == ("w1", ["letters", "mail"], 3)
     assert (first.started, first.expires_in) == (started, 2.0)
@@ -59,7 +59,7 @@ def test_a_worker_without_a_session_is_not_listed(hr: Client, queue: Queue) -> N
     queue.put("x")
     pop_one(queue, "w1")
 
-    assert hr.workers() == []
+    assert hr.workers.list() == []
 
 
 def test_a_dead_worker_is_listed_until_it_is_noticed(hr: Client, clock: Clock) -> None:
@@ -67,24 +67,24 @@ def test_a_dead_worker_is_listed_until_it_is_noticed(hr: Client, clock: Clock) -
     peer = hr.session("peer")
     lapse(clock, peer)
 
-    assert [(worker.name, worker.expires_in) for worker in hr.workers()] == [
+    assert [(worker.name, worker.expires_in) for worker in hr.workers.list()] == [
         ("dead", 0.0),
         ("peer", 3.0),
     ]
     hr.sweep()
-    assert [worker.name for worker in hr.workers()] == ["peer"]
+    assert [worker.name for worker in hr.workers.list()] == ["peer"]
 
 
 def test_pages_of_workers_are_by_name(hr: Client) -> None:
     for name, ttl in (("a", 4), ("b", 3), ("c", 2), ("d", 1)):
         hr.session(name, ttl=ttl)
 
-    pages = [[worker.name for worker in hr.workers(offset=at, count=2)] for at in (0, 2, 4)]
+    pages = [[worker.name for worker in hr.workers.list(offset=at, count=2)] for at in (0, 2, 4)]
 
     assert pages == [["a", "b"], ["c", "d"], []]
 
 
-def test_what_a_worker_holds_on_all_shards_is_counted(url: str) -> None:
+def test_held_jobs_are_counted_over_all_shards(url: str) -> None:
     hr, _ = open_with_clock(url, shards=3)
     with hr:
         queue = hr.queue("mail")
@@ -92,6 +92,6 @@ def test_what_a_worker_holds_on_all_shards_is_counted(url: str) -> None:
         queue.put_many(range(20))
         queue.pop("w1", count=12)
 
-        [worker] = hr.workers()
+        [worker] = hr.workers.list()
 
         assert (worker.jobs, worker.queues) == (12, ["mail"])

@@ -1,4 +1,4 @@
-"""fifo: a pop takes the oldest job and deletes it; each job goes to one worker, at most once."""
+"""fifo: a pop takes the oldest job and deletes it; each job is delivered at most once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from headrace import Client, JobNotFound, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import commands, meanwhile, until_listened_to
 from tests.proof import proves
+from tests.support.channels import commands, meanwhile, until_listened_to
+from tests.support.dump import dump
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_jobs_leave_in_the_order_in_which_they_were_put(fifo: Queue) -> None:
 
 
 @proves("T-74")
-def test_what_waits_is_listed_in_the_order_in_which_it_will_leave(fifo: Queue) -> None:
+def test_waiting_jobs_are_listed_in_pop_order(fifo: Queue) -> None:
     ids = fifo.put_many([10, 20, 30])
 
     assert [job.id for job in fifo.jobs("waiting").jobs] == ids
@@ -81,7 +81,7 @@ def test_a_pop_deletes_the_job(hr: Client, fifo: Queue) -> None:
 
 
 @proves("T-32", "T-34")
-def test_what_a_pop_deletes_has_waited_and_did_not_run(hr: Client, fifo: Queue) -> None:
+def test_deleted_by_pop_counts_as_waited_but_not_run(hr: Client, fifo: Queue) -> None:
     fifo.configure(stats=True)
     fifo.put("x")
 
@@ -133,9 +133,7 @@ def test_each_of_many_jobs_goes_to_one_of_two_workers(fifo: Queue) -> None:
 
 
 @proves("T-34")
-def test_a_job_does_not_come_back_whatever_becomes_of_the_worker(
-    hr: Client, fifo: Queue, clock: Clock
-) -> None:
+def test_popped_job_never_comes_back(hr: Client, fifo: Queue, clock: Clock) -> None:
     hr.session("w", ttl=3)
     fifo.put("once")
     [lease] = fifo.pop("w")

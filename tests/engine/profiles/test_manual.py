@@ -1,4 +1,4 @@
-"""manual: a popped job is running until somebody, by its id, says what becomes of it."""
+"""manual: a popped job runs until a client finishes it by its id."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 from headrace import Client, JobNotFound, LeaseLost, Queue, WrongState
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.hearing import commands
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import commands
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 TRANSITIONS: dict[str, Callable[[Client, Queue, str, str], object]] = {
     "pop": lambda _, queue, *__: queue.pop("w"),
@@ -75,7 +75,7 @@ def test_every_transition_is_one_command(
 
 
 @proves("T-42")
-def test_a_pop_in_vain_ends_in_time_and_changes_nothing(hr: Client, manual: Queue) -> None:
+def test_empty_pop_returns_in_time_and_changes_nothing(hr: Client, manual: Queue) -> None:
     manual.put("held")
     manual.pop("w")
     before = dump(hr)
@@ -89,7 +89,7 @@ def test_a_pop_in_vain_ends_in_time_and_changes_nothing(hr: Client, manual: Queu
 
 @proves("T-43")
 @pytest.mark.parametrize("size", [1, 5000])
-def test_the_data_stays_until_the_job_is_over(hr: Client, manual: Queue, size: int) -> None:
+def test_data_is_kept_until_the_job_is_finished(hr: Client, manual: Queue, size: int) -> None:
     job_id = manual.put("x" * size)
 
     manual.pop("w")
@@ -157,7 +157,7 @@ def test_releasing_is_refused_unless_the_job_runs(hr: Client, manual: Queue) -> 
 
 
 @proves("T-52")
-def test_whoever_knows_the_id_may_say_what_becomes_of_a_job(manual: Queue, hr: Client) -> None:
+def test_any_client_may_finish_a_job_by_its_id(manual: Queue, hr: Client) -> None:
     put = manual.put_many(["release", "fail", "finish"])
     manual.pop("w", count=3)
 
@@ -218,7 +218,7 @@ def test_a_job_set_aside_is_not_handed_out_but_kept(hr: Client, manual: Queue) -
     job = found(hr, job_id)
     assert job.failure is not None
     assert (job.data, job.failure.type, job.failure.message) == ("x", "stalled", "no ink")
-    assert ids(hr.failed("stalled").jobs) == [job_id]
+    assert ids(hr.failures.jobs("stalled").jobs) == [job_id]
     with pytest.raises(LeaseLost):
         lease.fail("stalled")
 
@@ -264,7 +264,7 @@ def test_nothing_is_taken_back_by_itself(hr: Client, manual: Queue, clock: Clock
 
 @proves("TD-05")
 @pytest.mark.parametrize("way_out", ["release", "fail", "timeout"])
-def test_every_way_out_of_running_ends_the_lease(hr: Client, manual: Queue, way_out: str) -> None:
+def test_every_way_to_finish_a_job_ends_the_lease(hr: Client, manual: Queue, way_out: str) -> None:
     job_id = manual.put("x")
     lease = pop_one(manual)
 

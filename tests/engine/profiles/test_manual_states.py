@@ -1,4 +1,4 @@
-"""manual: a job is in exactly one state, can be listed there, and can be cancelled there."""
+"""manual: a job is in exactly one state, where it can be listed and cancelled."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from headrace import Client, HeadraceError, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import ids, pop_one
 
 STATES = ("waiting", "scheduled", "running", "failed", "complete")
 
@@ -102,12 +102,12 @@ def test_cancelling_removes_a_job_in_any_state(hr: Client, manual: Queue) -> Non
     left = {key.split("}:")[1] for key in set(dump(hr)) - empty}
     assert left <= {"agenda", "books:steps", "events", "log"}
     assert listed(manual) == []
-    assert hr.failures() == {}
+    assert hr.failures.counts() == {}
     assert hr.audit().balanced
 
 
 @proves("T-60")
-def test_cancelling_what_is_unknown_changes_nothing(hr: Client, manual: Queue) -> None:
+def test_cancelling_an_unknown_id_changes_nothing(hr: Client, manual: Queue) -> None:
     kept = manual.put("x")
     before = dump(hr)
 
@@ -128,7 +128,9 @@ def test_of_two_jobs_with_the_same_data_one_is_removed(hr: Client, manual: Queue
 
 
 @proves("TD-15")
-def test_moments_are_milliseconds_of_the_server(hr: Client, manual: Queue, clock: Clock) -> None:
+def test_timestamps_are_server_time_in_milliseconds(
+    hr: Client, manual: Queue, clock: Clock
+) -> None:
     put = clock.now
     job_id = manual.put("x", delay=timedelta(milliseconds=1))
     assert manual.jobs("scheduled").jobs[0].due == put + timedelta(milliseconds=1)
@@ -136,7 +138,7 @@ def test_moments_are_milliseconds_of_the_server(hr: Client, manual: Queue, clock
     pop_one(manual)
     hr.fail(job_id, "stalled")
 
-    [job] = hr.failed("stalled").jobs
+    [job] = hr.failures.jobs("stalled").jobs
 
     assert job.put_at == put
     assert job.failure is not None

@@ -1,4 +1,4 @@
-"""ring: a job comes back each time it is late, until somebody says by its id that it is done."""
+"""ring: a job comes back whenever it is late, until a client finishes it by its id."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import headrace
 from headrace import Client, JobNotFound, LeaseLost, Put, Queue, WrongState
 from headrace.engine.record import decode_record
 from headrace.testing import Clock, settable_clock
-from tests.dump import dump
-from tests.engine.hearing import commands, meanwhile, until_listened_to
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import commands, meanwhile, until_listened_to
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_late_job_goes_to_the_next_worker_under_a_new_lease(
 
 
 @proves("R-05")
-def test_a_running_job_is_handed_to_nobody_and_not_changed(
+def test_running_job_is_not_handed_out_and_not_changed(
     hr: Client, ring: Queue, clock: Clock
 ) -> None:
     ring.put("x")
@@ -85,9 +85,7 @@ def test_a_running_job_is_handed_to_nobody_and_not_changed(
 
 
 @proves("R-07")
-def test_a_job_nobody_finishes_comes_back_without_limit(
-    hr: Client, ring: Queue, clock: Clock
-) -> None:
+def test_unfinished_job_comes_back_without_limit(hr: Client, ring: Queue, clock: Clock) -> None:
     job_id = ring.put("x")
 
     for attempt in range(1, 101):
@@ -99,7 +97,7 @@ def test_a_job_nobody_finishes_comes_back_without_limit(
 
 
 @proves("R-08", "RD-08")
-def test_late_is_said_by_the_server_to_the_millisecond(ring: Queue, clock: Clock) -> None:
+def test_server_reports_lateness_to_the_millisecond(ring: Queue, clock: Clock) -> None:
     job_id = ring.put("x")
     pop_one(ring)
 
@@ -126,7 +124,7 @@ def test_the_clock_of_a_consumer_does_not_matter(
 
 
 @proves("R-09")
-def test_a_pop_waits_as_long_as_it_is_told_to(hr: Client, ring: Queue) -> None:
+def test_pop_waits_as_long_as_requested(hr: Client, ring: Queue) -> None:
     started = time.monotonic()
     assert ring.pop("w", wait=0.2) == []
     assert 0.2 <= time.monotonic() - started < 2
@@ -151,9 +149,7 @@ def test_late_jobs_come_before_fresh_ones_and_each_in_their_order(
 
 
 @proves("R-12")
-def test_a_worker_that_was_late_may_still_say_that_it_is_done(
-    hr: Client, ring: Queue, clock: Clock
-) -> None:
+def test_late_worker_may_still_finish_the_job(hr: Client, ring: Queue, clock: Clock) -> None:
     job_id = ring.put("x")
     pop_one(ring, "slow")
     clock.tick(30)
@@ -168,7 +164,7 @@ def test_a_worker_that_was_late_may_still_say_that_it_is_done(
 
 
 @proves("R-12")
-def test_what_does_not_run_cannot_be_done(hr: Client, ring: Queue) -> None:
+def test_job_that_is_not_running_cannot_be_finished(hr: Client, ring: Queue) -> None:
     job_id = ring.put("x")
 
     with pytest.raises(WrongState):

@@ -1,4 +1,4 @@
-"""ring: the same id is the same job, and done is said of the job, not of the id."""
+"""ring: an id is one job; finishing it affects this job, not later jobs of the same id."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 
 from headrace import Client, JobExists, JobNotFound, Queue
 from headrace.testing import Clock
-from tests.dump import dump
-from tests.engine.shortcuts import ids, pop_one
 from tests.proof import proves
+from tests.support.dump import dump
+from tests.support.jobs import ids, pop_one
 
 
 @pytest.fixture

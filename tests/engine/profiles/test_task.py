@@ -1,4 +1,4 @@
-"""task: workers with sessions take jobs from the front, return them there, and leave no history."""
+"""task: workers with sessions take jobs from the front, return them there, and keep no history."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 
 from headrace import Client, JobNotFound, LeaseLost, Put, Queue, Session, SessionRequired
 from headrace.testing import Clock, open_with_clock
-from tests.dump import dump
-from tests.engine.hearing import commands, listening, meanwhile
-from tests.engine.sessions import serving
-from tests.engine.shortcuts import drain, found, ids, pop_one
 from tests.proof import proves
+from tests.support.channels import commands, listening, meanwhile
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, pop_one
+from tests.support.sessions import serving
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_every_operation_is_one_command(
 
 
 @proves("W-04", "W-18")
-def test_nothing_is_kept_of_a_job_that_is_over(
+def test_finished_job_leaves_nothing_behind(
     hr: Client, tasks: Queue, session: Session, clock: Clock
 ) -> None:
     empty = keys(hr)
@@ -68,7 +68,7 @@ def test_nothing_is_kept_of_a_job_that_is_over(
 
     assert keys(hr) == empty | {"books:tasks"}
     assert tasks.stats().run.count == 0
-    assert hr.workers()[0].jobs == 0
+    assert hr.workers.list()[0].jobs == 0
     assert [event.left_out for event in hr.events() if event.kind == "put"] == [3, 5002]
     assert {event.data for event in hr.events()} == {None}
 
@@ -110,7 +110,7 @@ def test_the_payload_comes_back_byte_for_byte(url: str, payload: bytes) -> None:
 
 
 @proves("W-08")
-def test_jobs_leases_workers_and_queues_are_what_they_are_called(
+def test_jobs_leases_workers_and_queues_have_matching_names(
     hr: Client, tasks: Queue, session: Session
 ) -> None:
     put = tasks.put_many(["a", "b"])
@@ -121,7 +121,7 @@ def test_jobs_leases_workers_and_queues_are_what_they_are_called(
         (put[0], "a", "w1", "tasks"),
         (put[1], "b", "w1", "tasks"),
     ]
-    assert [worker.name for worker in hr.workers()] == ["w1"]
+    assert [worker.name for worker in hr.workers.list()] == ["w1"]
 
 
 @proves("W-10")
@@ -134,7 +134,7 @@ def test_a_put_makes_the_queue_and_sends_a_notice(hr: Client, url: str) -> None:
 
 
 @proves("W-11")
-def test_many_are_put_in_order_and_the_notice_says_how_many(
+def test_bulk_put_keeps_order_and_notifies_the_number(
     hr: Client, tasks: Queue, session: Session, url: str
 ) -> None:
     first = tasks.put("first")
@@ -168,11 +168,11 @@ def test_a_pop_takes_the_oldest_job_and_lists_it_with_the_worker(
 
     assert ids(tasks.jobs("running").jobs) == [first]
     assert ids(tasks.jobs("waiting").jobs) == [second]
-    assert hr.workers()[0].jobs == 1
+    assert hr.workers.list()[0].jobs == 1
 
 
 @proves("W-14")
-def test_every_lease_has_a_token_nobody_can_guess(tasks: Queue, session: Session) -> None:
+def test_every_lease_has_an_unguessable_token(tasks: Queue, session: Session) -> None:
     tasks.put_many(range(20))
     leases = [pop_one(tasks, session.worker) for _ in range(20)]
 
@@ -216,7 +216,7 @@ def test_a_released_job_returns_to_the_front(hr: Client, tasks: Queue, session: 
 
     assert pop_one(tasks, session.worker).release() == "waiting"
 
-    assert hr.workers()[0].jobs == 0
+    assert hr.workers.list()[0].jobs == 0
     assert drain(tasks, session.worker) == put
 
 
@@ -233,7 +233,7 @@ def test_a_completed_job_is_gone(hr: Client, tasks: Queue, session: Session) -> 
 
 @proves("W-21")
 @pytest.mark.parametrize("what", ["complete", "release"])
-def test_what_is_said_of_a_job_no_longer_held_is_refused(
+def test_calls_with_a_lost_lease_are_refused(
     hr: Client, tasks: Queue, session: Session, what: str
 ) -> None:
     tasks.put_many(["gone", "lost"])
@@ -260,7 +260,7 @@ def test_reading_changes_nothing(hr: Client, tasks: Queue, session: Session) -> 
     assert (tasks.counts().waiting, tasks.counts().running, tasks.length()) == (2, 1, 3)
     assert [job.data for job in tasks.jobs("running").jobs] == [{"n": 1}]
     assert list(hr.queues()) == ["tasks"]
-    assert [(worker.name, worker.queues) for worker in hr.workers()] == [("w1", ["tasks"])]
+    assert [(worker.name, worker.queues) for worker in hr.workers.list()] == [("w1", ["tasks"])]
 
     assert dump(hr) == before
 

@@ -1,4 +1,4 @@
-"""Cron expressions and time zones are read as their writers mean them, or refused with a reason."""
+"""Cron expressions and time zones are read as usual, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ def test_macros_are_expressions() -> None:
         ("0 0 30 2 */2", "never comes"),
     ],
 )
-def test_an_error_says_which_field_and_what_is_allowed(expression: str, reason: str) -> None:
+def test_error_names_the_field_and_the_allowed_values(expression: str, reason: str) -> None:
     with pytest.raises(InvalidArgument, match=reason):
         parse(expression)
 
 
-def test_what_comes_by_its_weekday_is_not_refused_for_its_date() -> None:
+def test_rule_with_a_weekday_is_not_refused_for_its_date() -> None:
     assert parse("0 0 31 2 mon").either
     assert parse("0 0 29 2 *").days == {29}
 

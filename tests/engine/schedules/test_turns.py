@@ -1,4 +1,4 @@
-"""Turns: made by whoever comes, a bounded number in a call, in queues of every kind."""
+"""Runs of schedules: any call makes a bounded number of them, in queues of every profile."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from headrace.operations import popping
 from headrace.operations.requests import ask_one
 from headrace.testing import Clock
 from headrace.transport.drive import drive
-from tests.dump import dump
-from tests.engine.hearing import listening, meanwhile, until_listened_to
-from tests.engine.shortcuts import drain, found, ids, serve
 from tests.proof import proves
+from tests.support.channels import listening, meanwhile, until_listened_to
+from tests.support.dump import dump
+from tests.support.jobs import drain, found, ids, serve
 
 
 @proves("QL-12")
@@ -39,7 +39,9 @@ def test_a_queue_of_any_profile_has_schedules(
 
 
 @proves("QL-12")
-def test_waiting_time_says_how_late_a_job_was_made(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_waiting_time_counts_from_the_scheduled_time(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
     queue.schedule("tick", "x", every=60, delay=10)
     clock.tick(25)
 
@@ -50,7 +52,7 @@ def test_waiting_time_says_how_late_a_job_was_made(hr: Client, queue: Queue, clo
     assert popped.wait == 15_000
 
 
-def test_what_comes_too_late_to_be_started_expires(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_run_that_is_made_too_late_expires(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.schedule("tick", "x", every=60, start_within=20, backlog=1)
     clock.tick(65)
 
@@ -97,12 +99,12 @@ def test_very_many_schedules_are_due_at_once(hr: Client, queue: Queue, url: str)
     assert hr.queue("other").counts().waiting == 130
 
 
-def test_a_schedule_whose_record_is_lost_stops_nothing(hr: Client, queue: Queue) -> None:
+def test_schedule_with_a_lost_record_does_not_block_others(hr: Client, queue: Queue) -> None:
     for name in ("a", "b"):
         queue.schedule(name, "x", every=60)
     hr.core.transport.send([(0, ("DEL", hr.core.key(0, "schedule:a")))])
 
-    assert ids(hr.schedules()) == ["b"]
+    assert ids(hr.schedules.list()) == ["b"]
     assert serve(queue) == ["b-1"]
 
     lists = [content for key, content in dump(hr).items() if "}:schedules:" in key]
@@ -144,12 +146,12 @@ def test_a_job_that_is_put_again_is_still_of_its_schedule(hr: Client, queue: Que
 
 @pytest.fixture
 def live(url: str) -> headrace.Client:
-    """A client on a namespace whose clock is the server's."""
+    """A client on a namespace that uses the server's clock."""
     return headrace.connect(url, namespace=f"live-{uuid4().hex[:12]}")
 
 
 @proves("QL-12")
-def test_a_waiting_pop_wakes_up_for_the_next_turn(live: Client) -> None:
+def test_waiting_pop_wakes_up_for_the_next_run(live: Client) -> None:
     with live:
         queue = live.queue("mail")
         queue.schedule("tick", "x", every=0.3)
@@ -173,11 +175,11 @@ def test_a_waiting_pop_learns_of_a_new_schedule(live: Client) -> None:
             assert time.monotonic() - started < popping.SAFETY_POLL / 2
 
 
-# with what else a queue may have
+# combined with other features of a queue
 
 
 @proves("QL-12")
-def test_a_schedule_that_is_unique_skips_turns_while_its_job_is_not_over(
+def test_unique_schedule_skips_runs_until_its_job_is_finished(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.schedule("tick", "x", every=60, unique=True)
@@ -189,12 +191,12 @@ def test_a_schedule_that_is_unique_skips_turns_while_its_job_is_not_over(
 
     assert serve(queue) == ["tick-2"]
 
-    found_one = hr.schedule("tick")
+    found_one = hr.schedules.get("tick")
     assert found_one is not None
     assert (found_one.made, found_one.skipped, found_one.counter) == (2, 1, 2)
 
 
-def test_a_schedule_shares_what_is_unique_with_others(queue: Queue, clock: Clock) -> None:
+def test_schedule_shares_unique_values_with_other_jobs(queue: Queue, clock: Clock) -> None:
     queue.put("x", id="by hand", unique="report")
     queue.schedule("tick", "x", every=60, unique="report")
     queue.schedule("tock", "x", every=60, unique="report")

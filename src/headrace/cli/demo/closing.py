@@ -147,7 +147,7 @@ def _failures(hr: Client, screen: Screen, events: list[Event], found: dict[str, 
     table = _table("failure", "tried again", "set aside")
     for kind, one in kinds.items():
         table.add_row(kind, str(one.retried or ""), Text(str(one.failed or ""), "red"))
-    waiting = sum(hr.failures().values())
+    waiting = sum(hr.failures.counts().values())
     screen.say("failures", f"by type; {waiting} jobs are set aside until somebody decides")
     screen.show(table)
 
@@ -171,7 +171,7 @@ def _books(
     most = max(findings.most_at_once(events, day.customers).values())
     found["most_at_once"] = most
     screen.say("limits", f"at most {most} invoices of a customer were written at once")
-    [cron] = hr.schedules()
+    [cron] = hr.schedules.list()
     left = max(0.0, (cron.next - datetime.now(UTC)).total_seconds())
     screen.say("cron", f"besides, count_stock was put on time: {cron.made}, next in {left:.0f} s")
     audit = hr.audit()

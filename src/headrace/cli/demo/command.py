@@ -34,7 +34,7 @@ NEXT = (
     ("{headrace} top{where}", "all of it, live; q ends it"),
     (
         '{headrace} lake sql "select * from failures" --lake {lake}',
-        "what happened, in SQL; docs/pipeline.md says what else",
+        "what happened, in SQL; docs/guides/pipeline.md says what else",
     ),
     ("README.md", "the same with an app of your own, in five minutes"),
     ("{headrace} down{directory}", "stop the server; its data stays"),

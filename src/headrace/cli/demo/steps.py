@@ -212,7 +212,7 @@ def _watch(demo: Demo, is_over: Callable[[], bool]) -> None:
     progress, moved_at, over = demo.progress, time.monotonic(), -1
     with demo.screen.moving(progress):
         while True:
-            progress.update(demo.hr.queues(), len(demo.hr.workers()))
+            progress.update(demo.hr.queues(), len(demo.hr.workers.list()))
             demo.screen.moved(progress)
             if is_over():
                 return
@@ -240,13 +240,13 @@ def _watch_again(demo: Demo) -> None:
 
 def _all_work(demo: Demo) -> bool:
     """Whether all have begun: what is told to end before that ends like any process."""
-    names = [worker.name for worker in demo.hr.workers()]
+    names = [worker.name for worker in demo.hr.workers.list()]
     living = [program for program in demo.workers.started if program.process.poll() is None]
     return all(any(map(program.names, names)) for program in living)
 
 
 def _held_by(demo: Demo, program: WorkerProgram) -> int:
-    return sum(worker.jobs for worker in demo.hr.workers() if program.names(worker.name))
+    return sum(worker.jobs for worker in demo.hr.workers.list() if program.names(worker.name))
 
 
 def _sum(counts: Any, state: str) -> int:

@@ -97,7 +97,7 @@ def _layout(core: Core) -> tuple[int | None, Finding]:
     try:
         [[layout, shards]] = drive(core.transport, raw(core, [command]))
     except HeadraceError as error:
-        return None, problem(str(error), "see docs/operations.md, Rights: what a user needs")
+        return None, problem(str(error), "see docs/guides/operations.md, Rights: what a user needs")
     if layout is None or shards is None:
         advice = "is the name right? --namespace; the first program that connects makes it"
         return None, not_applicable(f"there is no namespace {core.namespace!r}", advice)

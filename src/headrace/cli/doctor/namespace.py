@@ -34,7 +34,7 @@ def books(namespace: Namespace) -> Finding:
         return ok(f"{audit.jobs:,} jobs in {audit.queues} queues: the books balance")
     return problem(
         f"the books do not balance: {some(audit.problems)}",
-        "see docs/operations.md, Audit: it says what to do for each",
+        "see docs/guides/operations.md, Audit: it says what to do for each",
     )
 
 
@@ -108,7 +108,7 @@ def failures(namespace: Namespace) -> Finding:
 
 def schedules(namespace: Namespace) -> Finding:
     """Whether turns of schedules have passed without a job."""
-    found = namespace.hr.schedules(count=1000)
+    found = namespace.hr.schedules.list(count=1000)
     if not found:
         return not_applicable("there are none")
     late = moment(namespace.now) - timedelta(seconds=OVERDUE)
@@ -128,14 +128,14 @@ def event_log(namespace: Namespace) -> Finding:
         ]
     )
     longest = max(int(number or 0) - int(trimmed or 0) for number, trimmed in logs)
-    if longest <= cap or not any(row.behind > cap for row in namespace.hr.lakes()):
+    if longest <= cap or not any(row.behind > cap for row in namespace.hr.lakes.list()):
         return log_length(longest, cap)
     return ok(f"{longest:,} events in the longest shard, kept for a lake: see lakes")
 
 
 def lakes(namespace: Namespace) -> Finding:
     """Whether lakes take events before they are dropped."""
-    rows = namespace.hr.lakes()
+    rows = namespace.hr.lakes.list()
     if not rows:
         return not_applicable("no lake takes the events")
     said = lagging(namespace.hr, rows)
@@ -151,7 +151,7 @@ def lakes(namespace: Namespace) -> Finding:
 
 def writes(namespace: Namespace) -> Finding:
     """Whether writes from Spark were decided and are not published, or have lost rows."""
-    found = namespace.hr.writes(count=WRITES_LOOKED_AT)
+    found = namespace.hr.writes.list(count=WRITES_LOOKED_AT)
     if not found:
         return not_applicable("nothing was written from Spark lately")
     late = moment(namespace.now) - timedelta(seconds=OVERDUE)

@@ -131,7 +131,7 @@ class Namespace:
     @cached_property
     def workers(self) -> list[Worker]:
         """The workers that have a session."""
-        return self.hr.workers(count=PAGE)
+        return self.hr.workers.list(count=PAGE)
 
     def read(self, commands: list[tuple[Any, ...]]) -> list[Any]:
         """The answers to plain commands that only read, each after its shard."""

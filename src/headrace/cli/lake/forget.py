@@ -28,11 +28,11 @@ def forget(
     """Let the server trim events that the lake has not; the lake itself stays as it is."""
     name = lake_id or _id_of(lake)
     with opened(url, namespace) as client:
-        behind = sum(row.behind for row in client.lakes() if row.lake == name)
+        behind = sum(row.behind for row in client.lakes.list() if row.lake == name)
         if behind and not yes:
             question = f"The lake has yet to take {counted(behind, 'event')}. Forget it even so?"
             typer.confirm(question, abort=True, err=True)
-        forgotten = client.forget_lake(name)
+        forgotten = client.lakes.forget(name)
     shown = printable(name)
     sentence = (
         f"The server no longer keeps events for lake {shown}."

@@ -34,7 +34,7 @@ def status(
     with files_in(lake) as files, opened(url, namespace) as client:
         found = Lake.open(files)
         facts = _facts(found, found.snapshot())
-        rows = [row for row in client.lakes() if row.lake == found.identity.id]
+        rows = [row for row in client.lakes.list() if row.lake == found.identity.id]
         warnings = lagging(client, rows)
     if as_json:
         typer.echo(as_line({**facts, "shards": rows, "warnings": warnings}))

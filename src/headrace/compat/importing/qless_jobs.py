@@ -21,8 +21,8 @@ from headrace.compat.importing.entries import (
 )
 from headrace.engine.check import LONGEST_MS, number, tags
 from headrace.errors import InvalidArgument
-from headrace.operations.put_options import MOST_RETRIES
 from headrace.operations.schedule_values import MOST_BACKLOG
+from headrace.options import MOST_RETRIES
 
 UNKNOWN_QUEUE = "imported"
 KLASS = b"klass"

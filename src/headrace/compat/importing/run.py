@@ -31,11 +31,11 @@ from headrace.errors import ImportRefused
 from headrace.feeds import operations
 from headrace.operations import queues, schedules
 from headrace.operations.core import Core
-from headrace.operations.put_options import UNSET
 from headrace.operations.queues import QueueRef
 from headrace.operations.requests import ask_one
 from headrace.operations.schedule_values import read_schedule
 from headrace.operations.values import Job
+from headrace.options import UNSET
 from headrace.transport.drive import Operation, drive
 
 READERS: dict[str, Callable[[ImportSource], SourceReader]] = {

@@ -63,7 +63,7 @@ class Thoonk(ThoonkBase, CompatClient):
         super().__init__(client, namespace)
         self._handlers = ThoonkHandlers(listens=listen)
         self._listener = (
-            ThoonkListener(self.client.listen_feeds(), self._handlers, self.core)
+            ThoonkListener(self.client.feeds.listen(), self._handlers, self.core)
             if listen
             else None
         )
@@ -121,7 +121,10 @@ class Thoonk(ThoonkBase, CompatClient):
 
 
 class AsyncThoonk(ThoonkBase, AsyncCompatClient):
-    """The asyncio form of Thoonk, without handlers: await `client.listen_feeds()` instead."""
+    """The asyncio form of Thoonk.
+
+    It has no handlers: iterate over `await client.feeds.listen()` instead.
+    """
 
     async def create_feed(self, feed: str, config: GivenConfig | None = None) -> AnyAsyncFeed:
         """Create a feed with its config. Raises FeedExists if there is one of this name."""

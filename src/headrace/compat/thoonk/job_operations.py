@@ -19,6 +19,7 @@ from headrace.operations import finishing, jobs, popping, putting, queues
 from headrace.operations.core import Core
 from headrace.operations.requests import ask_one
 from headrace.operations.values import Job
+from headrace.options import JobOptions
 from headrace.transport.drive import Operation
 
 # The failure type that Headrace stores for stalled jobs.
@@ -45,7 +46,9 @@ def put(feed: ThoonkFeed, item: Any, priority: float | None = None) -> Operation
     Raises FeedDoesNotExist if the feed is deleted.
     """
     yield from check_exists(feed)
-    job_id = yield from putting.put(feed, item, priority=priority)
+    # A put without any option takes the fast path.
+    options: JobOptions = {} if priority is None else {"priority": priority}
+    job_id = yield from putting.put(feed, item, **options)
     try:
         yield from check_exists(feed)
     except FeedDoesNotExist:

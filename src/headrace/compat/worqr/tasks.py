@@ -16,6 +16,7 @@ from headrace.operations.core import Core
 from headrace.operations.queues import QueueRef, all_queues
 from headrace.operations.requests import ask_one
 from headrace.operations.values import Job, payload_of
+from headrace.options import JobOptions
 from headrace.transport.drive import Operation
 
 ATTEMPT = re.compile("[0-9]{1,16}")
@@ -65,10 +66,12 @@ def enqueue(client: WorqrLike, task: Any, queue: str, *, unique: bool = False) -
     """
     target = QueueRef(client.core, queue)
     yield from ensure_profile(target, "task")
+    # A put without any option takes the fast path.
+    options: JobOptions = {"unique": True} if unique else {}
     if isinstance(task, list | tuple):
-        yield from putting.put_many(target, task, unique=unique)
+        yield from putting.put_many(target, task, **options)
     else:
-        yield from putting.put(target, task, unique=unique)
+        yield from putting.put(target, task, **options)
 
 
 def startTask(
@@ -143,7 +146,7 @@ def _delivery(process: str) -> tuple[str, int]:
 
 def cancelTasks(client: WorqrLike, queue: str, task: Any) -> Operation[None]:
     """Remove every task of a queue that equals this one, waiting or running."""
-    yield from matching.cancel_matching(client, queue, task)
+    yield from matching.cancel_matching(QueueRef(client.core, queue), task)
 
 
 def deleteQueue(client: WorqrLike, queue: str) -> Operation[None]:
@@ -200,7 +203,7 @@ def getMatchingProcesses(client: WorqrLike, task: Any) -> Operation[list[str]]:
     """Return the ids of the processes of all queues whose task equals this one."""
     ids: list[str] = []
     for queue in (yield from all_queues(client.core)):
-        ids += yield from matching.matching(client, queue, task)
+        ids += yield from matching.matching(QueueRef(client.core, queue), task)
     return _process_ids((yield from jobs.jobs(client, ids)))
 
 

@@ -12,15 +12,15 @@ from headrace.engine.call import Call, is_refusal, packed_pair
 from headrace.engine.check import PAGE, milliseconds, text
 from headrace.errors import HeadraceError, InvalidArgument, SessionRequired
 from headrace.operations.popping import MOST, Handout, Popped, pop, pop_call
-from headrace.operations.put_options import UNSET
 from headrace.operations.putting import payload_for
 from headrace.operations.requests import ask
 from headrace.operations.sessions import workers
+from headrace.options import UNSET
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.verdicts import Next
 from headrace.transport.drive import drive
-from headrace.worker.outbox import Outbox, Said
-from headrace.worker.run import Done, Unwritable, failed, packed_value
+from headrace.worker.acks import AckBuffer, PendingAck
+from headrace.worker.run import Done, Unwritable, outcome_of_error, pack_result
 
 
 class Desk:
@@ -34,7 +34,7 @@ class Desk:
         self._queue = client.queue(queue)
         self._worker = worker
         self._batch = batch
-        self._outbox = Outbox(client.core)
+        self._outbox = AckBuffer(client.core)
         # Where a batch cannot be divided evenly, another shard has the rest each time.
         self._turn = 0
         self._make_pop = pop_call(self._queue, worker, 1, math.inf)
@@ -44,17 +44,19 @@ class Desk:
         try:
             self._say(popped, verdict)
         except (Unwritable, InvalidArgument) as error:
-            self._outbox.say(popped, failed(self._app, popped, Unwritable(str(error)), None))
+            self._outbox.acknowledge(
+                popped, outcome_of_error(self._app, popped, Unwritable(str(error)), None)
+            )
 
     def _say(self, popped: Popped, verdict: Any) -> None:
         if isinstance(verdict, BaseException):
-            self._outbox.say(popped, failed(self._app, popped, verdict, None))
+            self._outbox.acknowledge(popped, outcome_of_error(self._app, popped, verdict, None))
         elif isinstance(verdict, Next):
             queue = text("next", verdict.queue, self._core.limits.name)
             delay = milliseconds("delay", verdict.delay) / 1000
             self._outbox.move(popped, queue, self._new_data(verdict.data), delay)
         else:
-            self._outbox.say(popped, Done(packed_value(self._app, verdict)))
+            self._outbox.acknowledge(popped, Done(pack_result(self._app, verdict)))
 
     def _new_data(self, data: Any) -> bytes:
         if data is UNSET:
@@ -121,7 +123,7 @@ class Desk:
             call.op, call.args, lambda reply: None if is_refusal(reply) else call.decode(reply)
         )
 
-    def _count(self, said: list[Said], answers: list[list[Any]]) -> None:
+    def _count(self, said: list[PendingAck], answers: list[list[Any]]) -> None:
         for one, states in zip(said, answers, strict=True):
             for state in states:
                 self._count_one(one.call.op, state)

@@ -19,7 +19,7 @@ from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.task import run_task
 from headrace.spark.gist import gist, whole_message
 from headrace.transport.drive import drive
-from headrace.worker.kept import KeptSession
+from headrace.worker.sidecar import SidecarSession
 
 log = logging.getLogger("headrace.spark")
 
@@ -52,7 +52,7 @@ class Running:
         self._stopping = threading.Event()
         self._over = threading.Event()
         self._ending = threading.Lock()
-        self._session = KeptSession(
+        self._session = SidecarSession(
             assignment.url, assignment.namespace, assignment.session, ttl=TTL
         )
         InheritableThread(target=self._run, name=assignment.session, daemon=True).start()

@@ -24,10 +24,10 @@ from headrace.spark.executors.frames import Row
 from headrace.spark.executors.tally import Tally
 from headrace.spark.executors.verdicts import moved_on
 from headrace.transport.drive import drive
-from headrace.worker.kept import KeptSession
+from headrace.worker.poison import is_suspect
 from headrace.worker.process import SCRIPTS
 from headrace.worker.run import UnreadableData
-from headrace.worker.suspects import is_suspect
+from headrace.worker.sidecar import SidecarSession
 
 # How long a task that finds nothing waits until it looks whether the run is over.
 LOOK_EVERY = 1.0
@@ -69,9 +69,9 @@ class Task:
     def _is_empty(self) -> bool:
         return self._desk.is_empty(f"{self._assignment.session}-")
 
-    def _begin_session(self) -> KeptSession:
+    def _begin_session(self) -> SidecarSession:
         assignment = self._assignment
-        return KeptSession(
+        return SidecarSession(
             assignment.url,
             assignment.namespace,
             self._worker,
@@ -89,10 +89,10 @@ class Task:
         lost = {popped.id for popped in alone}
         together = [popped for popped in jobs if popped.id not in lost]
         for some in ([together] if together else []) + [[popped] for popped in alone]:
-            self._session.begun([popped.id for popped in some])
+            self._session.set_started([popped.id for popped in some])
             self._judge(some)
             self._desk.tell()
-        self._session.begun(None)
+        self._session.set_started(None)
 
     def _judge(self, jobs: list[Popped]) -> None:
         self._desk.tally.batches += 1

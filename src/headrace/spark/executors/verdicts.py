@@ -15,7 +15,7 @@ import pyarrow as pa
 from headrace.app.verdicts import Discard, Retry
 from headrace.engine.check import Limits, Span, milliseconds, text
 from headrace.errors import InvalidArgument
-from headrace.operations.put_options import UNSET
+from headrace.options import UNSET
 from headrace.spark.executors.frames import COLUMNS, DATA
 
 FAILURE, MESSAGE, RETRY_IN, NEXT = "failure", "message", "retry_in", "next"

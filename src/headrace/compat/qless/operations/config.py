@@ -8,8 +8,8 @@ from headrace.compat.qless.context import QlessLike
 from headrace.engine.call import build
 from headrace.errors import InvalidArgument
 from headrace.operations import queues
-from headrace.operations.put_options import UNSET, Unset
 from headrace.operations.queues import QueueRef
+from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 
 DAY = 86_400

@@ -11,7 +11,7 @@ from headrace.compat.qless.values import STATES, seconds
 from headrace.engine.check import Span, text
 from headrace.errors import InvalidArgument
 from headrace.operations import finishing
-from headrace.operations.put_options import UNSET
+from headrace.options import UNSET
 from headrace.transport.drive import Operation
 
 

@@ -12,7 +12,7 @@ from headrace.engine.check import Span
 from headrace.operations import jobs as job_operations
 from headrace.operations import popping, putting
 from headrace.operations.protocols import QueueLike
-from headrace.operations.put_options import UNSET, Unset
+from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 
 J = TypeVar("J", bound=QlessJobFields)
@@ -50,8 +50,9 @@ def put_into(
     context: QlessContext, queue: QueueLike, data: Any, job_id: str | None, options: dict[str, Any]
 ) -> Operation[str]:
     """Put or move a job with put options of Headrace and a priority of qless."""
-    given = {**options, "priority": context.flip_priority(options["priority"])}
-    return (yield from putting.put_given(queue, data, job_id, "move", given))
+    priority = context.flip_priority(options["priority"])
+    given: Any = {**options, "priority": priority, "id": job_id, "on_exists": "move"}
+    return (yield from putting.put_with_options(queue, data, given))
 
 
 def pop(

@@ -9,8 +9,9 @@ from headrace.compat.qless.context import QlessContext, QlessLike, QlessQueueLik
 from headrace.engine.check import Span
 from headrace.operations import schedules
 from headrace.operations.core import Core
-from headrace.operations.put_options import UNSET, Unset, new_ids
+from headrace.operations.ids import new_ids
 from headrace.operations.schedule_values import Schedule
+from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 
 # This backlog makes up for every interval that was missed.
@@ -66,6 +67,7 @@ def recur(
     All missed intervals are made up for; with a backlog, at most backlog + 1 of them.
     """
     [new_id] = new_ids(1)
+    options: dict[str, Any] = {} if isinstance(retries, Unset) else {"retries": retries}
     schedule = yield from schedules.schedule_queue(
         queue,
         new_id if id is None else id,
@@ -75,7 +77,7 @@ def recur(
         backlog=_backlog(backlog),
         priority=queue.context.flip_priority(priority),
         tags=tags,
-        retries=retries,
+        **options,
     )
     return schedule.id
 
@@ -101,14 +103,14 @@ def update(
     backlog: int | Unset = UNSET,
 ) -> Operation[bool]:
     """Change the given fields for future jobs. Return False if the job no longer recurs."""
+    flipped = priority if isinstance(priority, Unset) else job.context.flip_priority(priority)
+    options: dict[str, Any] = {"priority": flipped, "tags": tags, "retries": retries}
     operation = schedules.reschedule(
         job,
         job.id,
         data=data,
         every=interval,
-        priority=priority if isinstance(priority, Unset) else job.context.flip_priority(priority),
-        tags=tags,
-        retries=retries,
+        **{name: value for name, value in options.items() if value is not UNSET},
         backlog=backlog if isinstance(backlog, Unset) else _backlog(backlog),
     )
     return (yield from job.context.unless_refused(operation)) is not False

@@ -24,8 +24,8 @@ from headrace.engine.check import Span, number, text
 from headrace.errors import InvalidArgument
 from headrace.operations import jobs as job_operations
 from headrace.operations import queues as queue_operations
-from headrace.operations.put_options import UNSET
 from headrace.operations.queues import QueueRef
+from headrace.options import UNSET
 from headrace.transport.drive import Operation
 
 

@@ -1,5 +1,5 @@
 -- keys: how the keys of a shard are spelled, here and nowhere else. A name is always the whole
--- tail of its key, so no name can be mistaken for another key; docs/keys.md lists the roles.
+-- tail of its key, so no name can be mistaken for another key; docs/reference/keys.md lists the roles.
 
 local function key(role, name)
   return shard .. role .. ':' .. name

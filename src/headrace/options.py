@@ -1,0 +1,201 @@
+"""The options of a job: the one list that put, put_many, schedules, tasks, the CLI and Spark use.
+
+Each option is a key of a TypedDict, with its type for editors and, as an annotation, the check that
+turns a value into what the scripts read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, TypedDict, Unpack, get_type_hints
+
+from headrace.engine.check import (
+    Limits,
+    Span,
+    choice,
+    listed,
+    milliseconds,
+    moment_ms,
+    number,
+    tags,
+    text,
+    whole,
+)
+from headrace.engine.profile import SETTINGS
+from headrace.errors import InvalidArgument
+
+MOST_RETRIES = 1_000_000
+MOST_DEPENDENCIES = 1000
+MOST_THROTTLES = 8
+IF_FAILS = ("wait", "run", "cancel", "fail")
+
+Check = Callable[[str, Any, Limits], Any]
+
+
+class Unset:
+    """The type of UNSET."""
+
+    def __repr__(self) -> str:
+        return "unset"
+
+
+# Stands for "not given" where None has a meaning of its own.
+UNSET = Unset()
+
+
+def _number(name: str, value: Any, _limits: Limits) -> float:
+    return number(name, value)
+
+
+def _tags(_name: str, value: Any, limits: Limits) -> list[str]:
+    return tags(value, limits)
+
+
+def _duration(name: str, value: Any, _limits: Limits) -> int:
+    return milliseconds(name, value)
+
+
+def _time(name: str, value: Any, _limits: Limits) -> int:
+    return moment_ms(name, value)
+
+
+def _text(name: str, value: Any, limits: Limits) -> str:
+    return text(name, value, limits.name)
+
+
+def _retries(name: str, value: Any, _limits: Limits) -> int | bool:
+    return False if value is None else whole(name, value, 0, MOST_RETRIES)
+
+
+def _throttles(name: str, value: Any, limits: Limits) -> list[str]:
+    return _names(name, "a throttle", value, limits, MOST_THROTTLES)
+
+
+def _dependencies(name: str, value: Any, limits: Limits) -> list[str]:
+    return _names(name, "an id", value, limits, MOST_DEPENDENCIES)
+
+
+def _names(name: str, one: str, value: Any, limits: Limits, most: int) -> list[str]:
+    found = sorted({text(one, each, limits.name) for each in listed(name, value, "str")})
+    if len(found) > most:
+        raise InvalidArgument(f"{name} may name {most}, not {len(found)}")
+    return found
+
+
+def _if_fails(name: str, value: Any, _limits: Limits) -> str:
+    return choice(name, value, IF_FAILS)
+
+
+def _on_exists(name: str, value: Any, _limits: Limits) -> str:
+    return choice(name, value, SETTINGS["on_exists"].choices)
+
+
+class _CommonOptions(TypedDict, total=False):
+    priority: Annotated[float | None, _number]
+    """Jobs with a lower priority run sooner. The default is 0."""
+    retries: Annotated[int | None, _retries]
+    """How often a failed job is tried again; None is without a limit."""
+    start_within: Annotated[Span | None, _duration]
+    """Expire the job if it has not started within this time."""
+    result_ttl: Annotated[Span | None, _duration]
+    """How long the result is kept."""
+    throttles: Annotated[Iterable[str] | None, _throttles]
+    """Throttles whose limits the job shares."""
+
+
+class _PutOptions(TypedDict, total=False):
+    id: Annotated[str | None, _text]
+    """The id of the job. Without one, a random id is made."""
+    delay: Annotated[Span | None, _duration]
+    """Start the job after this time."""
+    at: Annotated[datetime | None, _time]
+    """Start the job at this time."""
+    depends_on: Annotated[Iterable[str] | None, _dependencies]
+    """Ids of jobs that must be complete before this one starts."""
+    if_dependency_fails: Annotated[str | None, _if_fails]
+    """What happens if one of them fails: "wait", "run", "cancel" or "fail"."""
+    group: Annotated[str | None, _text]
+    """The group of which the job is a member."""
+    on_exists: Annotated[str | None, _on_exists]
+    """What happens if the id exists: "move", "replace", "reject" or "duplicate"."""
+
+
+class ScheduleOptions(_CommonOptions, total=False):
+    """Options of the jobs that a schedule puts."""
+
+    tags: Annotated[Iterable[str] | None, _tags]
+    """Labels by which jobs are found."""
+    unique: Annotated[bool | str | None, _text]
+    """Allow one such job at a time: a text to compare, or True for the data itself."""
+    key: Annotated[str | None, _text]
+    """Jobs with the same key share the limits of the queue per key, and take turns."""
+
+
+class JobOptions(ScheduleOptions, _PutOptions, total=False):
+    """Options of a job when it is put."""
+
+
+class TaskOptions(_CommonOptions, _PutOptions, total=False):
+    """Options of a task. A function gets the arguments of the job by name."""
+
+    tags: Iterable[str] | Callable[..., Iterable[str]] | None
+    unique: bool | str | Callable[..., str] | None
+    key: str | Callable[..., str] | None
+    queue: str
+    """The queue of the task."""
+    backoff: Any
+    """How long a failed job waits before the next attempt: a headrace.Backoff."""
+    timeout: Span | None
+    """Fail the attempt after this time."""
+
+
+_CHECKS: dict[str, Check] = {
+    name: hint.__metadata__[0]
+    for name, hint in get_type_hints(JobOptions, include_extras=True).items()
+}
+OPTIONS = tuple(_CHECKS)
+# Options that only Headrace itself passes: a replay names the job it repeats.
+_CHECKS["origin"] = _text
+SCHEDULE_OPTIONS = frozenset(get_type_hints(ScheduleOptions))
+WIRE_NAMES = {"if_dependency_fails": "if_fails"}
+
+
+def is_given(name: str, value: Any) -> bool:
+    """Return whether a value was given, rather than the one that stands for "not given"."""
+    if name == "retries":
+        return value is not UNSET
+    return value is not None and not (name == "unique" and value is False)
+
+
+def check_option(name: str, value: Any, limits: Limits) -> Any:
+    """Return the value of an option as scripts read it, or raise InvalidArgument."""
+    check = _CHECKS.get(name)
+    if check is None:
+        raise InvalidArgument(f"no option {name!r}; the options are {', '.join(sorted(OPTIONS))}")
+    return check(name, value, limits)
+
+
+def check_options(options: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    """Return options as the scripts read them, without those that were not given."""
+    checked = {
+        WIRE_NAMES.get(name, name): check_option(name, value, limits)
+        for name, value in options.items()
+        if is_given(name, value)
+    }
+    if "at" in checked and "delay" in checked:
+        raise InvalidArgument("pass delay= or at=, not both")
+    return checked
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Put:
+    """An item of put_many, or a step of a chain, with options of its own."""
+
+    data: Any
+    options: JobOptions
+
+    def __init__(self, data: Any, **options: Unpack[JobOptions]) -> None:
+        object.__setattr__(self, "data", data)
+        object.__setattr__(self, "options", options)

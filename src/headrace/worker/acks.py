@@ -1,0 +1,98 @@
+"""Outcomes of jobs that the server does not know yet, collected until the next round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.engine.call import Answer, Call
+from headrace.operations.core import Core
+from headrace.operations.finishing import complete_call, fail_call, release_call
+from headrace.operations.popping import Popped
+from headrace.worker.run import Done, Failed, Snoozed
+
+Row = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class PendingAck:
+    """One call that acknowledges jobs, and the jobs in the order of its replies."""
+
+    shard: int
+    call: Call[list[Answer]]
+    jobs: list[Popped]
+
+
+class AckBuffer:
+    """Completions, failures and releases, grouped by the call that can carry them together."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._groups: dict[tuple[Any, ...], list[tuple[Popped, Row]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._groups)
+
+    def acknowledge(self, popped: Popped, outcome: Done | Failed | Snoozed) -> None:
+        """Add the outcome of a run."""
+        if isinstance(outcome, Done):
+            self.complete(popped, outcome.result)
+        elif isinstance(outcome, Failed):
+            self.fail(popped, outcome.failure, outcome.message, outcome.traceback, outcome.retry_in)
+        else:
+            self.release(popped, outcome.delay)
+
+    def complete(self, popped: Popped, result: bytes) -> None:
+        """Add a completion; an empty result means none."""
+        # Completions of one queue without results take the server's fast path.
+        group = popped.record.queue if not result else None
+        self._add(("complete", group), popped, (popped.id, popped.record.token, result))
+
+    def move(self, popped: Popped, queue: str, data: bytes, delay: float) -> None:
+        """Add a completion that moves the job on to another queue."""
+        self._add(("move", queue, delay), popped, (popped.id, popped.record.token, data))
+
+    def fail(
+        self, popped: Popped, failure: str, message: str, traceback: str, retry_in: float | None
+    ) -> None:
+        """Add a failure; without retry_in it is permanent."""
+        retry_ms = -1 if retry_in is None else round(retry_in * 1000)
+        row = (popped.id, popped.record.token, failure, message, traceback, retry_ms, b"")
+        self._add(("fail",), popped, row)
+
+    def release(self, popped: Popped, delay: float = 0.0) -> None:
+        """Add a release: the job goes back to the front of its queue, after a delay if given."""
+        self._add(("release", delay), popped, (popped.id, popped.record.token))
+
+    def ids(self) -> set[str]:
+        """Return the ids of the jobs in the buffer."""
+        return {popped.id for group in self._groups.values() for popped, _ in group}
+
+    def take(self) -> list[PendingAck]:
+        """Empty the buffer and return its contents as calls."""
+        groups, self._groups = self._groups, {}
+        return [
+            PendingAck(shard, call, [popped for popped, _ in part])
+            for (shard, kind, *options), group in groups.items()
+            for part in _parts(group, self._core.limits.batch)
+            for call in [self._call(kind, options, [row for _, row in part])]
+        ]
+
+    def _add(self, kind: tuple[Any, ...], popped: Popped, row: Row) -> None:
+        core = self._core
+        shard = 0 if core.shards == 1 else core.shard_of(popped.id)
+        self._groups.setdefault((shard, *kind), []).append((popped, row))
+
+    def _call(self, kind: str, options: list[Any], rows: list[Row]) -> Call[list[Answer]]:
+        makers: dict[str, Callable[[], Call[list[Answer]]]] = {
+            "complete": lambda: complete_call(self._core, rows, None, 0),
+            "move": lambda: complete_call(self._core, rows, *options),
+            "fail": lambda: fail_call(self._core, rows),
+            "release": lambda: release_call(rows, "front", options[0], "worker"),
+        }
+        return makers[kind]()
+
+
+def _parts(group: list[tuple[Popped, Row]], size: int) -> list[list[tuple[Popped, Row]]]:
+    return [group[at : at + size] for at in range(0, len(group), size)]

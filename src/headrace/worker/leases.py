@@ -1,0 +1,182 @@
+"""The leases of a worker: which jobs it holds, which leases were lost, and lease renewal.
+
+This differs from operations/held_leases.py, which tracks the leases that user code holds: here one
+event loop owns the jobs, they are held by strong references, and the server can hand jobs over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from headrace.client.client import AsyncClient
+from headrace.engine.record import decode_record, text_bytes
+from headrace.operations.batches import Row, in_batches
+from headrace.operations.core import Core
+from headrace.operations.finishing import heartbeat_call
+from headrace.operations.held_leases import Proof
+from headrace.operations.lease_watch import LOOK_EVERY, Taken, missed, read_taken
+from headrace.operations.listening import ListeningState
+from headrace.operations.popping import Popped
+from headrace.operations.requests import raw
+from headrace.operations.values import payload_of
+from headrace.transport.drive import Operation
+from headrace.worker.sources import QueueSources
+
+# The number of early loss notices to remember.
+MOST_EARLY = 1000
+# How often a lease is renewed within its length.
+RENEWALS = 3
+# A notice that there may be work. It concerns no held job.
+WORK_NOTICE: Taken = ("", ("", ""))
+
+
+class WorkerLeases:
+    """The jobs that a worker holds, by id and token; reports each lost lease once."""
+
+    def __init__(self, worker: str, on_lost: Callable[[Any, str], None]) -> None:
+        self.worker = worker
+        self._on_lost = on_lost
+        self._held: dict[Proof, Any] = {}
+        self._early: dict[Proof, str] = {}
+
+    def add(self, proof: Proof, job: Any) -> bool:
+        """Hold a job; return False if it is held already or its lease was lost before this call."""
+        if proof in self._held or (self._early and self._early.pop(proof, None) is not None):
+            return False
+        self._held[proof] = job
+        return True
+
+    def remove(self, proof: Proof) -> bool:
+        """Stop holding a job; return False if its lease was lost before."""
+        return self._held.pop(proof, None) is not None
+
+    def jobs(self) -> list[Any]:
+        """Return the held jobs."""
+        return list(self._held.values())
+
+    def proofs(self) -> list[Proof]:
+        """Return id and token of every held job."""
+        return list(self._held)
+
+    def expects(self, proof: Proof) -> bool:
+        """Return whether this job is held under this token."""
+        return proof in self._held
+
+    def lose(self, reason: str, proof: Proof) -> None:
+        """Stop holding a job whose lease the server ended, and report it."""
+        job = self._held.pop(proof, None)
+        if job is not None:
+            self._on_lost(job, reason)
+            return
+        self.ignore_later(proof, reason)
+
+    def ignore_later(self, proof: Proof, reason: str) -> None:
+        """Ignore a hand-over notice or pop reply that arrives later for this job and token."""
+        self._early[proof] = reason
+        if len(self._early) > MOST_EARLY:
+            del self._early[next(iter(self._early))]
+
+
+def worker_notices(
+    core: Core,
+    sources: QueueSources,
+    queues: Iterable[str],
+    leases: WorkerLeases,
+    on_hand_over: Callable[[Popped], None],
+    on_gap: Callable[[], None],
+) -> ListeningState[Taken]:
+    """Return the state of a subscription to the channels of the queues and of the worker.
+
+    It covers every shard. `on_gap` is called when notices may have been missed: the worker may then
+    hold jobs that it does not know.
+    """
+    shards = range(core.shards)
+    work = {
+        core.channel(shard, "queue", queue): (queue, shard) for queue in queues for shard in shards
+    }
+    by_name = {channel: source for (_, channel), source in work.items()}
+    own = [core.channel(shard, "worker", leases.worker) for shard in shards]
+
+    def read(channel: str, message: bytes) -> Iterable[Taken]:
+        source = by_name.get(channel)
+        if source is None:
+            popped = read_hand_over(message)
+            if popped is None:
+                return read_taken(channel, message)
+            on_hand_over(popped)
+            return [WORK_NOTICE]
+        sources.wake(*source)
+        return [WORK_NOTICE]
+
+    def check() -> Operation[list[Taken]]:
+        sources.wake_all()
+        on_gap()
+        return [WORK_NOTICE, *(yield from missed(core, leases))]
+
+    return ListeningState(core, [*work, *own], read, check, wait=LOOK_EVERY)
+
+
+def read_hand_over(message: bytes) -> Popped | None:
+    """Return the job that a message hands over, or None if it is another message."""
+    try:
+        kind, job_id, packed = msgspec.msgpack.decode(message, type=tuple[str, str, msgspec.Raw])
+        if kind != "handed":
+            return None
+        record = decode_record(text_bytes(packed))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        # Any client with permission to publish can send anything on this channel.
+        return None
+    return Popped(job_id, record, text_bytes(packed), payload_of(record, b""))
+
+
+def held_jobs(core: Core, worker: str, known: set[str]) -> Operation[list[Popped]]:
+    """Return the jobs that a worker holds by the server's records, except the known ones.
+
+    The jobs come without payloads.
+    """
+    shards = range(core.shards)
+    lists = yield from raw(
+        core, [(shard, ("ZRANGE", core.key(shard, f"held:{worker}"), 0, -1)) for shard in shards]
+    )
+    unknown = [
+        (shard, job_id)
+        for shard, members in zip(shards, lists, strict=True)
+        for job_id in (member.partition(b"\0")[2].decode() for member in members)
+        if job_id not in known
+    ]
+    if not unknown:
+        return []
+    records = yield from raw(
+        core, [(shard, ("GET", core.key(shard, f"job:{job_id}"))) for shard, job_id in unknown]
+    )
+    found = [
+        Popped(job_id, decode_record(packed), packed, b"")
+        for (_, job_id), packed in zip(unknown, records, strict=True)
+        if packed is not None
+    ]
+    return [
+        popped
+        for popped in found
+        if popped.record.worker == worker and popped.record.state == "running"
+    ]
+
+
+async def lease_lengths(client: AsyncClient, queues: list[str]) -> dict[str, float]:
+    """Return the lease length of each queue whose leases end although the session lives."""
+    found = {}
+    for name in queues:
+        settings = await client.queue(name).settings()
+        lease = settings["lease"]
+        if settings["session"] == "none" and isinstance(lease, float | int):
+            found[name] = float(lease)
+    return found
+
+
+def renew_leases(core: Core, held: list[Popped]) -> Operation[None]:
+    """Renew the leases of these jobs. Lost ones are reported by notices."""
+    rows: list[Row] = [(popped.id, popped.record.token, b"") for popped in held]
+    if rows:
+        yield from in_batches(core, rows, lambda part: heartbeat_call(part, None))

@@ -1,0 +1,438 @@
+"""The main loop of a worker process: pops jobs, runs them and acknowledges their outcomes.
+
+One round trip carries all pending acknowledgements and the next pops. Jobs run while it is on its
+way, so the busier a worker is, the more each round trip carries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextvars import copy_context
+from functools import partial
+from itertools import cycle
+from typing import Any
+
+from headrace.app.app import App
+from headrace.client.client import AsyncClient
+from headrace.engine.call import Call
+from headrace.errors import HeadraceError
+from headrace.operations.held_leases import Proof
+from headrace.operations.lease_watch import LOOK_EVERY, Taken, missed
+from headrace.operations.listening import ListeningState, receive, subscribe
+from headrace.operations.popping import SAFETY_POLL, Popped, none_if_refused, pop_call
+from headrace.operations.requests import ask
+from headrace.transport.drive import Operation, drive_async
+from headrace.worker.acks import AckBuffer, PendingAck
+from headrace.worker.event_loop import Wakeup
+from headrace.worker.leases import (
+    RENEWALS,
+    WORK_NOTICE,
+    WorkerLeases,
+    held_jobs,
+    lease_lengths,
+    renew_leases,
+    worker_notices,
+)
+from headrace.worker.logs import JobLog, Meter, log_event
+from headrace.worker.poison import StartedJobs, SuspectJobs, is_suspect
+from headrace.worker.run import Outcome, Run
+from headrace.worker.runner import Runner
+from headrace.worker.settings import ServedQueue, WorkerSettings
+from headrace.worker.sources import PREFETCH_SECONDS, Prefetch, QueueShard, QueueSources
+
+log = logging.getLogger("headrace.worker")
+
+NO_SESSION_PAUSE = 0.1
+DUTY_RETRY_PAUSE = 1.0
+SHED_SECONDS = 0.25
+SETTINGS_SECONDS = 6.0
+SETTINGS_AT_ONCE = 10
+# Prefetched jobs that wait longer than this are released to other workers.
+LONGEST_READY = 0.5
+
+
+class WorkerLoop:
+    """Pops, runs and acknowledges jobs under one worker name until `stop` is called."""
+
+    def __init__(
+        self,
+        app: App,
+        client: AsyncClient,
+        name: str,
+        queues: tuple[ServedQueue, ...],
+        settings: WorkerSettings,
+        meter: Meter | None = None,
+        started_jobs: StartedJobs | None = None,
+    ) -> None:
+        self.name = name
+        self.jobs_finished = 0
+        self._client = client
+        self._core = client.core
+        # Calls are repeated until the server answers: a pop whose reply was lost has taken jobs.
+        self._core.retry_for = math.inf
+        self._settings = settings
+        self._queue_names = [queue.name for queue in queues]
+        self._sources = QueueSources(queues, self._core.shards, weighted=settings.weighted)
+        self._leases = WorkerLeases(name, self._lease_lost)
+        self._acks = AckBuffer(self._core)
+        self._prefetch = Prefetch(settings.concurrency)
+        self._runner = Runner(
+            app, self._core, settings.app, settings.concurrency, self._started, self._finished
+        )
+        self._log = JobLog(name)
+        self._meter = meter
+        self._ready: deque[Popped] = deque()
+        self._started_jobs = started_jobs or StartedJobs(settings.concurrency)
+        self._suspects = SuspectJobs()
+        self._wakeup = Wakeup()
+        self._stopping = False
+        self._starting = False
+        self._exchanging = False
+        self._last_start = 0.0
+        # Jobs start in this context, not in that of the job whose end made room for them.
+        self._context = copy_context()
+        self._check_unknown = False
+        self._finished_meanwhile: set[str] | None = None
+        self._notices: ListeningState[Taken] | None = None
+        self._pops = {
+            (queue.name, offer): pop_call(client.queue(queue.name), name, 1, math.inf, offer)
+            for queue in queues
+            for offer in (0, SAFETY_POLL)
+        }
+
+    async def work(self) -> None:
+        """Work until stop is called and every started job has finished or is released."""
+        duties = (self._listen, self._suspect_unknown_jobs, self._renew, self._shed)
+        background = [asyncio.create_task(self._keep_doing(duty)) for duty in duties]
+        try:
+            while not self._is_over():
+                self._wakeup.clear()
+                self._start_ready()
+                if self._meter is not None:
+                    self._meter.holding(len(self._runner.running), len(self._ready))
+                if self._check_unknown:
+                    await self._release_unknown()
+                pops = self._next_pops()
+                if (pops or self._acks) and not self._is_busy():
+                    await self._exchange(pops)
+                else:
+                    await self._pause()
+        finally:
+            for task in background:
+                task.cancel()
+            await asyncio.gather(*background, return_exceptions=True)
+            await self._runner.close()
+
+    def stop(self) -> None:
+        """Start no more jobs and release those that have not started; running jobs go on."""
+        self._stopping = True
+        for popped in (*self._ready, *self._suspects.take_waiting()):
+            self._release(popped)
+        # Jobs that their queue removed when they were popped exist only here, so they still run.
+        self._ready = deque(popped for popped in self._ready if not _has_lease(popped))
+        self._wakeup.set()
+
+    def release_all(self) -> None:
+        """Stop at once: release the running jobs too."""
+        self.stop()
+        for popped in self._ready:
+            self._log.dropped(popped)
+        self._ready.clear()
+        for run in list(self._runner.running):
+            self._runner.stop(run)
+            self._release(run.popped)
+        self._wakeup.set()
+
+    # one iteration of the loop
+
+    def _is_over(self) -> bool:
+        return self._stopping and not (self._runner.running or self._ready or self._acks)
+
+    def _next_pops(self) -> list[tuple[QueueShard, int]]:
+        room = min(self._room(), self._prefetch.at_once())
+        if room <= 0:
+            return []
+        return self._sources.next(room) or (self._sources.along(room) if self._acks else [])
+
+    def _is_busy(self) -> bool:
+        """Return whether to delay the round trip, so that it carries more acknowledgements.
+
+        This holds while more than half of the held jobs are about to start.
+        """
+        return (
+            len(self._ready) > self._prefetch.capacity() // 2
+            and time.monotonic() - self._last_start < PREFETCH_SECONDS
+            and not self._stopping
+        )
+
+    def _room(self) -> int:
+        if self._stopping or self._suspects:
+            return 0
+        held = len(self._runner.running) + len(self._ready)
+        if self._suspects.careful:
+            return 0 if held else 1
+        return self._prefetch.capacity() - held
+
+    async def _pause(self) -> None:
+        seconds = self._sources.seconds_left() if self._room() > 0 else None
+        if self._acks or self._ready:
+            seconds = PREFETCH_SECONDS
+        await self._wakeup.wait(seconds)
+
+    async def _exchange(self, pops: list[tuple[QueueShard, int]]) -> None:
+        """Send the pending acknowledgements and pops in one round trip, and handle the replies."""
+        acks = self._acks.take()
+        calls: list[tuple[int, Call[Any]]] = [(ack.shard, ack.call) for ack in acks]
+        # A pop that finds nothing can offer to take the next job by hand-over. The worker must
+        # hear the notice, and needs room for one job from every queue and shard.
+        offers = self._receives_notices() and self._room() >= self._sources.count
+        offer = SAFETY_POLL if offers else 0
+        calls += [
+            (source.shard, none_if_refused(self._pops[source.queue, offer](count)))
+            for source, count in pops
+        ]
+        self._exchanging = True
+        replies = await drive_async(self._core.transport, ask(self._core, calls))
+        self._exchanging = False
+        for ack, answers in zip(acks, replies[: len(acks)], strict=True):
+            self._acknowledged(ack, answers)
+        without_session = False
+        for (source, count), handout in zip(pops, replies[len(acks) :], strict=True):
+            if handout is None:
+                without_session = True
+                continue
+            self._sources.popped(source, count, len(handout.jobs), handout.due)
+            self._add_jobs(handout.jobs)
+        self._start_ready()
+        # The started jobs get the event loop before the next iteration.
+        await asyncio.sleep(0)
+        if without_session:
+            # The session expired or was ended; the supervisor starts a new one.
+            await asyncio.sleep(NO_SESSION_PAUSE)
+
+    def _add_jobs(self, jobs: list[Popped]) -> None:
+        for popped in jobs:
+            if _has_lease(popped) and not self._leases.add(_proof(popped), popped):
+                continue
+            if not is_suspect(popped):
+                self._suspects.careful = False
+                self._ready.append(popped)
+            else:
+                self._add_suspect(popped)
+        if self._stopping:
+            self.stop()
+
+    def _suspect_unknown(self) -> None:
+        self._check_unknown = True
+
+    async def _release_unknown(self) -> None:
+        """Release jobs that were handed over by a notice that never arrived."""
+        self._check_unknown = False
+        known = self._finished_meanwhile = {job_id for job_id, _ in self._leases.proofs()}
+        known |= self._acks.ids()
+        operation = held_jobs(self._core, self.name, set(known))
+        for popped in await drive_async(self._core.transport, operation):
+            # Jobs that were handed over and finished during this call are known by now.
+            if popped.id not in known and not self._leases.expects(_proof(popped)):
+                self._leases.ignore_later(_proof(popped), "released")
+                self._acks.release(popped)
+        self._finished_meanwhile = None
+
+    def _add_suspect(self, popped: Popped) -> None:
+        if not self._suspects.careful:
+            log_event(
+                logging.WARNING,
+                "job may kill its worker (reclaimed twice in a row); running it alone",
+                worker=self.name,
+            )
+        if not self._suspects.add(popped):
+            self._release(popped)
+
+    def _acknowledged(self, ack: PendingAck, answers: list[Any]) -> None:
+        for popped, answer in zip(ack.jobs, answers, strict=True):
+            self._started_jobs.remove(popped.id)
+            if isinstance(answer, HeadraceError):
+                self._log.refused(popped, answer)
+
+    # from popped to finished
+
+    def _start_ready(self) -> None:
+        # A job that finishes while it is started calls this again.
+        if not self._starting:
+            self._starting = True
+            try:
+                self._context.run(self._start)
+            finally:
+                self._starting = False
+
+    def _start(self) -> None:
+        while self._ready and len(self._runner.running) < self._settings.concurrency:
+            self._last_start = time.monotonic()
+            self._runner.start(self._ready.popleft())
+        # If a suspect kills the process, the acknowledgements that are not sent yet are lost.
+        pending = self._runner.running or self._acks or self._exchanging
+        if not pending and (suspect := self._suspects.start()):
+            self._runner.start(suspect)
+
+    def _started(self, popped: Popped) -> None:
+        """Record a started job. This is called in the event loop or in a task's thread."""
+        self._started_jobs.add(popped.id)
+
+    def _finished(self, run: Run, outcome: Outcome) -> None:
+        seconds = time.perf_counter() - run.started
+        self._prefetch.finished(seconds)
+        self.jobs_finished += 1
+        popped = run.popped
+        self._suspects.forget(popped)
+        if self._finished_meanwhile is not None:
+            self._finished_meanwhile.add(popped.id)
+        held = self._leases.remove(_proof(popped))
+        if held:
+            self._acks.acknowledge(popped, outcome)
+        if held or not _has_lease(popped):
+            self._log.finished(run, outcome, seconds)
+            if self._meter is not None:
+                self._meter.finished(run, outcome, seconds)
+        self._start_ready()
+        self._wakeup.set()
+
+    def _release(self, popped: Popped) -> None:
+        self._suspects.forget(popped)
+        if self._leases.remove(_proof(popped)):
+            self._acks.release(popped)
+
+    def _lease_lost(self, popped: Popped, reason: str) -> None:
+        """Stop a job whose lease the server ended: its outcome no longer counts."""
+        self._log.lease_lost(popped, reason)
+        self._suspects.forget(popped)
+        self._started_jobs.remove(popped.id)
+        if popped in self._ready:
+            self._ready.remove(popped)
+        for run in self._runner.running:
+            if run.popped is popped:
+                self._runner.stop(run)
+                break
+        self._wakeup.set()
+
+    # background duties
+
+    async def _keep_doing(self, duty: Callable[[], Awaitable[None]]) -> None:
+        """Repeat a duty that fails: a worker without notices still works."""
+        while True:
+            try:
+                await duty()
+            except Exception:
+                log.exception(
+                    "worker %s: a background duty failed; retrying in %g s",
+                    self.name,
+                    DUTY_RETRY_PAUSE,
+                )
+                await asyncio.sleep(DUTY_RETRY_PAUSE)
+            else:
+                return
+
+    async def _shed(self) -> None:
+        """Release prefetched jobs that would not start soon, so that other workers get them."""
+        while True:
+            await asyncio.sleep(SHED_SECONDS)
+            stuck = time.monotonic() - self._last_start
+            if self._ready and stuck > LONGEST_READY:
+                self._prefetch.stuck(stuck)
+            too_many = len(self._runner.running) + len(self._ready) - self._prefetch.capacity()
+            for popped in list(self._ready)[-too_many:] if too_many > 0 else ():
+                if _has_lease(popped):
+                    self._ready.remove(popped)
+                    self._release(popped)
+            if too_many > 0:
+                self._wakeup.set()
+
+    async def _suspect_unknown_jobs(self) -> None:
+        """Compare the held jobs with the server's records regularly: notices can get lost."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            self._suspect_unknown()
+            self._wakeup.set()
+
+    async def _listen(self) -> None:
+        notices = self._notices = worker_notices(
+            self._core,
+            self._sources,
+            self._queue_names,
+            self._leases,
+            self._take_hand_over,
+            self._suspect_unknown,
+        )
+        try:
+            await drive_async(self._core.transport, self._receive_notices(notices))
+        finally:
+            if notices.subscription is not None:
+                await notices.subscription.end()
+
+    def _receives_notices(self) -> bool:
+        notices = self._notices
+        return notices is not None and notices.checked and not notices.subscription.broken
+
+    def _on_notice(self, notices: ListeningState[Taken], channel: str, message: bytes) -> bool:
+        is_work = notices.read(channel, message) == [WORK_NOTICE]
+        if is_work:
+            self._wakeup.set()
+        return is_work
+
+    def _take_hand_over(self, popped: Popped) -> None:
+        """Take a job that the server handed over when it was put.
+
+        This wakes its queue, so that the next round trip offers to take a job again.
+        """
+        self._sources.wake(popped.record.queue, self._core.shard_of(popped.id))
+        if self._suspects:
+            # A suspect runs alone.
+            if self._leases.add(_proof(popped), popped):
+                self._release(popped)
+            return
+        self._add_jobs([popped])
+        self._start_ready()
+
+    def _receive_notices(self, notices: ListeningState[Taken]) -> Operation[None]:
+        yield from subscribe(notices)
+        checked_at = time.monotonic()
+        while not notices.ended:
+            # Work notices take this fast path; receive below returns all other notices.
+            notices.subscription.on_notice = partial(self._on_notice, notices)
+            for reason, proof in (yield from receive(notices)):
+                if reason:
+                    self._leases.lose(reason, proof)
+            if time.monotonic() >= checked_at + LOOK_EVERY:
+                # Notices can get lost, so the server is asked regularly as well.
+                checked_at = time.monotonic()
+                for reason, proof in (yield from missed(self._core, self._leases)):
+                    self._leases.lose(reason, proof)
+            self._wakeup.set()
+
+    async def _renew(self) -> None:
+        """Renew leases that end although the session lives.
+
+        Settings can change at any time, so some queues are checked in every round, in turn.
+        """
+        lengths: dict[str, float] = {}
+        names = cycle(self._queue_names)
+        while True:
+            some = [next(names) for _ in range(min(len(self._queue_names), SETTINGS_AT_ONCE))]
+            found = await lease_lengths(self._client, some)
+            lengths = {name: length for name, length in lengths.items() if name not in some} | found
+            held = [popped for popped in self._leases.jobs() if popped.record.queue in lengths]
+            await drive_async(self._core.transport, renew_leases(self._core, held))
+            await asyncio.sleep(min([SETTINGS_SECONDS, *lengths.values()]) / RENEWALS)
+
+
+def _has_lease(popped: Popped) -> bool:
+    """Return whether a job has a lease: some queues remove a job when it is popped."""
+    return popped.record.state == "running"
+
+
+def _proof(popped: Popped) -> Proof:
+    return popped.id, popped.record.token

@@ -1,0 +1,1 @@
+"""Models of the engine, and tests that compare the scripts with them."""

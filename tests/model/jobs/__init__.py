@@ -1,0 +1,1 @@
+"""The model of jobs, queues, leases and sessions."""

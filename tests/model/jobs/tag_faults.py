@@ -1,0 +1,126 @@
+"""Faults to plant in the scripts of unique values, tags and tracked jobs."""
+
+from __future__ import annotations
+
+from tests.model.harness import Fault
+
+TIES = [
+    Fault("a second of a kind is made", "lib/put_any", "given and rival", "nil and rival"),
+    Fault("a claim outlives its job", "lib/over", "release_claim(job)", ""),
+    Fault("a claim stays in the queue that is left", "lib/depart", "release_claim(job)", ""),
+    Fault("a claim stays where a job moves on", "lib/move_on", "release_claim(job)", ""),
+    Fault("a job comes without a claim", "lib/join", "take_claim(job)", ""),
+    Fault("a retried job has no claim", "ops/retry", "take_claim(job)", ""),
+    Fault("another's claim is released", "lib/claims", "== job.id then", "~= '' then"),
+    Fault("a claim is taken from another", "lib/claims", "set_extra(job, 'unique', nil)", ""),
+    Fault("a value is given up without its claim", "lib/make", "release_claim(job)", ""),
+    Fault(
+        "a retry makes a second of a kind",
+        "ops/retry",
+        "claim_refusal(job.queue,",
+        "(function() end)(",
+    ),
+    Fault(
+        "a requeue makes a second of a kind",
+        "ops/requeue",
+        "claim_refusal(into,",
+        "(function() end)(",
+    ),
+    Fault(
+        "a duplicate is a second of a kind",
+        "lib/existing",
+        "claim_refusal(into, value, spare)",
+        "nil",
+    ),
+    Fault(
+        "a move makes a second of a kind", "lib/existing", "value or extra(job, 'unique')", "value"
+    ),
+    Fault(
+        "a replaced job takes a value that is taken",
+        "lib/existing",
+        "claim_refusal(job.queue, value, job.id)",
+        "nil",
+    ),
+    Fault("a replaced job has no claim to its new value", "lib/replace", "take_claim(job)", ""),
+    Fault("what runs is replaced", "lib/collide", "== 'running'", "== 'walking'"),
+    Fault("what runs stays unique", "lib/collide", "set_extra(other_job, 'unique', nil)", ""),
+    Fault("what runs is not written", "lib/collide", "touch(other_job)", ""),
+    Fault("a repeated replacement happens twice", "lib/collide", "== nonce", "== 'nonce'"),
+    Fault("the other is replaced unasked", "lib/collide", "~= 'replace'", "== 'none'"),
+    Fault("a tag is counted twice", "lib/tags", "if not has_tag(job, tag)", "if true"),
+    Fault("a tag that is taken stays listed", "lib/tags", "list_tag(job, tag, -1)", ""),
+    Fault("a tag without jobs stays", "lib/tags", "redis.call('ZREM', TAGS, tag)", ""),
+    Fault("tags are not counted", "lib/commit", "write_tags()", ""),
+    Fault("what is forgotten stays tagged", "lib/move", "set_tags(job, {})", ""),
+    Fault("what is erased stays tagged", "lib/erase_all", "set_tags(job, {})", ""),
+    Fault("a first tag outlives its job", "lib/tags", "next(tag_counts) or", ""),
+    Fault(
+        "what is not kept stays tagged",
+        "lib/retain",
+        "erase_all(leaving)",
+        "for _, id in ipairs(leaving) do erase(id) end",
+    ),
+    Fault(
+        "a deleted queue leaves tags of results",
+        "ops/delete_queue",
+        "erase_all(alone)",
+        "for _, id in ipairs(alone) do erase(id) end",
+    ),
+    Fault("a new tag is no event", "lib/retag", "emit(", "local _ = (function() end)("),
+    Fault("too many tags", "ops/tag", "#wanted > most", "#wanted > most + 1"),
+    Fault("unwanted tags stay", "ops/untag", "if not unwanted[tag]", "if true"),
+    Fault("one too many is tracked", "ops/track", ">= most", "> most"),
+    Fault(
+        "a tracked job is tracked from later on", "ops/track", "not extra(job, 'tracked')", "true"
+    ),
+    Fault("what is untracked is still told", "ops/untrack", "set_extra(job, 'tracked', nil)", ""),
+    Fault(
+        "what is untracked is still listed",
+        "ops/untrack",
+        "'ZREM', TRACKED, id",
+        "'ZREM', TRACKED, ''",
+    ),
+    Fault(
+        "what happens to a tracked job is not told",
+        "lib/emit",
+        "if extra(job, 'tracked')",
+        "if nil",
+    ),
+    Fault(
+        "the plain ways do not see what is tracked",
+        "lib/ties",
+        "or extras.group or extras.tracked",
+        "or extras.group",
+    ),
+    Fault("a plain complete sees no claim", "lib/ties", "or extras.unique ", ""),
+    Fault("the audit sees no claims", "lib/tie_faults", "not has_claim(job)", "false"),
+    Fault(
+        "the audit sees no tags",
+        "lib/tie_faults",
+        "not redis.call('ZSCORE', key('tag', tag), job.id)",
+        "false",
+    ),
+    Fault(
+        "the audit counts no tags", "lib/tie_faults", "or not redis.call('ZSCORE', TAGS, tag)", ""
+    ),
+    Fault("the audit sees nobody tracked", "lib/tie_faults", "extra(job, 'tracked')", "nil"),
+    Fault("the audit counts no claims", "ops/audit_members", "reply[2] + 1", "reply[2]"),
+    Fault(
+        "the audit of a tag sees no ghost",
+        "ops/audit_tag",
+        "{ id, 'is listed under tag ' .. tag .. ' but has no record' }",
+        "nil",
+    ),
+    Fault(
+        "the audit of a tag sees nobody",
+        "ops/audit_tag",
+        "elseif not has_tag(job, tag)",
+        "elseif false",
+    ),
+    Fault(
+        "the audit of a tag does not count",
+        "ops/audit_tag",
+        "redis.call('ZCARD', where)",
+        "tonumber(redis.call('ZSCORE', TAGS, tag) or 0)",
+    ),
+]

@@ -1,0 +1,142 @@
+"""Faults to plant in the scripts of schedules; the walks and checks must catch each."""
+
+from __future__ import annotations
+
+from tests.model.harness import Fault
+
+CALENDAR = [
+    Fault("a week begins on another day", "lib/calendar", "(day + 4) % 7", "(day + 3) % 7"),
+    Fault("a year has no leap day", "lib/calendar", "math.floor(of_era / 1460)", "0"),
+    Fault(
+        "a month is passed by a day too many",
+        "lib/calendar",
+        "later - over + 1",
+        "later - over + 2",
+    ),
+    Fault("either day will do, always", "lib/calendar", "or rule.either and (", "or ("),
+    Fault("both days must fit, always", "lib/calendar", "or rule.either and", "or false and"),
+    Fault("the month does not matter", "lib/calendar", "not has(rule.months, month)", "false"),
+    Fault("an hour ends too early", "lib/minutes", "and 0 or 59, step)", "and 0 or 58, step)"),
+    Fault(
+        "a day begins too late", "lib/minutes", "step > 0 and 0 or DAY", "step > 0 and 60 or DAY"
+    ),
+    Fault("a set has no end", "lib/minutes", "#set - 1", "#set - 2"),
+]
+
+ZONES = [
+    Fault(
+        "times of real time keep to the wall",
+        "lib/cron",
+        "rule.fixed and at - 1 or at + 1",
+        "at - 1",
+    ),
+    Fault(
+        "times of the wall keep to real time",
+        "lib/cron",
+        "rule.fixed and at - 1 or at + 1",
+        "at + 1",
+    ),
+    Fault(
+        "what is left out comes too early",
+        "lib/cron",
+        "math.max(seconds, rule.offsets[at])",
+        "seconds",
+    ),
+    Fault("now is the next time", "lib/cron", "/ 60) + 1", "/ 60)"),
+    Fault(
+        "a change comes too late",
+        "lib/cron",
+        "rule.offsets[at] > seconds",
+        "rule.offsets[at] >= seconds",
+    ),
+    Fault("the last time is not the last", "lib/cron", "/ 60) - 1", "/ 60) - 2"),
+    Fault("the clock is not told", "ops/get_schedules", "{ now }", "{ 0 }"),
+]
+
+TURNS = [
+    Fault("one too many is made up for", "lib/turns", "math.huge) + 1)", "math.huge) + 2)"),
+    Fault("the oldest are made up for", "lib/turns", "missed - wanted + i - 1", "i - 1"),
+    Fault("a turn comes twice", "lib/turns", "while at > after and", "while at >= after and"),
+    Fault(
+        "one too many of the newest", "lib/turns", "#newest <= backlog", "#newest <= backlog + 1"
+    ),
+    Fault("a turn comes too late", "lib/turns", "while at <= now and", "while at < now and"),
+    Fault("what was left is lost", "lib/turns", "newest[#newest - #turns] or", ""),
+    Fault(
+        "the grid drifts", "lib/turns", "first + (missed - wanted + #turns) * every", "now + every"
+    ),
+    Fault("due too late", "lib/spawn", "'-inf', now,", "'-inf', now - 1,"),
+    Fault("many are not called again", "lib/take_turns", "return left > 0\n", "return true\n"),
+    Fault("taken ids are taken", "lib/take_turns", "if not read_job(id) then", "if id then"),
+    Fault("a turn without an id is lost", "lib/take_turns", "      upcoming = at\n", ""),
+    Fault(
+        "one is not unique",
+        "lib/take_turns",
+        "if rival(schedule.queue, given.unique, '')",
+        "if false",
+    ),
+    Fault("nobody is skipped", "lib/take_turns", "schedule.skipped + 1", "schedule.skipped"),
+    Fault("put when it was made", "lib/take_turns", "job.put_at = at", "job.put_at = now"),
+    Fault("waits from when it was made", "lib/take_turns", "job.since = at", "job.since = now"),
+    Fault("starts in time though late", "lib/take_turns", "+ at - now", ""),
+    Fault(
+        "a job knows no schedule", "lib/take_turns", "set_extra(job, 'schedule', schedule.id)", ""
+    ),
+    Fault("an event knows no schedule", "lib/take_turns", ", { 'schedule', schedule.id }", ""),
+    Fault("jobs without options", "lib/take_turns", "cmsgpack.unpack(schedule.options)", "{}"),
+    Fault("the last turn is forgotten", "lib/take_turns", "schedule.last = at", ""),
+    Fault("the next turn is not noted", "lib/take_turns", "'next', upcoming, ", ""),
+    Fault(
+        "a schedule keeps its place",
+        "lib/take_turns",
+        "list_schedule(schedule.id, schedule.queue, upcoming)",
+        "",
+    ),
+]
+
+CHANGES = [
+    Fault("a repeated call begins anew", "ops/schedule", "again and old and", "false and old and"),
+    Fault("turns never go on", "ops/schedule", "goes_on = delay < 0", "goes_on = false"),
+    Fault("a delay is not heard", "ops/schedule", "goes_on = delay < 0", "goes_on = true"),
+    Fault("another zone is the same rule", "ops/schedule", " and old.zone == new.zone", ""),
+    Fault("another interval is the same rule", "ops/schedule", "old.every == new.every and", ""),
+    Fault("a new interval begins now", "ops/schedule", "old.last + new.every", "now"),
+    Fault(
+        "the counter begins anew",
+        "ops/schedule",
+        "'skipped', 'counter', 'last'",
+        "'skipped', 'last'",
+    ),
+    Fault("the count begins anew", "ops/schedule", "'made', 'skipped',", "'skipped',"),
+    Fault("the skipped are forgotten", "ops/schedule", "'made', 'skipped',", "'made',"),
+    Fault("the old queue has it too", "ops/schedule", "unlist_schedule(id, old.queue)", ""),
+    Fault("nobody is told", "ops/schedule", "tell_queue(queue, 'scheduled')", ""),
+    Fault("what is over is listed", "ops/unschedule", "unlist_schedule(id, queue)", ""),
+    Fault("an end is not repeated", "ops/unschedule", "(queue or again)", "queue"),
+    Fault(
+        "what is over is still known",
+        "ops/unschedule",
+        "redis.call('DEL', key('schedule', id))",
+        "",
+    ),
+    Fault("one list is left", "lib/schedules", "  lift(key('schedules', ''), id)\n", ""),
+]
+
+OTHERS = [
+    Fault("a plain pop makes nothing", "ops/pop", "key('schedules', queue), ", ""),
+    Fault("a turn is not foreseen", "lib/due_in", "key('schedules', queue), ", ""),
+    Fault("a pop makes nothing", "lib/pop_any", " and spawn(queue)", ""),
+    Fault("a peek makes nothing", "ops/peek", " and spawn(queue)", ""),
+    Fault("a sweep makes nothing", "ops/sweep", "done = spawn(queue) and done", ""),
+    Fault(
+        "schedules outlive their queue", "ops/delete_queue", "  unlist_schedule(id, queue)\n", ""
+    ),
+    Fault(
+        "a schedule outlives its queue",
+        "ops/delete_queue",
+        "redis.call('DEL', key('schedule', id))",
+        "",
+    ),
+]
+
+FAULTS = [*CALENDAR, *ZONES, *TURNS, *CHANGES, *OTHERS]

@@ -1,0 +1,1 @@
+"""Helpers that every part of the test suite uses."""

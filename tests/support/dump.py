@@ -1,0 +1,59 @@
+"""The whole content of a namespace, as plain values that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace import Client
+from headrace.transport.transport import Words
+
+Content = tuple[str, Any]
+
+_READERS: dict[str, Callable[[bytes], Words]] = {
+    "string": lambda key: ("GET", key),
+    "hash": lambda key: ("HGETALL", key),
+    "list": lambda key: ("LRANGE", key, 0, -1),
+    "set": lambda key: ("SMEMBERS", key),
+    "zset": lambda key: ("ZRANGE", key, 0, -1, "WITHSCORES"),
+    "stream": lambda key: ("XRANGE", key, "-", "+"),
+}
+
+
+def dump(client: Client) -> dict[str, Content]:
+    """Return type and value of every key of the client's namespace but the clock, by key."""
+    found: dict[str, Content] = {}
+    for shard in range(client.core.shards):
+        keys = sorted(_keys(client, shard))
+        kinds = [kind.decode() for kind in _send(client, shard, [("TYPE", key) for key in keys])]
+        reads = [_READERS[kind](key) for kind, key in zip(kinds, keys, strict=True)]
+        for key, kind, value in zip(keys, kinds, _send(client, shard, reads), strict=True):
+            found[key.decode(errors="backslashreplace")] = kind, _comparable(kind, value)
+    return found
+
+
+def _keys(client: Client, shard: int) -> set[bytes]:
+    found: set[bytes] = set()
+    prefix = client.core.key(shard, "").encode()
+    cursor = b"0"
+    while True:
+        [(cursor, some)] = _send(client, shard, [("SCAN", cursor, "COUNT", 1000)])
+        found |= {key for key in some if key.startswith(prefix) and key != prefix + b"clock"}
+        if cursor == b"0":
+            return found
+
+
+def _comparable(kind: str, value: Any) -> Any:
+    if kind == "hash":
+        return sorted(zip(value[::2], value[1::2], strict=True))
+    return sorted(value) if kind == "set" else value
+
+
+def _send(client: Client, shard: int, commands: list[Words]) -> list[Any]:
+    if not commands:
+        return []
+    replies = list(client.core.transport.send([(shard, words) for words in commands]))
+    for reply in replies:
+        if isinstance(reply, Exception):
+            raise reply
+    return replies

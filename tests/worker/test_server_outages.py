@@ -1,0 +1,108 @@
+"""Workers recover from server restarts, outages and broken connections."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.proxy import MOMENTS, way_to
+from tests.support.restartable import Restartable, restartable
+from tests.support.servers import until
+from tests.worker.support.site import Site, site_on
+from tests.worker.support.verify import assert_done_once
+
+JOBS = 1500
+RESTARTS = 3
+SESSION = 0.5
+
+
+def wait_for_share(site: Site, share: int) -> None:
+    until(lambda: site.queue.counts().complete >= share, f"{share} jobs are complete", 60)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("shards", [1, 4])
+def test_no_job_is_lost_when_the_server_restarts(shards: int, tmp_path: Path) -> None:
+    with restartable() as server, site_on(server.url, tmp_path, shards) as site:
+        ids = put_jobs(site)
+        crew = [site.work("--processes", "2", "-c", "10", "--session", "5") for _ in range(2)]
+        for number in range(1, RESTARTS + 1):
+            wait_for_share(site, JOBS * number // (RESTARTS + 1))
+            server.kill()
+            server.start()
+        wait_for_share(site, JOBS)
+        assert_done_once(site, ids)
+        assert all("died" not in work.log() for work in crew)
+
+
+def put_jobs(site: Site) -> list[str]:
+    chance = random.Random(5)
+    tasks = ["brief", "brief_sync"]
+    return site.queue.put_many(
+        [
+            {"task": chance.choice(tasks), "args": {"seconds": chance.uniform(0, 0.05)}}
+            for _ in range(JOBS)
+        ],
+        retries=None,
+    )
+
+
+@pytest.mark.slow
+def test_outage_longer_than_the_session_costs_no_job(tmp_path: Path) -> None:
+    with restartable() as server, site_on(server.url, tmp_path) as site:
+        work = site.work("-c", "4", "--session", str(SESSION))
+        ended = site.put_many(2, "gate", name="away")
+        held = site.put_many(2, "gate", name="later")
+        site.wait_for_notes(4, "begun")
+        keep_server_down(site, server)
+        site.wait_for("complete", *ended)
+        site.open_gate("later")
+        site.wait_for("complete", *held)
+        assert_done_once(site, [*ended, *held], "begun")
+        assert "died" not in work.log()
+        site.wait_for("complete", *site.put_many(20, "quick"))
+
+
+def keep_server_down(site: Site, server: Restartable) -> None:
+    """Keep the server down until the worker has noticed and jobs have finished."""
+    server.kill()
+    [work] = site.every
+    until(lambda: "cannot renew sessions" in work.log(), "the supervisor has noticed")
+    site.open_gate("away")
+    site.wait_for_notes(2, "ended")
+    lapsed = time.monotonic() + 2 * SESSION
+    until(lambda: time.monotonic() > lapsed, "the session has expired")
+    server.start()
+    until(lambda: "session expired" in work.log(), "a new session has started")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_broken_connection_does_not_run_a_job_twice(
+    valkey_url: str, tmp_path: Path, moment: str
+) -> None:
+    jobs, cuts = 300, 12
+    with site_on(valkey_url, tmp_path) as site, way_to(valkey_url) as way:
+        ids = site.queue.put_many([{"task": "brief", "args": {"seconds": 0.01}}] * jobs)
+        for number in range(cuts):
+            # The supervisor starts and renews sessions through the same proxy.
+            way.lose("EVALSHA", moment, skip=10 + 7 * number)
+        work = site.work("--processes", "2", "-c", "3", "--session", "5", url=way.url)
+        wait_for_share(site, jobs)
+        assert_done_once(site, ids)
+        assert way.cuts == cuts
+        assert "died" not in work.log()
+
+
+def test_worker_started_before_the_server_logs_that_it_waits(tmp_path: Path) -> None:
+    with restartable() as server, site_on(server.url, tmp_path) as site:
+        job_id = site.put("quick")
+        server.kill()
+        work = site.work()
+        until(lambda: "does not answer yet" in work.log(), "the worker logs that it waits")
+        server.start()
+        site.wait_for("complete", job_id)

@@ -1,0 +1,1 @@
+"""Programs that maintain this repository; nothing in the package imports them."""
