@@ -6,12 +6,12 @@ READY := .venv/.ready
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check test test-slow demo docs requirements bench-engine bench-feeds bench-limits \
-	bench-field bench-quick bench-scale bench-costs bench-pipeline bench lock clean
+	bench-comparison bench-quick bench-scale bench-costs bench-pipeline bench lock clean
 .DELETE_ON_ERROR:
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | \
-		while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
+		while IFS='|' read -r name text; do printf '%-17s %s\n' "$$name" "$$text"; done
 
 setup: $(READY)  ## Create .venv with the locked dependencies and this package
 
@@ -53,33 +53,33 @@ docs: setup  ## Write the generated documents
 requirements: setup  ## List the tests of each requirement
 	@$(BIN)/python -m tests.requirements
 
-bench-engine: setup  ## Measure the engine on this machine
+bench-engine: setup  ## Compare the engine with hand-written code on redis-py
 	@$(BIN)/python -m benchmarks.engine
 
-bench-limits: setup  ## Measure the cost of limits per pop
+bench-limits: setup  ## Measure what limits add to a pop
 	@$(BIN)/python -m benchmarks.limits
 
-bench-feeds: setup  ## Measure the delay from publish to listener
+bench-feeds: setup  ## Measure the latency from a publish to its delivery
 	@$(BIN)/python -m benchmarks.feeds
 
-bench-field: setup  ## Compare with other queues, for an hour; installs them in benchmarks/.rivals
-	@$(BIN)/python -m benchmarks.field
+bench-comparison: setup  ## Compare with other queues, about an hour; installs them in benchmarks/.competitors
+	@$(BIN)/python -m benchmarks.comparison
 
-bench-quick: setup  ## Compare with the four most informative queues, in less than five minutes
-	@$(BIN)/python -m benchmarks.field --quick
+bench-quick: setup  ## Compare with four queues, in less than five minutes
+	@$(BIN)/python -m benchmarks.comparison --quick
 
-bench-scale: setup  ## Measure the drain over more shards, and forecast more nodes
+bench-scale: setup  ## Drain over 1, 2 and 4 shards, and model larger Clusters
 	@$(BIN)/python -m benchmarks.scale
 
 bench-costs: setup  ## Count round trips, commands, bytes and instructions of each operation
 	@$(BIN)/python -m benchmarks.costs
 
-bench-pipeline: setup  ## Compare the Spark pipeline with plain Python loops
+bench-pipeline: setup  ## Compare the data pipeline with plain loops
 	@$(BIN)/python -m benchmarks.pipeline
 
-bench: setup  ## Run all benchmarks
-	@failed=0; for part in field scale costs pipeline engine feeds limits; do \
-		$(BIN)/python -m benchmarks.$$part || failed=1; done; exit $$failed
+bench: setup  ## Run all benchmarks: comparison, scale, costs, pipeline, engine, feeds, limits
+	@failed=0; for name in comparison scale costs pipeline engine feeds limits; do \
+		$(BIN)/python -m benchmarks.$$name || failed=1; done; exit $$failed
 
 lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that still fit
 	@[ -x .venv/lock/bin/uv ] || { $(PYTHON) -m venv .venv/lock && \
@@ -90,5 +90,5 @@ lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that st
 
 clean:  ## Remove .venv, caches and built files; data in .headrace stays
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache \
-		build dist benchmarks/.rivals
+		build dist benchmarks/.competitors
 	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

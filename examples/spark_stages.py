@@ -1,14 +1,14 @@
-"""A pipeline whose stages are queues: two ordinary workers, and Spark between them.
+"""A pipeline whose stages are queues: two ordinary workers with Spark between them.
 
     python examples/spark_stages.py
 
-A reading goes through the queues clean, score and store, and stays one job all the way:
+A reading passes through the queues clean, score and store, and is one job all the way:
 
-- clean: a loop around a client takes texts apart and hands them on, complete(next="score");
-- score: tasks on Spark executors score a thousand at once, and hand them on as calls of a task;
+- clean: a loop around a client parses texts and passes them on with complete(next="score");
+- score: Spark tasks score a thousand readings at once and pass them on as task calls;
 - store: `headrace work spark_stages:app` runs that task.
 
-The server is that of HEADRACE_URL, or the embedded one.
+It uses the server of HEADRACE_URL, or the embedded server.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ app = headrace.App(NAMESPACE)
 
 @app.task(queue="store", retries=2)
 def store(sensor: str, score: float) -> str:
-    """The last stage: an ordinary task."""
+    """Store a reading: the last stage, an ordinary task."""
     return f"{sensor} {'high' if score > 1 else 'usual'}"
 
 
 def clean(hr: headrace.Client) -> None:
-    """The first stage: an ordinary worker that knows nothing of tasks."""
+    """Parse readings: the first stage, a plain worker loop without tasks."""
     queue = hr.queue("clean")
     while leases := queue.pop("cleaner", count=500):
         for lease in leases:
@@ -52,7 +52,7 @@ def clean(hr: headrace.Client) -> None:
 
 
 def score(table: pa.Table) -> pa.Table:
-    """The stage on Spark: called with many readings at once. What it returns is their new data."""
+    """Score many readings at once: the stage on Spark. It returns their new data."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -72,7 +72,7 @@ def score(table: pa.Table) -> pa.Table:
 
 
 def main() -> None:
-    """Puts readings, runs the three stages at the same time, and tells what went where."""
+    """Put readings, run the three stages at the same time, and print the results."""
     from headrace.spark import session, work
 
     url = os.environ.get("HEADRACE_URL")
@@ -89,17 +89,17 @@ def main() -> None:
                 time.sleep(0.1)
         finally:
             running.stop()
-        tally = running.wait()
-        print(f"Spark was called {tally.batches} times, with {tally.completed} good readings")
+        counts = running.wait()
+        print(f"Spark ran {counts.batches} batches with {counts.completed} valid readings")
         report(hr, ids[1])
     app.close()
 
 
 @contextmanager
 def storing() -> Iterator[None]:
-    """An ordinary worker runs beside."""
+    """Run an ordinary worker in the background."""
     command = [str(Path(sys.executable).with_name("headrace")), "work", "spark_stages:app"]
-    # In this directory, as the embedded server is that of the directory.
+    # The worker uses the embedded server of its directory, so it starts in this one.
     worker = subprocess.Popen(
         [*command, "-q", "store"], env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     )
@@ -111,11 +111,11 @@ def storing() -> Iterator[None]:
 
 
 def report(hr: headrace.Client, job_id: str) -> None:
-    """What went where."""
+    """Print how many jobs ended in which queue."""
     for name, counts in hr.queues().items():
         print(f"{name}: {counts.complete} complete, {counts.failed} failed, {counts.length} left")
     print("failures:", dict(sorted(hr.failures.counts().items())))
-    print(f"one of them: {hr.result(job_id).value}, and its way")
+    print(f"one of them: {hr.result(job_id).value}, and its events")
     for event in hr.events():
         if event.job_id == job_id:
             print(f"  {event.kind:9} {event.queue:5} {event.worker}")

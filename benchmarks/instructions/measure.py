@@ -27,7 +27,7 @@ CALLS, TURNS = 500, 200
 WARM_UP = 20
 # A multiple of the periods of all timers of a worker.
 IDLE = 10.0
-START_TIMEOUT = 120.0
+START_TIMEOUT = 300.0
 POLL = 0.02
 
 SERVER_OPTIONS = (
@@ -55,8 +55,8 @@ class Instructions:
 class Effort:
     """How many calls of each operation and how many turns of a worker are counted.
 
-    `warm_up` calls or turns run before them. The instructions of an idle worker's timers are
-    counted for `idle` seconds.
+    `warm_up` calls or turns run before them. The instructions of timers are counted for `idle`
+    seconds; with 0 they are not subtracted.
     """
 
     calls: int = CALLS
@@ -79,17 +79,19 @@ def _count_calls(effort: Effort, env: dict[str, str]) -> Iterator[Instructions]:
         with run_under_callgrind([sys.executable, *script], directory, env, **pipes) as process:
             counters = (InstructionCounter(directory, process.pid), server)
             _read(process)
-            idle, idle_seconds = _count(counters, lambda: _run_step(process, effort.idle))
+            (overhead, _), _ = _count(counters, lambda: _run_step(process))
             _answer(process)
-            while (line := _read(process)).startswith("ready "):
-                busy, busy_seconds = _count(counters, lambda: _run_step(process))
+            line = _read(process)
+            _, timers = _count_timers(counters, effort)
+            while line.startswith("ready "):
+                (client, servers), seconds = _count(counters, lambda: _run_step(process))
                 _answer(process)
-                timers = idle[1] * busy_seconds / idle_seconds
                 yield Instructions(
                     line.removeprefix("ready "),
-                    (busy[0] - idle[0]) / effort.calls,
-                    (busy[1] - timers) / effort.calls,
+                    (client - overhead) / effort.calls,
+                    (servers - timers * seconds) / effort.calls,
                 )
+                line = _read(process)
             if process.wait(START_TIMEOUT):
                 raise RuntimeError(f"the measured process failed:\n{_log(directory)}")
 
@@ -106,8 +108,15 @@ def _count(
     return [counter.stop_counting() for counter in counters], seconds
 
 
-def _run_step(process: subprocess.Popen[bytes], pause: float = 0) -> None:
-    time.sleep(pause)
+def _count_timers(counters: Sequence[InstructionCounter], effort: Effort) -> list[float]:
+    """Return the instructions per second that the timers of each idle process execute."""
+    if not effort.idle:
+        return [0.0] * len(counters)
+    counted, seconds = _count(counters, lambda: time.sleep(effort.idle))
+    return [each / seconds for each in counted]
+
+
+def _run_step(process: subprocess.Popen[bytes]) -> None:
     _answer(process)
     _read(process)
 
@@ -140,16 +149,15 @@ def _count_worker(effort: Effort, env: dict[str, str]) -> Instructions:
         with run_under_callgrind([sys.executable, *work, *options], directory, env):
             pid = int(_wait_for(directory / "start.reached"))
             counters = (InstructionCounter(directory, pid), server)
-            idle, idle_seconds = _count(counters, lambda: time.sleep(effort.idle))
+            timers = _count_timers(counters, effort)
 
-            def turn() -> None:
+            def run_turns() -> None:
                 (directory / "start.open").write_bytes(b".")
                 _wait_for(directory / "end.reached")
 
-            busy, busy_seconds = _count(counters, turn)
+            counted, seconds = _count(counters, run_turns)
             (directory / "end.open").write_bytes(b".")
-    timers = [each * busy_seconds / idle_seconds for each in idle]
-    own, servers = ((busy[i] - timers[i]) / effort.turns for i in range(2))
+    own, servers = ((counted[i] - timers[i] * seconds) / effort.turns for i in range(2))
     return Instructions("turn of a worker", own, servers)
 
 

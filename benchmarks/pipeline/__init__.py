@@ -1,1 +1,1 @@
-"""The pipeline beside plain Python loops that do the same, in one run on this machine."""
+"""The pipeline compared with plain Python loops that do the same."""

@@ -1,5 +1,7 @@
-"""The pipeline beside plain Python: a million events through sync, rollup and query, DataFrames
-into jobs, executors as workers. Every ratio comes from rounds of one run, with a warm session.
+"""Compare the pipeline with plain Python, in one run on this machine.
+
+It measures a million events through sync, rollup and query, DataFrames into jobs, and executors as
+workers. Every ratio comes from rounds of one run, with a warm Spark session.
 """
 
 from __future__ import annotations
@@ -21,9 +23,9 @@ from rich.console import Console
 from rich.table import Table
 
 import headrace
-from benchmarks.bars import Bar
 from benchmarks.pipeline import jobs, lakes, tables
 from benchmarks.pipeline.history import make_history
+from benchmarks.targets import Target
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.local_server.scratch import private_server
@@ -36,7 +38,7 @@ from tests.support import servers
 RESULTS = Path(__file__).parent.parent / "results"
 FEW, MICRO_BATCH = 100_000, 50_000
 SHARDS = 4
-# Rounds at the beginning that do not count: Java compiles what is used much.
+# Warm-up rounds that do not count: Java compiles hot code.
 WARM = 1
 NAMESPACE = "history"
 
@@ -44,7 +46,7 @@ Figures = dict[str, Any]
 
 
 class Run:
-    """A run of the benchmark: its session, its server, its scratch directory, what it found."""
+    """A run of the benchmark: its Spark session, server, scratch directory and figures."""
 
     def __init__(self, spark: SparkSession, url: str, scratch: Path, console: Console) -> None:
         self.spark = spark
@@ -54,19 +56,19 @@ class Run:
         self.found: Figures = {}
 
     def make(self, namespace: str, events: int, days_ago: float = 2.5) -> Server:
-        """A history of its own."""
+        """Create a history of its own."""
         make_history(self.server.url, namespace, events, days_ago=days_ago)
         return Server(url=self.server.url, namespace=namespace)
 
     def note(self, name: str, **figures: float) -> None:
-        """Keeps figures, and says them."""
+        """Store figures and print them."""
         self.found[name] = figures
         said = ", ".join(f"{what} {value:,.4g}" for what, value in figures.items())
         self.console.print(f"[bold]{name}[/]: {said}")
 
 
 def warm_up(run: Run) -> None:
-    """Everything once, with little."""
+    """Run everything once with little data."""
     server = run.make("warm", 30_000)
     lakes.sync_rate(run.spark, server, run.scratch / "warm")
     lakes.roll_up(run.spark, Lake.open(LocalFiles(run.scratch / "warm")))
@@ -75,7 +77,7 @@ def warm_up(run: Run) -> None:
 
 
 def events_to_parquet(run: Run, events: int, rounds: int) -> None:
-    """The lake beside XRANGE, Arrow and Parquet in one process; and what the driver keeps."""
+    """Measure a sync against a loop with XRANGE, Arrow and Parquet, and the driver's memory."""
     few = run.make("few", FEW)
     lakes.sync_rate(run.spark, few, run.scratch / "few")
     before = lakes.driver_memory(run.spark)
@@ -86,7 +88,7 @@ def events_to_parquet(run: Run, events: int, rounds: int) -> None:
         _, ours = lakes.sync_rate(run.spark, run.server, run.scratch / f"lake-{at}")
         pairs.append((ours, loop))
     after = lakes.driver_memory(run.spark)
-    run.note("events to Parquet", **_beside(pairs))
+    run.note("events to Parquet", **_medians(pairs))
     run.note(
         "driver memory, MiB",
         python_after_few=before[0],
@@ -97,7 +99,7 @@ def events_to_parquet(run: Run, events: int, rounds: int) -> None:
 
 
 def micro_batches(run: Run, rounds: int) -> None:
-    """A lake that follows: 50,000 events more, again and again."""
+    """Measure a lake that is synced repeatedly, with 50,000 more events each time."""
     seconds = []
     lake = run.scratch / "follow"
     for at in range(rounds + WARM):
@@ -110,7 +112,7 @@ def micro_batches(run: Run, rounds: int) -> None:
 
 
 def rollups(run: Run, rounds: int) -> None:
-    """The table daily, then all tables, of all days, beside loops over the same files."""
+    """Measure the table daily, then all tables, of all days, against loops over the same files."""
     daily_pairs, pairs = [], []
     for at in range(rounds + WARM):
         root = run.scratch / f"lake-{at}"
@@ -125,13 +127,13 @@ def rollups(run: Run, rounds: int) -> None:
         rates = [snapshot.rows / jobs.seconds_of(act) for act in acts]
         daily_pairs.append((rates[0], rates[1]))
         pairs.append((rates[2], rates[3]))
-    run.note("rollup", **_beside(daily_pairs))
-    run.note("all tables", **_beside(pairs))
+    run.note("rollup", **_medians(daily_pairs))
+    run.note("all tables", **_medians(pairs))
     _ask(run, lake, tables.daily_by_loop(snapshot, root))
 
 
 def _ask(run: Run, lake: Lake, by_hand: tables.Tables) -> None:
-    """One question, and whether the books balance."""
+    """Measure one query, and check whether the books balance."""
     with look(run.spark, lake) as now:
         make_views(now)
         began = time.perf_counter()
@@ -142,7 +144,7 @@ def _ask(run: Run, lake: Lake, by_hand: tables.Tables) -> None:
     waits = {row["queue"]: row["waits"] for row in rows}
     counted = {queue: by_hand.waits(queue) for queue in waits}
     if waits != counted:
-        raise AssertionError(f"the tables say {waits}, the loop {counted}")
+        raise AssertionError(f"the tables contain {waits}, the loop counted {counted}")
     with headrace.connect(run.server.url, namespace=NAMESPACE) as client:
         found = compare(run.spark, lake, run.server, client)
         audit = client.audit()
@@ -152,13 +154,13 @@ def _ask(run: Run, lake: Lake, by_hand: tables.Tables) -> None:
 
 
 def frames_to_jobs(run: Run, rounds: int) -> None:
-    """df.write beside put_many; then with four shards on as many servers."""
+    """Measure df.write against put_many, then with four shards on four servers."""
     url = run.server.url
     pairs = [
         (jobs.put_by_spark(run.spark, url, jobs.ROWS), jobs.put_by_loop(url, jobs.ROWS))
         for _ in range(rounds + WARM)
     ]
-    run.note("DataFrame to jobs", **_beside(pairs))
+    run.note("DataFrame to jobs", **_medians(pairs))
     with servers.cluster(SHARDS) as nodes:
         jobs.put_by_spark(run.spark, nodes, 1000, SHARDS)
         pairs = [
@@ -168,21 +170,21 @@ def frames_to_jobs(run: Run, rounds: int) -> None:
             )
             for _ in range(rounds + WARM)
         ]
-    run.note("four shards beside one", **_beside(pairs))
+    run.note("four shards beside one", **_medians(pairs))
 
 
 def executors(run: Run, rounds: int) -> None:
-    """A vectorised function on executors beside the same, row by row, in one worker process."""
+    """Measure a vectorised function on executors against one worker process, row by row."""
     url = run.server.url
     pairs = [
         (jobs.work_by_spark(run.spark, url, jobs.ROWS), jobs.work_by_row(url, jobs.ROWS // 20))
         for _ in range(rounds + WARM)
     ]
-    run.note("executors as workers", **_beside(pairs))
+    run.note("executors as workers", **_medians(pairs))
 
 
-def _beside(pairs: list[tuple[float, float]]) -> dict[str, float]:
-    """The medians of what was measured when the session was warm."""
+def _medians(pairs: list[tuple[float, float]]) -> dict[str, float]:
+    """Return the medians of the rounds after the warm-up."""
     pairs = pairs[WARM:]
     return {
         "ours": statistics.median(ours for ours, _ in pairs),
@@ -191,18 +193,20 @@ def _beside(pairs: list[tuple[float, float]]) -> dict[str, float]:
     }
 
 
-def bars(found: Figures) -> list[Bar]:
-    """What must be reached."""
+def targets(found: Figures) -> list[Target]:
+    """Return the targets."""
 
-    def ratio(name: str, limit: float) -> Bar:
-        return Bar(name, found[name]["ratio"], limit, "x", at_least=True)
+    def ratio(name: str, limit: float) -> Target:
+        return Target(name, found[name]["ratio"], limit, "x", at_least=True)
 
     memory = found["driver memory, MiB"]
     return [
         ratio("events to Parquet", 0.5),
-        Bar("micro-batch of 50,000", found["micro-batch of 50,000, s"]["seconds"], 1.0, "s"),
-        Bar("driver, Python", memory["python_after_all"] - memory["python_after_few"], 50, "MiB"),
-        Bar("driver, Java", memory["java_after_all"] - memory["java_after_few"], 50, "MiB"),
+        Target("micro-batch of 50,000", found["micro-batch of 50,000, s"]["seconds"], 1.0, "s"),
+        Target(
+            "driver, Python", memory["python_after_all"] - memory["python_after_few"], 50, "MiB"
+        ),
+        Target("driver, Java", memory["java_after_all"] - memory["java_after_few"], 50, "MiB"),
         ratio("DataFrame to jobs", 0.5),
         ratio("four shards beside one", 1.0),
         ratio("executors as workers", 10),
@@ -234,16 +238,16 @@ def main() -> int:
 
 def report(console: Console, found: Figures, events: int) -> int:
     table = Table("", "found", "limit", "")
-    for bar in bars(found):
-        sign = "at least" if bar.at_least else "below"
-        value = "-" if bar.found is None else f"{bar.found:.2f} {bar.unit}"
-        verdict = "" if bar.reached else "[red]missed[/]"
-        table.add_row(bar.name, value, f"{sign} {bar.limit:g} {bar.unit}", verdict)
+    for target in targets(found):
+        sign = "at least" if target.at_least else "below"
+        value = "-" if target.found is None else f"{target.found:.2f} {target.unit}"
+        verdict = "" if target.reached else "[red]missed[/]"
+        table.add_row(target.name, value, f"{sign} {target.limit:g} {target.unit}", verdict)
     console.print(table)
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"pipeline-{datetime.now(UTC):%Y-%m-%d}.json"
     path.write_text(json.dumps({"events": events, **found}, indent=2) + "\n")
-    return 0 if all(bar.reached for bar in bars(found)) else 1
+    return 0 if all(target.reached for target in targets(found)) else 1
 
 
 if __name__ == "__main__":

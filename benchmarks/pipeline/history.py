@@ -22,7 +22,7 @@ DAYS = 3
 
 
 def make_history(url: str, namespace: str, events: int, *, days_ago: float = DAYS - 0.5) -> int:
-    """Makes about so many events in the two days from then on; returns how many there are."""
+    """Create about this many events in the two days after `then`; return their number."""
     client, clock = open_with_clock(url, namespace=namespace)
     chance = random.Random(events)
     turns = -(-events // (EVENTS_A_JOB * JOBS_A_TURN))

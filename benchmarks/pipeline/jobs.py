@@ -1,4 +1,4 @@
-"""DataFrames into jobs, and executors as workers, beside one process that does the same."""
+"""DataFrames into jobs and executors as workers, compared with one process."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 import headrace
 from benchmarks.pipeline.scoring import QUEUE, score
 from headrace.spark import work
 
 ROWS = 100_000
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 
 def rows_of(spark: SparkSession, rows: int) -> DataFrame:
-    """Rows as the plain loop puts them: a small object each."""
+    """Return rows as the plain loop puts them: one small object each."""
     return spark.range(rows).select(
         (F.col("id") % 1000).alias("data.customer"),
         (F.col("id") * 7919 % 20_000).alias("data.cents"),
@@ -30,14 +30,14 @@ def rows_of(spark: SparkSession, rows: int) -> DataFrame:
 
 
 def put_by_loop(url: str, rows: int, shards: int = 1) -> float:
-    """Rows a second by put_many, from this process."""
+    """Return the rows per second of put_many from this process."""
     with headrace.connect(url, namespace=_fresh(), shards=shards) as client:
         data = [{"customer": i % 1000, "cents": i * 7919 % 20_000} for i in range(rows)]
         return rows / seconds_of(lambda: client.queue("jobs").put_many(data))
 
 
 def put_by_spark(spark: SparkSession, url: str, rows: int, shards: int = 1) -> float:
-    """Rows a second by df.write."""
+    """Return the rows per second of df.write."""
     namespace = _fresh()
     frame = rows_of(spark, rows)
     with headrace.connect(url, namespace=namespace, shards=shards) as client:
@@ -48,21 +48,23 @@ def put_by_spark(spark: SparkSession, url: str, rows: int, shards: int = 1) -> f
 
 
 def work_by_spark(spark: SparkSession, url: str, rows: int) -> float:
-    """Jobs a second of score on executors, in batches."""
+    """Return the jobs per second of `score` on executors, in batches."""
     namespace = _filled(url, rows)
-    tally: Any = None
+    job_log: Any = None
 
     def run() -> None:
-        nonlocal tally
-        tally = work(spark, QUEUE, score, frame="pandas", batch=2000, url=url, namespace=namespace)
+        nonlocal job_log
+        job_log = work(
+            spark, QUEUE, score, frame="pandas", batch=2000, url=url, namespace=namespace
+        )
 
     seconds = seconds_of(run)
-    _expect(tally.completed, rows)
+    _expect(job_log.completed, rows)
     return rows / seconds
 
 
 def work_by_row(url: str, rows: int) -> float:
-    """Jobs a second of the same function by one worker process, row by row."""
+    """Return the jobs per second of the same function in one worker process, row by row."""
     namespace = _filled(url, rows, task="score_one")
     command = [sys.executable, "-m", "headrace", "work", "benchmarks.pipeline.scoring:app"]
     environment = {**os.environ, "BENCH_URL": url, "BENCH_NAMESPACE": namespace}
@@ -97,19 +99,19 @@ def _fresh() -> str:
 
 
 def seconds_of(act: Callable[[], Any]) -> float:
-    """How long it takes."""
+    """Return the duration of a call."""
     began = time.perf_counter()
     act()
     return time.perf_counter() - began
 
 
 def _wait(worker: subprocess.Popen[bytes], condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         if worker.poll() is not None:
             raise RuntimeError(f"the worker ended with exit code {worker.returncode}")
         if time.monotonic() > deadline:
-            raise TimeoutError(f"nothing came of it within {PATIENCE:.0f} seconds")
+            raise TimeoutError(f"the jobs did not finish within {TIMEOUT:.0f} seconds")
         time.sleep(0.01)
 
 

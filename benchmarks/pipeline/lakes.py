@@ -1,4 +1,4 @@
-"""Events into a lake, beside a plain loop that writes them to Parquet."""
+"""Events into a lake, compared with a plain loop that writes them to Parquet."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from headrace.spark.tables.histories import count_tagged
 
 
 def sync_rate(spark: SparkSession, server: Server, lake: Path) -> tuple[int, float]:
-    """How many events came into the lake, and how many a second."""
+    """Return the number of events written to the lake, and events per second."""
     began = time.perf_counter()
     events = sum(batch.events for batch in sync(spark, server, LocalFiles(lake)))
     return events, events / (time.perf_counter() - began)
 
 
 def loop_rate(server: Server, folder: Path) -> tuple[int, float]:
-    """The same by a plain loop in one process."""
+    """Do the same with a plain loop in one process."""
     folder.mkdir()
     began = time.perf_counter()
     events = log_to_parquet(server.url, f"hr:{{{server.namespace}:0}}:events", folder)
@@ -35,19 +35,19 @@ def loop_rate(server: Server, folder: Path) -> tuple[int, float]:
 
 
 def write_daily(spark: SparkSession, lake: Lake, folder: Path) -> None:
-    """The table daily of a whole lake, as Parquet."""
+    """Build the table daily of a whole lake, as Parquet."""
     events = lake_events(spark, lake, lake.snapshot())
     daily(events, tagged=count_tagged(events)).write.parquet(str(folder))
 
 
 def roll_up(spark: SparkSession, lake: Lake) -> None:
-    """All tables of all days."""
+    """Build all tables of all days."""
     for _ in rollup(spark, lake):
         pass
 
 
 def driver_memory(spark: SparkSession) -> tuple[float, float]:
-    """MiB that the driver has: resident in Python, in use in its Java after it has cleaned up."""
+    """Return the driver's memory in MiB: resident in Python, used in Java after a collection."""
     status = Path("/proc/self/status").read_text()
     [resident] = [line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")]
     java: Any = spark.sparkContext._jvm  # noqa: SLF001 - there is no other way to ask

@@ -1,4 +1,4 @@
-"""Events to Parquet as a careful person would write it by hand, in one process."""
+"""A careful hand-written export of events to Parquet, in one process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ROWS_A_FILE = 500_000
 
 
 def log_to_parquet(url: str, stream: str, folder: Path) -> int:
-    """XRANGE pages to Arrow to Parquet; returns how many events."""
+    """Read the log with XRANGE and write it to Parquet; return the number of events."""
     server = redis.Redis.from_url(url)
-    # As they come; redis-py would make a dict of each.
+    # Use the raw replies: redis-py would build a dict for each entry.
     server.set_response_callback("XRANGE", lambda reply, **_: reply)
     rows = 0
     writer: pq.ParquetWriter | None = None

@@ -1,4 +1,4 @@
-"""A small vectorised function, as a data scientist writes it, and a task that calls it by row."""
+"""A small vectorised function, and a task that calls it for one row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ app = headrace.App(
 
 
 def score(frame: pd.DataFrame) -> pd.DataFrame:
-    """How unusual an amount is for its customer, between 0 and 1."""
+    """Return how unusual an amount is for its customer, between 0 and 1."""
     scaled = np.log1p(frame["data.cents"].clip(lower=0)) / np.log1p(20_000)
     weight = 1 + (frame["data.customer"] % 7) / 10
     return pd.DataFrame({"score": (scaled * weight).clip(0, 1).round(4)})
@@ -24,6 +24,6 @@ def score(frame: pd.DataFrame) -> pd.DataFrame:
 
 @app.task(queue=QUEUE)
 def score_one(customer: int, cents: int) -> float:
-    """The same function, called with one row."""
+    """Call the same function with one row."""
     frame = pd.DataFrame({"data.customer": [customer], "data.cents": [cents]})
     return float(score(frame)["score"].iloc[0])

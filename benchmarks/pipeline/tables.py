@@ -1,6 +1,6 @@
-"""The tables of a lake as a careful person would make them by hand: one loop over all events.
+"""Hand-written tables of a lake: one loop over all events in one process.
 
-The same figures as a rollup builds, in one process: attempts, jobs, daily, failures, workers and
+The loop computes the same figures as a rollup: attempts, jobs, daily, failures, workers and
 throughput, written to Parquet.
 """
 
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class Series:
-    """Count, mean and squares as values come, their histogram, and the values for quantiles."""
+    """Running count, mean and squares, a histogram, and the values for quantiles."""
 
     count: int = 0
     mean: float = 0.0
@@ -77,7 +77,7 @@ class Series:
 
 @dataclass(slots=True)
 class Day:
-    """What a queue did on a day, in all or by a worker or a tag."""
+    """The figures of a queue on a day, in total, by worker or by tag."""
 
     counts: Counter[str] = field(default_factory=Counter)
     wait: Series = field(default_factory=Series)
@@ -86,7 +86,7 @@ class Day:
 
 @dataclass(slots=True)
 class Life:
-    """What is known of a job."""
+    """The known facts about a job."""
 
     queues: list[str]
     put_at: datetime
@@ -105,7 +105,7 @@ class Life:
 
 @dataclass(slots=True)
 class Failed:
-    """What jobs failed with."""
+    """The failures of jobs, by type."""
 
     counts: Counter[str] = field(default_factory=Counter)
     jobs: set[str] = field(default_factory=set)
@@ -116,7 +116,7 @@ class Failed:
 
 @dataclass(slots=True)
 class Busy:
-    """What a worker did on a day."""
+    """The figures of a worker on a day."""
 
     counts: Counter[str] = field(default_factory=Counter)
     busy: int = 0
@@ -127,7 +127,7 @@ class Busy:
 
 @dataclass(slots=True)
 class Tables:
-    """All tables, as far as the events were read."""
+    """All tables, for the events read so far."""
 
     lives: dict[str, Life] = field(default_factory=dict)
     attempts: list[tuple[Any, ...]] = field(default_factory=list)
@@ -141,13 +141,13 @@ class Tables:
     )
 
     def waits(self, queue: str) -> int:
-        """How many waiting times were counted in a queue."""
+        """Return the number of waiting times counted in a queue."""
         days = [day for (_, of, by, _), day in self.daily.items() if of == queue and by == "all"]
         return sum(day.wait.count for day in days)
 
 
 def daily_by_loop(snapshot: Snapshot, lake: Path) -> Tables:
-    """The table daily alone: by queue and day, in all, by worker and by tag."""
+    """Build the table daily: by queue and day, in total, by worker and by tag."""
     tables = Tables()
     columns = ("at", "kind", "job_id", "queue", "worker", "wait", "run", "tags")
     tags_of: dict[str, list[str]] = {}
@@ -165,7 +165,7 @@ def daily_by_loop(snapshot: Snapshot, lake: Path) -> Tables:
 
 
 def _count(places: list[Day], kind: str, wait: int, run: int) -> None:
-    """Counts an event where it counts."""
+    """Add an event to the tables."""
     for place in places:
         place.counts[kind] += 1
     if kind == "popped":
@@ -179,7 +179,7 @@ def _count(places: list[Day], kind: str, wait: int, run: int) -> None:
 
 
 def by_loop(snapshot: Snapshot, lake: Path, folder: Path) -> Tables:
-    """Reads all events once, in their order, and writes the tables."""
+    """Read all events once, in order, and write the tables."""
     tables = Tables()
     for batch in _batches([lake / file.path for file in snapshot.files], COLUMNS):
         _add(tables, batch)
@@ -195,7 +195,7 @@ def _batches(files: list[Path], columns: Sequence[str]) -> Iterator[pa.RecordBat
 
 
 def _in_order(files: list[Path]) -> list[Path]:
-    """By batch of the lake, then by part: so the events of a job follow one another."""
+    """Return the files by batch, then by part, so that the events of a job are in order."""
     batches = list(dict.fromkeys(file.parts[-4] for file in files))
     return sorted(files, key=lambda file: (batches.index(file.parts[-4]), file.name))
 
@@ -239,7 +239,7 @@ def _add_event(
 
 
 def _places(tables: Tables, day: date, queue: str, worker: str, tags: list[str]) -> list[Day]:
-    """Where an event counts."""
+    """Yield the groups in which an event counts."""
     places = [tables.daily[day, queue, "all", ""]]
     if worker:
         places.append(tables.daily[day, queue, "worker", worker])

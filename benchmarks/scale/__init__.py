@@ -1,1 +1,1 @@
-"""The same drain over more shards, and what more nodes would do."""
+"""The same drain over several shards, and a model of more nodes."""

@@ -1,5 +1,6 @@
-"""The same drain over 1, 2 and 4 shards, on as many server processes as there are cores for, and
-what that says of 3, 12 and 48 nodes. Servers and workers share the cores of this machine.
+"""Drain the same jobs over 1, 2 and 4 shards, and model a Cluster of 3, 12 and 48 nodes.
+
+There are as many server processes as cores. Servers and workers share the cores of this machine.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import redis
 from rich.console import Console
 
 import headrace
-from benchmarks.field.contestants import OURS, Load
-from benchmarks.field.servers import HOST
-from benchmarks.field.turn import Turn
-from benchmarks.field.workloads.drain import rate, watch
+from benchmarks.comparison.competitors import HEADRACE, Load
+from benchmarks.comparison.servers import HOST
+from benchmarks.comparison.trial import Trial
+from benchmarks.comparison.workloads.drain import rate, watch
 from benchmarks.scale import report
 from benchmarks.scale.model import Costs, forecast
 from headrace.local_server.scratch import scratch_directory
@@ -37,7 +38,7 @@ SECONDS = 20.0
 
 @dataclass
 class Nodes:
-    """The nodes of a Cluster, as the one server of a turn."""
+    """The nodes of a Cluster, presented as one server of a trial."""
 
     url: str
     ports: list[int]
@@ -68,11 +69,11 @@ def nodes(count: int) -> Iterator[Nodes]:
 
 
 def drained(server: Nodes, shards: int, home: Path) -> dict[str, float]:
-    """What a drain of a namespace of so many shards did, and cost on every side."""
+    """Return the rate and the costs of a drain with this many shards."""
     server.clear()
     headrace.connect(server.url, namespace="bench", shards=shards).close()
     home.mkdir()
-    turn = Turn(OURS, server, home, JOBS, Load(CORES))
+    turn = Trial(HEADRACE, server, home, JOBS, Load(CORES))
     before = server.cpu()
     jobs = turn.fill("noop", JOBS, SECONDS)
     put_us = (server.cpu() - before) / jobs * 1e6
@@ -81,9 +82,9 @@ def drained(server: Nodes, shards: int, home: Path) -> dict[str, float]:
     return {"rate": rate(turn.times(), CORES), "put_server_us": put_us, **costs}
 
 
-def measure(console: Console, rounds: int) -> report.Found:
-    """Every number of shards in turn, again and again."""
-    found: report.Found = {str(shards): {} for shards in SHARDS}
+def measure(console: Console, rounds: int) -> report.Measurements:
+    """Measure every number of shards in turn, round after round."""
+    found: report.Measurements = {str(shards): {} for shards in SHARDS}
     with ExitStack() as stack, scratch_directory() as home:
         servers = {shards: stack.enter_context(nodes(min(shards, CORES))) for shards in SHARDS}
         for number in range(1, rounds + 1):
@@ -99,8 +100,8 @@ def measure(console: Console, rounds: int) -> report.Found:
     return found
 
 
-def costs_of(found: report.Found) -> Costs:
-    """What a job costs where shards are many."""
+def costs_of(found: report.Measurements) -> Costs:
+    """Return the cost of a job with many shards."""
     most = {name: median(figures) for name, figures in found[str(max(SHARDS))].items()}
     return Costs(most["put_server_us"], most["server_us"], most["cpu_us"])
 

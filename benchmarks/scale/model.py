@@ -1,8 +1,8 @@
-"""What a Cluster would do, from what a job costs here: a model, not a measurement.
+"""A model of a Cluster, derived from the measured cost of a job; not a measurement.
 
-A node runs scripts on one core; nothing else holds it up, networks least of all. Shards lie on the
-nodes as their slots fall, and the fullest node sets the pace of all. Batches are as large as those
-that were measured, and there are workers enough.
+A node runs scripts on one core and does nothing else; networks cost nothing. Shards are placed by
+their hash slots, and the fullest node limits the throughput. Batches are as large as in the
+measurement, and there are enough workers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SHARDS_A_NODE = 4
 
 @dataclass(frozen=True)
 class Costs:
-    """Microseconds of one core that a job takes."""
+    """The microseconds of one core that a job takes."""
 
     put_server: float
     drain_server: float
@@ -26,7 +26,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What so many nodes would do."""
+    """The modelled throughput of this many nodes."""
 
     nodes: int
     shards: int
@@ -36,7 +36,7 @@ class Forecast:
 
 
 def forecast(costs: Costs, nodes: int, namespace: str = "shop") -> Forecast:
-    """Jobs that are put, handed out and completed in a second by a Cluster of so many nodes."""
+    """Return the jobs per second that a Cluster of this many nodes can put, pop and complete."""
     shards = nodes * SHARDS_A_NODE
     fullest = max(shards_by_node(namespace, shards, nodes).values())
     of_a_core = 1e6 / (costs.put_server + costs.drain_server)
@@ -45,5 +45,5 @@ def forecast(costs: Costs, nodes: int, namespace: str = "shop") -> Forecast:
 
 
 def shards_by_node(namespace: str, shards: int, nodes: int) -> Counter[int]:
-    """How many shards each node has, where each has as many slots as the others."""
+    """Return the number of shards on each node if all nodes have the same number of slots."""
     return Counter(slot_of(f"{namespace}:{shard}") * nodes // SLOTS for shard in range(shards))

@@ -1,4 +1,4 @@
-"""What was found over more shards, as tables: the same for the terminal and for Markdown."""
+"""The results over several shards as tables, for the terminal and for Markdown."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.field.report import Sheet
-from benchmarks.field.results import PLACE, rounded
+from benchmarks.comparison.report import Sheet
+from benchmarks.comparison.results import PLACE, rounded
 from benchmarks.scale.model import Forecast
 
 NAMED = "scale-20??-??-??.json"
 
-Found = dict[str, dict[str, list[float]]]
+Measurements = dict[str, dict[str, list[float]]]
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A run, from its file or before it is written: by shards what was found, and the model."""
+    """The results of one run: the figures by number of shards, and the model."""
 
     at: str
     cores: int
     jobs: int
-    shards: Found
+    shards: Measurements
     model: list[dict[str, Any]]
 
     def write(self) -> Path:
@@ -52,14 +52,14 @@ class Scale:
         return Sheet("A model, not a measurement", head, tuple(rows))
 
 
-def made(at: datetime, cores: int, jobs: int, found: Found, told: list[Forecast]) -> Scale:
-    """The results of a run that ends now."""
+def made(at: datetime, cores: int, jobs: int, found: Measurements, told: list[Forecast]) -> Scale:
+    """Return the results of a run that ends now."""
     model = [asdict(one) for one in told]
     return Scale(at.isoformat(timespec="seconds"), cores, jobs, found, model)
 
 
 def newest(place: Path = PLACE) -> Scale | None:
-    """The last run that was kept."""
+    """Return the newest stored run."""
     path = max(place.glob(NAMED), default=None)
     return None if path is None else Scale(**json.loads(path.read_text()))
 

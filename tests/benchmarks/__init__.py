@@ -1,1 +1,1 @@
-"""What the benchmarks reckon, without measuring anything."""
+"""Tests of the benchmarks' arithmetic and reports."""

@@ -1,4 +1,4 @@
-"""What operations cost: the figures that are the same on every machine."""
+"""Costs of operations: the figures that are the same on every machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def found() -> dict[str, costs.Cost]:
 
 
 @pytest.mark.parametrize("operation", ["put", "pop", "complete", "heartbeat", "release"])
-def test_one_job_takes_one_round_trip(found: dict[str, costs.Cost], operation: str) -> None:
+def test_operation_takes_one_round_trip(found: dict[str, costs.Cost], operation: str) -> None:
     assert found[operation].round_trips == 1
 
 
@@ -23,12 +23,12 @@ def test_one_job_takes_one_round_trip(found: dict[str, costs.Cost], operation: s
     "operation",
     ["put_many of 100", "pop of 100", "complete_many of 100", "complete_and_pop of 100"],
 )
-def test_many_jobs_share_a_round_trip(found: dict[str, costs.Cost], operation: str) -> None:
+def test_batch_takes_one_round_trip(found: dict[str, costs.Cost], operation: str) -> None:
     assert found[operation].round_trips == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize("operation", ["put", "pop", "complete"])
-def test_a_job_among_many_takes_little_more_than_its_event(
+def test_job_in_a_batch_takes_fewer_than_two_commands(
     found: dict[str, costs.Cost], operation: str
 ) -> None:
     many = {"put": "put_many of 100", "pop": "pop of 100", "complete": "complete_many of 100"}

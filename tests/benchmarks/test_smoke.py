@@ -1,4 +1,4 @@
-"""Our own contestant, once through every workload, with next to nothing to do."""
+"""Headrace in every workload of the comparison, with very little work."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.field.bench import Bench, Effort
-from benchmarks.field.contestants import BARE, OURS
-from benchmarks.field.parts import PARTS, Part
-from benchmarks.field.servers import servers
-from benchmarks.field.workloads import idle
+from benchmarks.comparison.bench import Bench, Effort
+from benchmarks.comparison.competitors import BARE_LIST, HEADRACE
+from benchmarks.comparison.registry import WORKLOADS, Workload
+from benchmarks.comparison.servers import servers
+from benchmarks.comparison.workloads import idle
 
 LITTLE = Effort(
     rounds=1,
@@ -33,19 +33,19 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         yield Bench(ready, tmp_path, LITTLE)
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
-def test_a_workload_gives_figures(
-    part: Part, bench: Bench, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
+def test_workload_returns_figures(
+    workload: Workload, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(idle, "SETTLE", 0.5)
 
-    figures = part.measure(bench, OURS)
+    figures = workload.measure(bench, HEADRACE)
 
     assert figures
     assert all(figure >= 0 for figure in figures.values())
 
 
-def test_the_floor_of_latency_is_measured(bench: Bench) -> None:
-    [latency] = [part for part in PARTS if part.name == "latency"]
+def test_lower_bound_of_latency_is_measured(bench: Bench) -> None:
+    [latency] = [workload for workload in WORKLOADS if workload.name == "latency"]
 
-    assert latency.measure(bench, BARE)["p50"] > 0
+    assert latency.measure(bench, BARE_LIST)["p50"] > 0

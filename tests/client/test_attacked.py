@@ -52,7 +52,7 @@ async def test_awaiting_on_many_queues_keeps_few_connections(valkey_url: str) ->
         headrace.JobNotFound("a"),
         headrace.SessionRequired("w", "mail"),
         headrace.ServerUnavailable("gone", maybe_done=True),
-        headrace.ScriptError("put", "ops/put.lua:1", "why"),
+        headrace.ScriptError("put", "ops/jobs/put.lua:1", "why"),
         Unreadable("JSON", b"\xff", "why"),
     ],
     ids=lambda error: type(error).__name__,

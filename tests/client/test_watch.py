@@ -513,7 +513,7 @@ async def test_a_lost_question_is_asked_again(far: Any, calm: Client, way: Way) 
         lease = await pop_one(far, calm)
         way.close()
         calm.cancel("a")
-        way.lose(calm.core.library["holds"].sha, "before the answer")
+        way.lose(calm.core.library["check_leases"].sha, "before the answer")
         way.open()
 
         await soon(lambda: lease.taken == "cancelled", "it hears of it")

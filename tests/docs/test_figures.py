@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.field import results as kept
+from benchmarks.comparison import results as kept
 from benchmarks.scale import report
 from benchmarks.scale.model import Costs, forecast
 from benchmarks.scale.report import Scale, made
-from tests.benchmarks.field import results
+from tests.benchmarks.sample_results import results
 from tools.docs import figures
 
 

@@ -261,7 +261,7 @@ def test_job_missing_from_its_set_can_be_repaired(
 ) -> None:
     hr, server = broken
     server.zrem(WAITING, entry_of_a(server))
-    assert "job 'a' says waiting in mail but is not listed there" in hr.audit().problems
+    assert "job 'a' is recorded as waiting in mail but not listed there" in hr.audit().problems
 
     getattr(hr, remedy)("a")
 

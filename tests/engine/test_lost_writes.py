@@ -66,7 +66,14 @@ def test_shard_that_lost_its_part_is_found_on_resume(url: str) -> None:
     with hr:
         other = (hr.core.shard_of(WRITE.name) + 1) % 3
         bundle = decided(hr)
-        lose(hr, other, "staged:parcel", f"parcels:{bundle}", f"bundle:{bundle}", "bundles")
+        lose(
+            hr,
+            other,
+            "staged:parcel",
+            f"attempts:{bundle}",
+            f"transaction:{bundle}",
+            "transactions",
+        )
         clock.tick(2)
 
         [written] = hr.sweep()
@@ -105,7 +112,7 @@ def test_a_server_that_forgot_the_write_is_named(opened: tuple[Client, Clock]) -
     hr, clock = opened
     home = hr.core.shard_of(WRITE.name)
     bundle = decided(hr)
-    lose(hr, home, f"bundle:{bundle}", f"parcels:{bundle}")
+    lose(hr, home, f"transaction:{bundle}", f"attempts:{bundle}")
     with pytest.raises(WriteLost, match="knows nothing of it any more"):
         finished(hr, bundle)
     lose(hr, home, f"write:{WRITE.name}")
@@ -118,7 +125,7 @@ def test_a_server_that_forgot_the_write_is_named(opened: tuple[Client, Clock]) -
 def test_unpublishable_write_is_removed_from_the_commit_log(hr: Client, clock: Clock) -> None:
     desk = Desk(hr)
     desk.decided("b", "a")
-    lose(hr, 0, "bundle:b", "parcels:b")
+    lose(hr, 0, "transaction:b", "attempts:b")
     clock.tick(7 * DAY)
     hr.sweep()
 

@@ -23,21 +23,21 @@ PAGED = """\
 -- paged: a page of a sorted set.
 --
 -- args   name count:int cursor:packed
--- uses   keys walk
+-- uses   keys scan_set
 -- reply  {the next cursor, member, score, ...}
 
-local found, after = walk(key('waiting', name), count, cursor)
+local found, after = scan_set(key('waiting', name), count, cursor)
 table.insert(found, 1, after and cmsgpack.pack(after) or '')
 return found
 """
 FAULTS = [
-    Fault("the last one is seen again", "lib/walk", "or 0", "- 1 or 0"),
-    Fault("an equal one is passed over", "lib/walk", "high = middle", "high = middle - 1"),
-    Fault("other scores are passed over", "lib/walk", "'(' .. score", "score"),
-    Fault("equal scores are passed over", "lib/walk", "low + redis.call", "redis.call"),
-    Fault("by the letters of a language", "lib/walk", "mine > theirs", "mine < theirs"),
-    Fault("a beginning is the whole", "lib/walk", "#one > #other", "#one >= #other"),
-    Fault("the end comes too soon", "lib/walk", "size == 2 * count", "size > 2 * count"),
+    Fault("the last one is seen again", "lib/scan_set", "or 0", "- 1 or 0"),
+    Fault("an equal one is passed over", "lib/scan_set", "high = middle", "high = middle - 1"),
+    Fault("other scores are passed over", "lib/scan_set", "'(' .. score", "score"),
+    Fault("equal scores are passed over", "lib/scan_set", "low + redis.call", "redis.call"),
+    Fault("by the letters of a language", "lib/scan_set", "mine > theirs", "mine < theirs"),
+    Fault("a beginning is the whole", "lib/scan_set", "#one > #other", "#one >= #other"),
+    Fault("the end comes too soon", "lib/scan_set", "size == 2 * count", "size > 2 * count"),
 ]
 
 

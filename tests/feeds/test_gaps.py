@@ -30,7 +30,7 @@ COUNTS = "  redis.call('INCRBY', shard .. 'written', #(arguments or {}) / 2)\n"
 @pytest.fixture
 def line(valkey_url: str) -> Iterator[Feed]:
     """A feed whose scripts count how often items are renumbered."""
-    chunks = source("lib/chunks").text
+    chunks = source("lib/batched_calls").text
     assert BEGINNING in chunks
     hr, _ = opened(valkey_url, {"chunks": chunks.replace(BEGINNING, BEGINNING + COUNTS)})
     with hr:

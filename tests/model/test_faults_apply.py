@@ -6,6 +6,8 @@ from itertools import chain
 
 import pytest
 
+from headrace.engine.compose import Composer
+from headrace.engine.source import parsed, source
 from tests.model.feeds import faults as feeds
 from tests.model.harness import Fault
 from tests.model.jobs import faults as jobs
@@ -28,4 +30,7 @@ TABLES = (
 
 @pytest.mark.parametrize("fault", list(chain.from_iterable(TABLES)), ids=str)
 def test_fault_applies_to_the_text_of_its_script(fault: Fault) -> None:
-    assert fault.swaps()
+    [(name, text)] = fault.swaps().items()
+    swapped = name if name.startswith("ops/") else f"lib/{name}"
+    composer = Composer(lambda file: parsed(file, text) if file == swapped else source(file))
+    composer.check_names(parsed(swapped, text))

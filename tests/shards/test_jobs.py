@@ -11,9 +11,9 @@ from headrace.testing import Clock
 from tests.support.clients import got
 from tests.support.dump import dump
 from tests.support.shards import (
+    hash_on_each_shard,
     ids_by_shard,
     numbered_without_holes,
-    on_each_shard,
     one_for_each_shard,
 )
 
@@ -194,11 +194,11 @@ async def test_a_queue_is_set_up_and_paused_on_every_shard(hr: Any, calm: Client
     await got(hr.config.set("retries", 9))
     await got(queue.put_many(range(40)))
 
-    stored = on_each_shard(calm, "queue_settings", queue="mail")
-    own = [dict(zip(reply[0][::2], reply[0][1::2], strict=True)) for reply in stored]
+    shared = hash_on_each_shard(calm, "config")
+    own = hash_on_each_shard(calm, "settings:mail")
     assert {settings[b"lease"] for settings in own} == {b"7000"}
     assert {settings[b"session"] for settings in own} == {b"required"}
-    assert {tuple(reply[1]) for reply in stored} == {(b"retries", b"9")}
+    assert all(settings == {b"retries": b"9"} for settings in shared)
 
     await got(queue.configure("job"))
     await got(hr.config.unset("retries"))

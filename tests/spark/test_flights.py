@@ -36,10 +36,10 @@ def test_flights_become_jobs_and_jobs_become_answers(
     load().run(5000)
 
     said = capsys.readouterr().out
-    assert "5,000 jobs; run again, it makes none" in said
-    assert "4,950 well, 50 failed" in said
+    assert "5,000 jobs; a second run puts none" in said
+    assert "4,950 completed, 50 failed" in said
     assert "22 letters" in said
-    assert "5,000 jobs looked at, 0 problems" in said
+    assert "5,000 jobs audited, 0 problems" in said
     events = re.findall(r"([\d,]+) events", said)
     assert len(set(events)) == 1
     assert re.search(r"^\|airline +\|flights\|lost_percent\|$", said, re.MULTILINE)

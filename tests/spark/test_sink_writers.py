@@ -207,7 +207,7 @@ def test_a_batch_without_partitions_is_nothing(hr: Client, options: dict[str, st
     assert hr.writes.list() == []
 
 
-@pytest.mark.parametrize("op", ["stage", "prepare", "decide", "publish", "conclude", "written"])
+@pytest.mark.parametrize("op", ["stage", "prepare", "commit", "publish", "finalize", "write_state"])
 @pytest.mark.parametrize("moment", ["before the request", "before the answer"])
 def test_a_connection_that_breaks_loses_and_doubles_nothing(
     hr: Client, options: dict[str, str], valkey_url: str, op: str, moment: str
@@ -231,7 +231,7 @@ def test_a_commit_that_fails_after_its_effect_is_done_when_it_runs_again(
     hr: Client, options: dict[str, str], valkey_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.spark.options.RETRY_FOR", 0.1)
-    decide = hr.core.library["decide"].sha
+    decide = hr.core.library["commit"].sha
     with way_to(valkey_url) as way:
         writer = stream_writer({**options, "url": way.url}, SCHEMA, False)
         writer.commit(staged(writer, [0]), 0)

@@ -27,5 +27,7 @@ def was_long_ago(hr: Client) -> None:
     """Let the time expire in which the driver is expected to publish."""
     core = hr.core
     for shard in range(core.shards):
-        [bundles] = core.transport.send([(shard, ("ZRANGE", core.key(shard, "bundles"), 0, -1))])
-        core.transport.send([(shard, ("ZADD", core.key(shard, "bundles"), 0, *bundles))])
+        [bundles] = core.transport.send(
+            [(shard, ("ZRANGE", core.key(shard, "transactions"), 0, -1))]
+        )
+        core.transport.send([(shard, ("ZADD", core.key(shard, "transactions"), 0, *bundles))])

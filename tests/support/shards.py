@@ -40,6 +40,13 @@ def on_each_shard(hr: Client, op: str, **arguments: Any) -> list[Any]:
     )
 
 
+def hash_on_each_shard(hr: Client, key: str) -> list[dict[bytes, bytes]]:
+    """Return the hash at a key of each shard."""
+    shards = range(hr.core.shards)
+    replies = hr.core.transport.send([(at, ("HGETALL", hr.core.key(at, key))) for at in shards])
+    return [dict(zip(reply[::2], reply[1::2], strict=True)) for reply in replies]
+
+
 def numbered_without_holes(hr: Client) -> bool:
     """Return whether the events of every shard are numbered from 1 without a gap."""
     numbers: dict[int, list[int]] = {}

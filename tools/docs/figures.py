@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from benchmarks.field import report, results
-from benchmarks.field.results import Results
+from benchmarks.comparison import report, results
+from benchmarks.comparison.results import Results
 from benchmarks.scale import report as scale
 
 ROOT = Path(__file__).parent.parent.parent
@@ -20,10 +20,7 @@ END = "<!-- End of the generated text. -->"
 def field(found: Results) -> Iterator[str]:
     """Yield the chart and the tables of the comparison."""
     yield from (*report.about(found), "")
-    yield from (
-        f"![comparison of the queues](../../benchmarks/results/{found.day}.png)",
-        "",
-    )
+    yield from (f"![comparison](../../benchmarks/results/{found.day}.png)", "")
     yield from report.markdown(found)
 
 
@@ -31,8 +28,9 @@ def summary(found: Results) -> Iterator[str]:
     """Yield the results in a few lines."""
     machine = found.machine
     yield (
-        f"Measured on {found.day} with {machine['cores']} cores and {machine['server']}. "
-        "[Performance](docs/internals/performance.md) has all results and explains the method."
+        f"Throughput and latency, measured on {found.day} with {machine['cores']} cores and "
+        f"{machine['server']}. [Performance](docs/internals/performance.md) describes the method "
+        "and lists all competitors."
     )
     yield ""
     yield from report.summary(found).for_markdown()

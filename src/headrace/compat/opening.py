@@ -12,13 +12,12 @@ from headrace.client.client import AsyncClient, Client
 from headrace.closing import ClosesOnAsyncExit, ClosesOnExit
 from headrace.codecs.codec import Codec
 from headrace.compat.text_codec import TextCodec
-from headrace.engine.call import Call, build
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
 from headrace.operations.method import AnyOperation, AsyncMethods, SyncMethods
 from headrace.operations.protocols import QueueLike
 from headrace.operations.queues import configure
-from headrace.operations.requests import ask_one
+from headrace.operations.requests import raw
 from headrace.transport.drive import Operation, drive_async
 
 # The server sets these itself, so they do not show that a user configured the queue.
@@ -116,9 +115,9 @@ class AsyncCompatClient(OpeningMethods, ClosesOnAsyncExit):
 
 def is_configured(queue: QueueLike) -> Operation[bool]:
     """Return whether the queue has settings of its own."""
-    call: Call[list[bytes]] = build("queue_settings", lambda reply: reply[0], queue=queue.name)
-    stored = yield from ask_one(queue.core, 0, call)
-    return not AUTOMATIC_SETTINGS.issuperset(stored[::2])
+    key = queue.core.key(0, f"settings:{queue.name}")
+    [names] = yield from raw(queue.core, [(0, ("HKEYS", key))])
+    return not AUTOMATIC_SETTINGS.issuperset(names)
 
 
 def ensure_profile(queue: QueueLike, profile: str) -> Operation[None]:

@@ -20,7 +20,7 @@ def text_bytes(packed: msgspec.Raw) -> bytes:
 
 
 def name_in(member: bytes) -> str:
-    """The name in a member of a sorted set that begins with a number, as lib/numbered.lua says."""
+    """Return the name in a numbered member of a sorted set; see lib/core/set_members.lua."""
     return member[member[0] + 1 :].decode()
 
 

@@ -1,4 +1,4 @@
-"""The scripts: each operation with everything it needs, known to the server by its hash."""
+"""The scripts of all operations. The server identifies a script by the hash of its text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import cache, cached_property
 from hashlib import sha1
 
 from headrace.engine.compose import Composer
-from headrace.engine.source import Source, operations, parsed, source
+from headrace.engine.source import LuaFile, lua_path, operations, parsed, source
 
 __all__ = ["LIBRARY", "Library", "Script", "operations", "source"]
 
 
 @dataclass(frozen=True)
 class Script:
-    """A composed script, and where each of its lines came from."""
+    """A composed script and the origin of each of its lines."""
 
     op: str
     text: str
@@ -22,10 +22,11 @@ class Script:
 
     @cached_property
     def sha(self) -> str:
+        """The hash by which the server identifies the script."""
         return sha1(self.text.encode(), usedforsecurity=False).hexdigest()
 
     def locate(self, line: int) -> str:
-        """The file and line behind a line of the composed text."""
+        """Return the file and line that a line of the composed text comes from."""
         if 0 < line <= len(self.origins):
             name, number = self.origins[line - 1]
             return f"{name}:{number}"
@@ -33,7 +34,11 @@ class Script:
 
 
 class Library:
-    """The scripts of all operations, with some lib files swapped where a test wants that."""
+    """The scripts of all operations, composed at first use.
+
+    `swaps` replaces the text of Lua files by short name: `now` for a library, `ops/pop` for an
+    operation. Tests use it to set the clock and to plant faults.
+    """
 
     def __init__(self, swaps: dict[str, str] | None = None) -> None:
         self._swaps = swaps or {}
@@ -47,9 +52,9 @@ class Library:
             self._scripts[op] = Script(op, text, tuple(origin for _, origin in lines))
         return self._scripts[op]
 
-    def _source(self, name: str) -> Source:
+    def _source(self, name: str) -> LuaFile:
         swapped = self._swaps.get(name.removeprefix("lib/"))
-        return source(name) if swapped is None else parsed(name, swapped)
+        return source(name) if swapped is None else parsed(lua_path(name), swapped)
 
 
 LIBRARY = Library()

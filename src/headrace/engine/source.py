@@ -1,4 +1,9 @@
-"""The Lua files and what their headers declare: arguments, what they use, refusals."""
+"""The Lua files and their headers.
+
+A header declares the arguments of an operation (`args`, `each`), the libraries that a file imports
+(`uses`, `later`), the variables that a library takes from the file that includes it (`needs`), and
+the refusals of an operation (`error`).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from headrace.engine.profile import lua_defaults
 LUA = files("headrace.engine") / "lua"
 LATER = re.compile(r"-- later\s{2,}(.*)")
 
-_DECLARES = re.compile(r"-- (args|each|flags|uses|error)\s{2,}(.*)")
+_DECLARES = re.compile(r"-- (args|each|flags|uses|needs|error)\s{2,}(.*)")
 _READ = {
     "": "{}",
     "int": "tonumber({})",
@@ -27,18 +32,19 @@ FIRST_ARGUMENT = 2
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A named argument of an operation and how its text is read."""
+    """A named argument of an operation, with the kind that says how to read its text."""
 
     name: str
     kind: str
 
     def read(self, position: str) -> str:
+        """Return the Lua expression that reads the argument at this index of ARGV."""
         return _READ[self.kind].replace("{}", f"ARGV[{position}]")
 
 
 @dataclass(frozen=True)
-class Source:
-    """One Lua file and what its header declares."""
+class LuaFile:
+    """A Lua file and the declarations of its header."""
 
     name: str
     text: str
@@ -46,11 +52,16 @@ class Source:
     each: tuple[Argument, ...] = ()
     uses: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
 
+    def argument_names(self) -> set[str]:
+        """Return the variables that `argument_lines` defines."""
+        return {argument.name for argument in self.args} | ({"each"} if self.each else set())
+
     def argument_lines(self) -> Iterator[str]:
-        """Lua that names the arguments, and an iterator over what is given for each job."""
+        """Generate the Lua that names the arguments and defines the iterator `each`."""
         if self.args:
             names = ", ".join(argument.name for argument in self.args)
             reads = ", ".join(
@@ -71,27 +82,48 @@ class Source:
 
 
 @cache
-def source(name: str) -> Source:
-    """A Lua file by its name below engine/lua, such as ops/put."""
+def _paths() -> dict[str, str]:
+    """Map short names to paths below engine/lua: `ops/put` to `ops/jobs/put`."""
+    paths: dict[str, str] = {}
+    for kind in ("lib", "ops"):
+        for folder in [item for item in (LUA / kind).iterdir() if item.is_dir()]:
+            for file in folder.iterdir():
+                name, _, suffix = file.name.partition(".")
+                path = f"{kind}/{folder.name}/{name}"
+                if suffix == "lua" and paths.setdefault(f"{kind}/{name}", path) != path:
+                    raise ValueError(f"two files of {kind} are named {name}.lua")
+    return paths
+
+
+def lua_path(name: str) -> str:
+    """Return the path of a Lua file below engine/lua, or the name if there is no such file."""
+    return _paths().get(name, name)
+
+
+@cache
+def source(name: str) -> LuaFile:
+    """Read a Lua file by its short name, such as `ops/put`, whatever folder it is in."""
     if name == "lib/defaults":
-        return Source(name, lua_defaults())
-    return parsed(name, (LUA / f"{name}.lua").read_text())
+        return LuaFile(name, lua_defaults())
+    path = lua_path(name)
+    return parsed(path, (LUA / f"{path}.lua").read_text())
 
 
-def parsed(name: str, text: str) -> Source:
-    """A Lua text with what its header declares; `later` may also stand in its body."""
+def parsed(name: str, text: str) -> LuaFile:
+    """Parse the header of a Lua text; `later` may also be declared in the body."""
     declared: dict[str, list[str]] = {}
     for line in text.split("\n\n", 1)[0].splitlines():
         found = _DECLARES.match(line)
         if found:
             declared.setdefault(found[1], []).extend(found[2].split())
-    return Source(
+    return LuaFile(
         name,
         text,
         args=tuple(_argument(word) for word in declared.get("args", ())),
         each=tuple(_argument(word) for word in declared.get("each", ())),
         uses=tuple(declared.get("uses", ())),
         later=tuple(name for found in LATER.findall(text) for name in found.split()),
+        needs=tuple(declared.get("needs", ())),
         errors=tuple(declared.get("error", ())),
         flags=tuple(declared.get("flags", ())),
     )
@@ -103,7 +135,5 @@ def _argument(word: str) -> Argument:
 
 
 def operations() -> list[str]:
-    """The names of all operations."""
-    return sorted(
-        item.name.removesuffix(".lua") for item in (LUA / "ops").iterdir() if item.name[0] != "."
-    )
+    """Return the names of all operations."""
+    return sorted(name.removeprefix("ops/") for name in _paths() if name.startswith("ops/"))

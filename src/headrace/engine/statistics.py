@@ -90,7 +90,7 @@ def merged(parts: Iterable[Series]) -> Series:
 
 
 def bin_name(seconds: int) -> str:
-    """The documented name of the bin of a span in whole seconds; as lib/stats.lua has it."""
+    """Return the bin of a duration in whole seconds, as in lib/core/statistics.lua."""
     if seconds < 60:
         return f"s{seconds}"
     if seconds < 3600:

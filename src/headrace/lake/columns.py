@@ -19,7 +19,7 @@ from headrace.lake.schema import EVENTS, GAP
 Pairs = Sequence[bytes]
 Entry = Sequence[Any]  # its id and its pairs
 
-# The fields that all entries have, in the order of lib/emit.lua.
+# The fields that all entries have, in the order of lib/core/events.lua.
 COMMON = (b"kind", b"id", b"queue", b"attempt", b"worker", b"priority", b"wait", b"run", b"data")
 _MAY_BE_MISSING = frozenset({b"wait", b"run", b"data"})
 _WORDS = 2 * len(COMMON)

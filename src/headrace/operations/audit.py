@@ -12,7 +12,7 @@ from headrace.operations.event_log import read_log
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import all_queues, text_map
 from headrace.operations.requests import ask, ask_one
-from headrace.operations.tags import top_call
+from headrace.operations.tags import top_of_shards
 from headrace.operations.values import Audit
 from headrace.transport.drive import Operation
 
@@ -37,7 +37,7 @@ def audit(client: ClientLike) -> Operation[Audit]:
 
 
 def _audit_queue(core: Core, shard: int, queue: str) -> Operation[tuple[int, list[str]]]:
-    calls: list[Call[Any]] = [build("audit", _books_and_sets, queue=queue)]
+    calls: list[Call[Any]] = [build("audit_books", _books_and_sets, queue=queue)]
     calls += [_audit_page(queue, state, 0) for state in STATES]
     # In one go, because what others do in between is taken for an imbalance.
     (books, there, claims), *pages = yield from ask(core, [(shard, call) for call in calls])
@@ -138,7 +138,7 @@ def audit_tags(core: Core, shard: int) -> Operation[list[str]]:
     problems: list[str] = []
     looked_at = 0
     while True:
-        found = yield from ask_one(core, shard, top_call(0, looked_at, PAGE))
+        [found] = yield from top_of_shards(core, [shard], 0, looked_at, PAGE)
         for name in found:
             problems += yield from _audit_tag(core, shard, name)
         looked_at += len(found)

@@ -42,7 +42,7 @@ def tally(
     found: dict[str, DailyTotals] = {}
     for first in range(0, len(queues), QUEUES_A_CALL):
         names = queues[first : first + QUEUES_A_CALL]
-        call = build("tally", list, [(name,) for name in names], day=day)
+        call = build("day_totals", list, [(name,) for name in names], day=day)
         number, of_day, *rows = yield from ask_one(core, shard, call)
         for name, row in zip(names, rows, strict=True):
             found[name] = _read(number, of_day, row)

@@ -38,7 +38,7 @@ def log_ends(core: Core) -> Operation[list[LogEnds]]:
 
 def logs(core: Core) -> Operation[list[Log]]:
     """The event log of each shard."""
-    calls = [(shard, build("lakes", _log(shard))) for shard in range(core.shards)]
+    calls = [(shard, build("lake_marks", _log(shard))) for shard in range(core.shards)]
     return (yield from ask(core, calls))
 
 

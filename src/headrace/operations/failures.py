@@ -141,7 +141,7 @@ class _Sieve:
 
     def step(self, role: str, name: str, until: float, cursor: bytes) -> Call[list[Any]]:
         return build(
-            "sift_failed",
+            "find_failed",
             list,
             role=role,
             name=name,

@@ -58,7 +58,7 @@ def read_jobs(
     if cursor is None:
         cursor = b"" if lowest == -math.inf else pack([str(int(lowest)), ""])
     call = build(
-        "walk_jobs",
+        "scan_jobs",
         list,
         role=where.role,
         name=where.name,

@@ -67,7 +67,7 @@ def _holds(proofs: Sequence[Proof]) -> Call[list[str]]:
     def decode(answers: list[bytes]) -> list[str]:
         return [answer.decode() for answer in answers]
 
-    return build("holds", decode, proofs)
+    return build("check_leases", decode, proofs)
 
 
 def watch_leases(state: ListeningState[Taken], held_leases: HeldLeases) -> Operation[None]:

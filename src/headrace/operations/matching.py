@@ -22,7 +22,7 @@ def matching(queue: QueueLike, data: Any) -> Operation[dict[str, str]]:
     It finds waiting, scheduled, blocked and running jobs. Data are equal if the codec encodes them
     to the same bytes; if a worker replaced the data of its job, the new data count.
     """
-    found = yield from _in_steps(queue, "matching", data)
+    found = yield from _in_steps(queue, "find_matching", data)
     return dict(zip(found[::2], found[1::2], strict=True))
 
 

@@ -38,4 +38,6 @@ def open_shards(core: Core, layout: int) -> Operation[None]:
 
 
 def _open_call(shard: int, shards: int, layout: int) -> Call[list[Any]]:
-    return build("open", list, shards=shards, layout=layout, ingress_ids=ingress_ids(shard, shards))
+    return build(
+        "open_namespace", list, shards=shards, layout=layout, ingress_ids=ingress_ids(shard, shards)
+    )

@@ -57,7 +57,7 @@ def _line(
     while True:
         asked = min(PAGE, reach - len(line))
         call: Call[list[Any]] = build(
-            "listed",
+            "list_ids",
             list,
             role=role,
             name=name,

@@ -13,7 +13,7 @@ from headrace.engine.statistics import Stats, merged, read_series
 from headrace.errors import InvalidArgument, QueueNotFound
 from headrace.operations.core import Core
 from headrace.operations.protocols import ClientLike, QueueLike
-from headrace.operations.requests import ask, ask_one
+from headrace.operations.requests import ask, ask_one, raw
 from headrace.operations.values import Counts
 from headrace.transport.drive import Operation
 
@@ -63,18 +63,14 @@ def shares(core: Core, limits: Mapping[str, Value]) -> dict[str, bytes]:
 
 def settings(queue: QueueLike) -> Operation[dict[str, Value]]:
     """Every setting that holds for the queue, spans in seconds."""
-    call = build("queue_settings", _two_maps, queue=queue.name)
-    own, shared = yield from ask_one(queue.core, 0, call)
-    stored = {**shared, **own}
+    keys = [queue.core.key(0, name) for name in ("config", f"settings:{queue.name}")]
+    shared, own = yield from raw(queue.core, [(0, ("HGETALL", key)) for key in keys])
+    stored = text_map(shared) | text_map(own)
     return {
         name: from_wire(name, stored[name]) if name in stored else default(name)
         for name, setting in SETTINGS.items()
         if not setting.namespace_only
     }
-
-
-def _two_maps(reply: list[list[bytes]]) -> list[dict[str, str]]:
-    return [text_map(part) for part in reply]
 
 
 def text_map(pairs: list[bytes]) -> dict[str, str]:
@@ -130,8 +126,9 @@ def queues(
 
 def queue_names(core: Core, offset: int, count: int) -> Operation[list[str]]:
     """Names of queues in the order of their first use, each shard having its own order."""
-    call = build("queues", list, offset=0, count=offset + count)
-    replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+    keys = [core.key(shard, "queues") for shard in range(core.shards)]
+    words = (0, offset + count - 1, "WITHSCORES")
+    replies = yield from raw(core, [(at, ("ZRANGE", key, *words)) for at, key in enumerate(keys)])
     order: dict[str, float] = {}
     for reply in replies:
         for name, first_use in zip(reply[::2], reply[1::2], strict=True):
@@ -192,13 +189,19 @@ def config_get(client: ClientLike, name: str | None = None) -> Operation[Any]:
     """A setting of the namespace, or all of them; what nobody set has its default."""
     if name is not None:
         _of_namespace(name)
-    stored = yield from ask_one(client.core, 0, build("config_get", text_map))
+    stored = yield from config(client.core)
     every = {
         each: from_wire(each, stored[each]) if each in stored else default(each)
         for each, setting in SETTINGS.items()
         if not setting.queue_only
     }
     return every if name is None else every[name]
+
+
+def config(core: Core) -> Operation[dict[str, str]]:
+    """Return the settings of the namespace that were set, as they are stored."""
+    [stored] = yield from raw(core, [(0, ("HGETALL", core.key(0, "config")))])
+    return text_map(stored)
 
 
 def config_set(client: ClientLike, name: str, value: Value) -> Operation[None]:

@@ -226,7 +226,7 @@ def _write(
         seen=optional(seen),
         delay=delay,
         import_name=optional(import_name),
-        badge=optional(badge),
+        import_id=optional(badge),
     )
     return (yield from ask_one(core, core.shard_of(schedule_id), call))
 

@@ -94,7 +94,7 @@ class Staging:
     def _lay_down(self, shard: int, chunks: list[bytes]) -> Operation[None]:
         position = self.chunks.get(shard, 0)
         rows = [(chunk,) for chunk in chunks]
-        call = build("stage", bytes_or_int, rows, parcel=self.name, position=position)
+        call = build("stage", bytes_or_int, rows, attempt=self.name, position=position)
         [answer] = yield from ask(self.core, [(shard, call)])
         if is_refusal(answer):
             raise StagedLost

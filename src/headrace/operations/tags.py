@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from headrace.engine.call import Call, build, is_refusal, job_refusal, pack
+from headrace.engine.call import build, is_refusal, job_refusal, pack
 from headrace.engine.check import page, text, whole
 from headrace.engine.check import tags as checked_tags
 from headrace.operations.core import Core
 from headrace.operations.jobs import jobs
 from headrace.operations.paging import ids_of_page, page_reader
 from headrace.operations.protocols import ClientLike
-from headrace.operations.requests import ask, ask_one
+from headrace.operations.requests import ask_one, raw
 from headrace.operations.values import Page
 from headrace.transport.drive import Operation
 
@@ -71,10 +71,9 @@ def top_tags(
     offset, count = page(offset, count)
     whole("least", least, 1, 10**9)
     if core.shards == 1:
-        return (yield from ask_one(core, 0, top_call(least, offset, count)))
-    calls = [(shard, top_call(1, 0, MOST_TAGS)) for shard in range(core.shards)]
+        return (yield from top_of_shards(core, [0], least, offset, count))[0]
     totals: dict[str, int] = {}
-    for found in (yield from ask(core, calls)):
+    for found in (yield from top_of_shards(core, range(core.shards), 1, 0, MOST_TAGS)):
         for name, times in found.items():
             totals[name] = totals.get(name, 0) + times
     often = [(times, name.encode()) for name, times in totals.items() if times >= least]
@@ -82,11 +81,15 @@ def top_tags(
     return {name.decode(): times for times, name in ranked}
 
 
-def top_call(least: int, offset: int, count: int) -> Call[dict[str, int]]:
-    """Asks a shard for its tags, the most used first."""
-
-    def decode(reply: list[bytes]) -> dict[str, int]:
-        pairs = zip(reply[::2], reply[1::2], strict=True)
-        return {name.decode(): int(times) for name, times in pairs}
-
-    return build("top_tags", decode, least=least, offset=offset, count=count)
+def top_of_shards(
+    core: Core, shards: Iterable[int], least: int, offset: int, count: int
+) -> Operation[list[dict[str, int]]]:
+    """Return tags of each shard with their counts, the most used first."""
+    words = ("+inf", least, "BYSCORE", "REV", "LIMIT", offset, count, "WITHSCORES")
+    replies = yield from raw(
+        core, [(shard, ("ZRANGE", core.key(shard, "tags"), *words)) for shard in shards]
+    )
+    return [
+        {tag.decode(): int(times) for tag, times in zip(reply[::2], reply[1::2], strict=True)}
+        for reply in replies
+    ]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.engine.call import build
 from headrace.engine.check import PAGE, Span, milliseconds, page, text, whole
 from headrace.engine.profile import MOST
 from headrace.engine.rate import rate_from_wire, rate_to_wire
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import on_all_shards, shares
-from headrace.operations.requests import ask, ask_one
+from headrace.operations.requests import ask, raw
 from headrace.operations.values import Throttle
 from headrace.transport.drive import Operation
 
@@ -68,6 +66,6 @@ def throttle(client: ClientLike, name: str, *, count: int = 25) -> Operation[Thr
 def throttles(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation[list[str]]:
     """The names of the throttles that are set."""
     offset, count = page(offset, count)
-    call = build("throttles", list, offset=offset, count=count)
-    found: list[Any] = yield from ask_one(client.core, 0, call)
+    words = ("ZRANGE", client.core.key(0, "throttles"), offset, offset + count - 1)
+    [found] = yield from raw(client.core, [(0, words)])
     return [name.decode() for name in found]

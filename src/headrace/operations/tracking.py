@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from headrace.engine.call import build, each_state
 from headrace.engine.check import PAGE, Span
@@ -14,7 +13,7 @@ from headrace.operations.finishing import sole
 from headrace.operations.jobs import checked_rows
 from headrace.operations.listening import ListeningState, seconds, subscribe
 from headrace.operations.protocols import ClientLike
-from headrace.operations.requests import ask, ask_one
+from headrace.operations.requests import ask_one, raw
 from headrace.operations.values import Job, Tracked, read_job
 from headrace.transport.drive import Operation
 
@@ -76,10 +75,12 @@ def _missed(core: Core, newest: dict[int, int]) -> Callable[[], Operation[Iterab
     """Where the log has grown beyond what was heard, something may have been missed."""
 
     def check() -> Operation[Iterable[Event]]:
-        call: Any = build("newest_event", list)
-        logs = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+        keys = [core.key(shard, "log") for shard in range(core.shards)]
+        words = [("HMGET", key, "number", "stamp") for key in keys]
+        logs = yield from raw(core, list(enumerate(words)))
         missed = []
-        for shard, (number, stamp) in enumerate(logs):
+        for shard, log in enumerate(logs):
+            number, stamp = (int(value or 0) for value in log)
             if number > newest.get(shard, number):
                 missed.append(_missed_event(shard, number, stamp))
             newest[shard] = number

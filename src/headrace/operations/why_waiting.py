@@ -19,7 +19,7 @@ def why_waiting(client: ClientLike, job_id: str) -> Operation[str]:
     core = client.core
     text("id", job_id, core.limits.name)
     reply = yield from ask_one(
-        core, core.shard_of(job_id), build("why", lambda found: found, id=job_id)
+        core, core.shard_of(job_id), build("explain_wait", lambda found: found, id=job_id)
     )
     if is_refusal(reply):
         raise JobNotFound(job_id)

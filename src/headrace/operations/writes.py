@@ -55,7 +55,7 @@ def writes(client: ClientLike, *, count: int = 20) -> Operation[list[Written]]:
     """The newest writes from Spark, the newest first: also batches of streams."""
     core = client.core
     whole("count", count, 1, 1000)
-    call = build("writes", list, count=count)
+    call = build("list_writes", list, count=count)
     found: list[Written] = []
     for listed in (yield from ask(core, [(shard, call) for shard in range(core.shards)])):
         found += [_read(name.decode(), text_map(pairs)) for name, pairs in listed]
@@ -69,7 +69,7 @@ def _read(name: str, entry: Entry) -> Written:
         batch=int(entry["batch"]) if kind == "stream" else None,
         queue=entry["queue"],
         rows=int(entry["rows"]),
-        decided_at=moment(int(entry["decided_at"])),
+        decided_at=moment(int(entry["committed_at"])),
         published_at=_moment_of(entry.get("published_at")),
         made=int(entry.get("made", 0)),
         moved=int(entry.get("moved", 0)),
@@ -97,7 +97,7 @@ def decide(core: Core, write: Write, parcels: Sequence[Parcel]) -> Operation[str
     if not _is_decided(entry, write):
         yield from _prepare(core, write, bundle, parcels)
         entry = yield from _record(core, write, bundle, parcels)
-    if entry["bundle"] != bundle:
+    if entry["transaction"] != bundle:
         yield from abandon(core, write, parcels)
     if entry["queue"] != write.queue:
         raise WriteIdTaken(write.name, entry["queue"])
@@ -106,7 +106,7 @@ def decide(core: Core, write: Write, parcels: Sequence[Parcel]) -> Operation[str
         if write.batch == NO_BATCH:
             check_whole(_read(write.name, entry))
         return None
-    return entry["bundle"]
+    return entry["transaction"]
 
 
 def _is_decided(entry: Entry, write: Write) -> bool:
@@ -114,7 +114,7 @@ def _is_decided(entry: Entry, write: Write) -> bool:
 
 
 def _look(core: Core, name: str, bundle: str) -> Operation[tuple[Entry, str]]:
-    call = build("written", list, write=name, bundle=bundle)
+    call = build("write_state", list, write=name, transaction=bundle)
     entry, state = yield from ask_one(core, core.shard_of(name), call)
     return text_map(entry), state.decode()
 
@@ -141,11 +141,11 @@ def _prepare_on(
             "prepare",
             bytes_or_int,
             rows[first : first + PARCELS_A_CALL],
-            bundle=bundle,
+            transaction=bundle,
             write=write.name,
             queue=write.queue,
             on_exists=write.on_exists,
-            home=int(shard == core.shard_of(write.name)),
+            coordinator=int(shard == core.shard_of(write.name)),
         )
         answer = yield from ask_one(core, shard, call)
         if is_refusal(answer):
@@ -153,17 +153,17 @@ def _prepare_on(
 
 
 def _refused(write: Write, answer: Any) -> WriteGivenUp | StagedLost:
-    return WriteGivenUp(write.name) if answer == b"GIVEN_UP" else StagedLost()
+    return WriteGivenUp(write.name) if answer == b"WRITE_ABORTED" else StagedLost()
 
 
 def _record(core: Core, write: Write, bundle: str, parcels: Sequence[Parcel]) -> Operation[Entry]:
     rows = sum((Counter(parcel.rows) for parcel in parcels), Counter[int]())
     call = build(
-        "decide",
+        "commit",
         lambda reply: reply,
         write=write.name,
         batch=write.batch,
-        bundle=bundle,
+        transaction=bundle,
         queue=write.queue,
         rows=rows.total(),
         parts=" ".join(f"{shard}={count}" for shard, count in sorted(rows.items())),
@@ -176,7 +176,7 @@ def _record(core: Core, write: Write, bundle: str, parcels: Sequence[Parcel]) ->
 
 def publish_on(core: Core, name: str, shard: int, bundle: str) -> Operation[Tallies]:
     """Publishes what a shard has of a bundle that was decided, and counts what came of it."""
-    call: Call[Any] = build("publish", lambda reply: reply, bundle=bundle)
+    call: Call[Any] = build("publish", lambda reply: reply, transaction=bundle)
     calls = [(shard, call)] * PUBLISHES_AT_ONCE
     tallies: Tallies = (0, 0, 0, 0)
     while True:
@@ -197,12 +197,12 @@ def _progress(reply: Any) -> tuple[bool, Tallies]:
 def conclude(core: Core, name: str, bundle: str, counted: Sequence[Tallies]) -> Operation[Written]:
     """Writes into the ledger that every shard has published, and what came of it on each."""
     rows = [(str(shard), *tallies) for shard, tallies in enumerate(counted)]
-    call = build("conclude", text_map, rows, write=name, bundle=bundle)
+    call = build("finalize", text_map, rows, write=name, transaction=bundle)
     home = core.shard_of(name)
     entry = yield from ask_one(core, home, call)
     if core.shards > 1:
         yield from ask(core, [(shard, call) for shard in range(core.shards) if shard != home])
-    if not entry or (entry["bundle"], entry["state"]) == (bundle, "decided"):
+    if not entry or (entry["transaction"], entry["state"]) == (bundle, "committed"):
         raise WriteLost(name)
     return _read(name, entry)
 
@@ -242,7 +242,7 @@ def _discard_on(
     rows = [(parcel.name,) for parcel in parcels if parcel.chunks.get(shard)]
     for first in range(0, max(1, len(rows)), PARCELS_A_CALL):
         part = rows[first : first + PARCELS_A_CALL]
-        call = build("discard", bytes_or_int, part, bundle=bundle, home=int(is_home))
+        call = build("discard", bytes_or_int, part, transaction=bundle, coordinator=int(is_home))
         while not (answer := (yield from ask_one(core, shard, call))):
             pass
         if is_refusal(answer):
@@ -254,7 +254,7 @@ def finish_open(core: Core) -> Operation[list[Written]]:
     """Goes on with every write that was decided and is not seen to by anybody, and lets go what
     never was decided. The writes that it finished.
     """
-    call: Call[list[Any]] = build("bundles", list, count=BUNDLES_LISTED)
+    call: Call[list[Any]] = build("open_transactions", list, count=BUNDLES_LISTED)
     listed = yield from ask(core, [(shard, call) for shard in range(core.shards)])
     # A bundle is listed by each of its shards.
     finished: dict[str, Written | None] = {}
@@ -270,8 +270,8 @@ def _see_to(core: Core, shard: int, bundle: str, name: str) -> Operation[Written
     _, state = yield from _look(core, name, bundle)
     if state == "prepared":
         given_up = yield from _discard_on(core, home, bundle, (), is_home=True)
-        state = "given_up" if given_up else "decided"
-    if state in ("decided", "published"):
+        state = "aborted" if given_up else "committed"
+    if state in ("committed", "published"):
         return (yield from finish(core, name, bundle))
     if shard != home:
         yield from _discard_on(core, shard, bundle, (), is_home=False)

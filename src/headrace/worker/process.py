@@ -38,7 +38,7 @@ from headrace.worker.worker_loop import WorkerLoop
 DRAINED, SERVER_AWAY, RECYCLED, UNUSABLE = 0, 69, 75, 78
 
 # The scripts of the main loop: composed before the fork, loaded before the first job.
-SCRIPTS = ("pop", "complete", "fail", "release", "holds", "heartbeat")
+SCRIPTS = ("pop", "complete", "fail", "release", "check_leases", "heartbeat")
 
 CHECK_SECONDS = 1.0
 CRON_SECONDS = 30.0

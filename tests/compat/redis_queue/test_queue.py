@@ -171,10 +171,10 @@ def test_each_call_changes_the_queue_in_one_step(hr: Client, url: str) -> None:
         return found
 
     sent()
-    scripts = {op: hr.core.library[op].sha for op in ("queue_settings", "pop", "get", "complete")}
+    scripts = {op: hr.core.library[op].sha for op in ("pop", "get", "complete")}
 
     assert sent() == [
-        [scripts["queue_settings"], scripts["pop"]],
+        [hr.core.key(0, "settings:q"), scripts["pop"]],
         [scripts["get"], scripts["complete"]],
     ]
 

@@ -30,8 +30,8 @@ def test_new_work_is_notified_without_polling(hr: Client, worqr: Any, url: str) 
         worqr.enqueue(["T0", "T1", "T2"], "Q1")
         expect(received, ("work", 3))
 
-    scripts = [hr.core.library[op].sha for op in ("queue_settings", "put")]
-    assert [line.split()[1] for line in sent] == scripts
+    put = hr.core.library["put"].sha
+    assert [line.split()[1] for line in sent] == [hr.core.key(0, "settings:Q1"), put]
 
 
 @proves("W-46", "WD-07")

@@ -35,7 +35,7 @@ def test_each_call_changes_everything_in_one_script(hr: Client, url: str) -> Non
             "session_unserve": lambda: worqr.stopWork("Q1"),
             "session_end": worqr.failWorker,
         }
-        reads = {hr.core.library[name].sha for name in ("queue_settings", "get", "counts")}
+        reads = {hr.core.library[name].sha for name in ("get", "counts")}
         for op, call in calls.items():
             with commands(url) as sent:
                 call()

@@ -115,7 +115,7 @@ def test_deleted_dependency_follows_the_policy_of_each_dependent(
         assert failure is not None
         assert (failure.type, failure.message) == (
             "dependency gone",
-            "job a is gone and never was complete",
+            "job a is gone and was never completed",
         )
     assert hr.audit().problems == []
 

@@ -1,4 +1,4 @@
-"""configure and queue_settings: the settings of one queue."""
+"""configure: the settings of one queue."""
 
 from __future__ import annotations
 

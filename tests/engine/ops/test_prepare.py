@@ -78,7 +78,7 @@ def test_discarded_bundle_is_not_prepared_again(hr: Client) -> None:
     desk.discard("b")
     before = dump(hr)
 
-    assert desk.prepare("b") == "GIVEN_UP"
+    assert desk.prepare("b") == "WRITE_ABORTED"
     assert dump(hr) == before
 
 
@@ -115,8 +115,8 @@ def test_at_home_a_bundle_that_is_not_decided_within_a_day_is_given_up(
     clock.tick(86_400)
     hr.queue("other").put(1)
 
-    assert desk.written(bundle="b") == ({}, "given_up")
-    assert desk.decide("b") == "GIVEN_UP"
+    assert desk.written(bundle="b") == ({}, "aborted")
+    assert desk.decide("b") == "WRITE_ABORTED"
     assert not [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
     clock.tick(86_400)
     hr.sweep()

@@ -49,7 +49,7 @@ def test_nothing_is_published_before_it_is_decided(hr: Client) -> None:
     desk.prepared("b", "a")
     before = dump(hr)
 
-    assert desk.publish("b") == "NOT_DECIDED"
+    assert desk.publish("b") == "NOT_COMMITTED"
     assert desk.publish("never was") == [0, 0, 0, 0, 0]
     assert dump(hr) == before
 
@@ -60,7 +60,7 @@ def test_discarded_bundle_is_not_published(hr: Client) -> None:
     desk.discard("b")
     before = dump(hr)
 
-    assert desk.publish("b") == "GIVEN_UP"
+    assert desk.publish("b") == "WRITE_ABORTED"
     assert dump(hr) == before
 
 
@@ -286,7 +286,7 @@ def test_a_write_is_not_concluded_before_it_is_published(hr: Client) -> None:
     desk.decided("b", "a")
     before = dump(hr)
 
-    assert desk.conclude("b", 5, 0, 0, 0)["state"] == "decided"
+    assert desk.conclude("b", 5, 0, 0, 0)["state"] == "committed"
     assert dump(hr) == before
 
 
@@ -308,8 +308,8 @@ def test_decided_bundle_is_not_discarded(hr: Client) -> None:
     desk.decided("b", "a")
     before = dump(hr)
 
-    assert desk.discard("b", "parcel of b") == "ALREADY_DECIDED"
-    assert desk.discard("b", "parcel of b", home=False) == "ALREADY_DECIDED"
+    assert desk.discard("b", "parcel of b") == "ALREADY_COMMITTED"
+    assert desk.discard("b", "parcel of b", home=False) == "ALREADY_COMMITTED"
     assert dump(hr) == before
 
 
@@ -323,7 +323,7 @@ def test_staged_and_prepared_rows_can_be_discarded(hr: Client) -> None:
 
     staged = [key.partition("}:")[2] for key in dump(hr) if "}:staged" in key]
     assert staged == ["staged:parcel of other"]
-    assert desk.decide("b") == "GIVEN_UP"
+    assert desk.decide("b") == "WRITE_ABORTED"
 
 
 def test_large_bundle_is_discarded_in_several_calls(hr: Client) -> None:
@@ -342,7 +342,7 @@ def test_bundle_discarded_before_its_prepare_stays_discarded(hr: Client) -> None
     desk.stage("p", [("a", b"1")])
     desk.discard("b")
 
-    assert desk.prepare("b", ("p", 1)) == "GIVEN_UP"
+    assert desk.prepare("b", ("p", 1)) == "WRITE_ABORTED"
 
 
 def test_discarded_bundle_leaves_nothing_on_other_shards(hr: Client) -> None:
@@ -380,7 +380,7 @@ def test_an_open_write_is_finished_by_a_sweep_on_all_shards(valkey_url: str) -> 
         assert written is not None
         assert (written.made, written.published_at) == (40, clock.now)
         assert hr.audit().balanced
-        assert not [key for key in dump(hr) if "bundle" in key.partition("}:")[2]]
+        assert not [key for key in dump(hr) if "transaction" in key.partition("}:")[2]]
 
 
 def test_sweep_removes_undecided_bundles_on_all_shards(valkey_url: str) -> None:
@@ -397,4 +397,4 @@ def test_sweep_removes_undecided_bundles_on_all_shards(valkey_url: str) -> None:
         hr.sweep()
 
         assert not [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
-        assert Desk(hr, home).decide("b") == "GIVEN_UP"
+        assert Desk(hr, home).decide("b") == "WRITE_ABORTED"

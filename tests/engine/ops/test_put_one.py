@@ -104,7 +104,7 @@ def test_it_changes_nothing_in_a_new_namespace(hr: Client) -> None:
 
 
 def test_a_large_payload_is_not_sent_twice(hr: Client, made: Queue, url: str) -> None:
-    assert f"local INLINE = {INLINE}\n" in source("lib/inline").text
+    assert f"local INLINE = {INLINE}\n" in source("lib/job_packing").text
     made.put("x" * (INLINE - 2))
     with commands(url) as sent:
         made.put("x" * (INLINE - 1))

@@ -258,7 +258,7 @@ def test_conflicting_change_is_refused_and_changes_nothing(hr: Client, queue: Qu
             seen="=other",
             delay=-1,
             import_name="",
-            badge="",
+            import_id="",
         )
         assert drive(hr.core.transport, ask_one(hr.core, 0, call)) == b"NOT_AS_SEEN"
 

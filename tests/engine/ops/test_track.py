@@ -212,7 +212,9 @@ def test_the_newest_event_is_known_by_number_and_time(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     def newest() -> list[int]:
-        return drive(hr.core.transport, ask_one(hr.core, 0, build("newest_event", list)))
+        words = ("HMGET", hr.core.key(0, "log"), "number", "stamp")
+        [found] = hr.core.transport.send([(0, words)])
+        return [int(value or 0) for value in found]
 
     assert newest() == [0, 0]
     queue.put_many([1, 2])

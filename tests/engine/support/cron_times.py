@@ -13,7 +13,7 @@ from headrace.engine.call import pack
 from headrace.engine.compose import Composer
 from headrace.engine.cron import Cron, parse
 from headrace.engine.moments import EPOCH, moment
-from headrace.engine.source import Source, parsed, source
+from headrace.engine.source import LuaFile, parsed, source
 from headrace.engine.zones import offsets
 
 MINUTE = timedelta(minutes=1)
@@ -45,7 +45,7 @@ return { after, before }
 def script(swaps: dict[str, str] | None = None) -> str:
     """Return the text of a script that finds times, with swapped files if a fault is planted."""
 
-    def source_of(name: str) -> Source:
+    def source_of(name: str) -> LuaFile:
         if name == "ops/times":
             return parsed(name, TIMES)
         swapped = (swaps or {}).get(name.removeprefix("lib/"))

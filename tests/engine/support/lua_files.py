@@ -1,4 +1,4 @@
-"""The Lua files of the repository."""
+"""The Lua files of the repository, by their short names: `ops/put`, `lib/keys`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import re
 
 from headrace.engine.source import LUA
 
-FILES = {
-    f"{folder}/{item.name.removesuffix('.lua')}": item.read_text()
-    for folder in ("lib", "ops")
-    for item in (LUA / folder).iterdir()
-    if item.name.endswith(".lua")
+PATHS = {
+    f"{kind}/{file.name.removesuffix('.lua')}": f"{kind}/{folder.name}/{file.name}"
+    for kind in ("lib", "ops")
+    for folder in (LUA / kind).iterdir()
+    for file in folder.iterdir()
+    if file.name.endswith(".lua")
 }
+FILES = {name: (LUA / path).read_text() for name, path in PATHS.items()}
 
 
 def code(text: str) -> str:

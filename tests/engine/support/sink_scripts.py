@@ -40,7 +40,7 @@ class Desk:
 
     def stage(self, parcel: str, *chunks: Sequence[Item], position: int = 0) -> Any:
         rows = [(packed_chunk(chunk),) for chunk in chunks]
-        return self.say(build("stage", answer_of, rows, parcel=parcel, position=position))
+        return self.say(build("stage", answer_of, rows, attempt=parcel, position=position))
 
     def prepare(
         self,
@@ -56,11 +56,11 @@ class Desk:
                 "prepare",
                 answer_of,
                 rows,
-                bundle=bundle,
+                transaction=bundle,
                 write=write,
                 queue="mail",
                 on_exists=on_exists,
-                home=int(home),
+                coordinator=int(home),
             )
         )
 
@@ -79,11 +79,11 @@ class Desk:
 
         return self.say(
             build(
-                "decide",
+                "commit",
                 read,
                 write=write,
                 batch=batch,
-                bundle=bundle,
+                transaction=bundle,
                 queue="mail",
                 rows=rows,
                 parts=parts,
@@ -96,7 +96,7 @@ class Desk:
         def read(reply: Any) -> Any:
             return reply.decode() if isinstance(reply, bytes) else [int(one or 0) for one in reply]
 
-        return self.say(build("publish", read, bundle=bundle))
+        return self.say(build("publish", read, transaction=bundle))
 
     def publish_all(self, bundle: str) -> Any:
         for _ in range(100):
@@ -108,14 +108,16 @@ class Desk:
     def conclude(self, bundle: str, *tallies: int, write: str = "batch:w") -> Any:
         made, moved, replaced, skipped = tallies or (0, 0, 0, 0)
         rows = [("0", made, moved, replaced, skipped)]
-        return self.say(build("conclude", text_map, rows, write=write, bundle=bundle))
+        return self.say(build("finalize", text_map, rows, write=write, transaction=bundle))
 
     def discard(self, bundle: str, *parcels: str, home: bool = True) -> Any:
         rows = [(parcel,) for parcel in parcels]
-        return self.say(build("discard", answer_of, rows, bundle=bundle, home=int(home)))
+        return self.say(
+            build("discard", answer_of, rows, transaction=bundle, coordinator=int(home))
+        )
 
     def bundles(self) -> list[list[str]]:
-        found: list[list[str]] = self.say(build("bundles", answer_of, count=100))
+        found: list[list[str]] = self.say(build("open_transactions", answer_of, count=100))
         return found
 
     def written(self, write: str = "batch:w", bundle: str = "") -> tuple[dict[str, str], str]:
@@ -123,7 +125,7 @@ class Desk:
             return text_map(reply[0]), reply[1].decode()
 
         found: tuple[dict[str, str], str] = self.say(
-            build("written", read, write=write, bundle=bundle)
+            build("write_state", read, write=write, transaction=bundle)
         )
         return found
 

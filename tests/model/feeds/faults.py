@@ -5,7 +5,9 @@ from __future__ import annotations
 from tests.model.harness import Fault
 
 MAKING = [
-    Fault("a feed is made twice", "ops/feed_make", "if found[1] then", "if found[2] == nonce then"),
+    Fault(
+        "a feed is made twice", "ops/feed_make", "if known_kind then", "if made_by == nonce then"
+    ),
     Fault("any feed was made by this call", "ops/feed_make", "open or again", "open or not again"),
     Fault("a feed is not listed", "ops/feed_make", "redis.call('ZADD', FEEDS, number, feed)", ""),
     Fault("a life has no number", "ops/feed_make", "'life', feed_life", "'lives', feed_life"),
@@ -21,7 +23,7 @@ MAKING = [
     Fault(
         "nobody hears of settings",
         "ops/feed_configure",
-        "change(feed, 'feed_con",
+        "record_change(feed, 'feed_con",
         "type(feed, 'con",
     ),
     Fault("settings are repeated", "ops/feed_configure", "~= nonce", "~= 0"),
@@ -57,7 +59,7 @@ PUBLISHING = [
     Fault(
         "nobody hears of an eviction",
         "lib/feed_evict",
-        "    change(feed, 'retracted', id, '', '', '')\n",
+        "    record_change(feed, 'retracted', id, '', '', '')\n",
         "",
     ),
     Fault("an absent item is retracted", "ops/feed_retract", "was_there == 1", "was_there"),
@@ -87,7 +89,7 @@ SORTING = [
     Fault(
         "a moved item stands twice",
         "lib/feed_order",
-        "id == reference or stands(order, id, where, reference)",
+        "id == reference or is_at(order, id, where, reference)",
         "false",
     ),
     Fault(
@@ -102,19 +104,19 @@ SORTING = [
         "return 'after', id",
         "return where, reference",
     ),
-    Fault("an edit has a place", "ops/feed_insert", "go == '' and '' or stand", "stand"),
+    Fault("an edit has a place", "ops/feed_insert", "go == '' and '' or move_to", "move_to"),
     Fault(
         "a reference is not looked for", "ops/feed_insert", "reference ~= '' and not", "nil and not"
     ),
     Fault("plain feeds are inserted into", "ops/feed_insert", ", 'sorted')", ")"),
     Fault("an insertion is not known again", "ops/feed_insert", "feed_by = nonce", ""),
-    Fault("an id of the counter comes again", "ops/feed_insert", "    count_past(id)\n", ""),
+    Fault("an id of the counter comes again", "ops/feed_insert", "    raise_counter(id)\n", ""),
     Fault("insertions are not counted", "ops/feed_insert", "feed_published + 1", "feed_published"),
     Fault(
         "nothing is edited",
         "ops/feed_insert",
-        "change(feed, 'edited', id, item",
-        "change(feed, 'edited', id, before",
+        "record_change(feed, 'edited', id, item",
+        "record_change(feed, 'edited', id, before",
     ),
     Fault("some move although one is missing", "ops/feed_move", "'ITEM_NOT_FOUND ' .. id", "1"),
     Fault(
@@ -159,7 +161,7 @@ TELLING = [
     Fault("nobody did it", "lib/feed_change", "place, instance, item }", "place, '', item }"),
     Fault(
         "the log begins anew",
-        "lib/feed_commit",
+        "lib/feed_write_back",
         "redis.call('HSET', LOG, 'number', number, 'stamp', stamp, 'changes', changes)",
         "",
     ),

@@ -10,17 +10,22 @@ from tests.model.harness import Fault
 
 ORDER = [
     Fault(
-        "equal priorities are not served by age", "lib/member", "numbered(job.seq,", "numbered(0,"
+        "equal priorities are not served by age",
+        "lib/set_members",
+        "numbered(job.seq,",
+        "numbered(0,",
     ),
     Fault("a plain job is not put by age", "lib/plain_put", "numbered(seq,", "numbered(0,"),
     Fault("one job is not put by age", "ops/put_one", "numbered(seq,", "numbered(0,"),
-    Fault("the back is the front", "lib/give_back", "position == 'back'", "position == 'front'"),
-    Fault("what returns has no priority", "lib/line_up", "job.priority", "0"),
+    Fault("the back is the front", "lib/return_job", "position == 'back'", "position == 'front'"),
+    Fault(
+        "what returns has no priority", "lib/job_states", "'waiting', job.priority", "'waiting', 0"
+    ),
     Fault(
         "a new priority changes no place",
-        "lib/move",
-        "place(key('waiting', job.queue), member(job), job.priority)",
-        "place(key('waiting', job.queue), member(job), 0)",
+        "lib/job_states",
+        "zset_add(key('waiting', job.queue), job_member(job), job.priority)",
+        "zset_add(key('waiting', job.queue), job_member(job), 0)",
     ),
     Fault("peek passes nothing over", "ops/peek", "job.remaining <= 0", "job.remaining < -9"),
 ]
@@ -28,27 +33,29 @@ ORDER = [
 TIME = [
     Fault(
         "a lease lasts too long",
-        "lib/pop_any",
+        "lib/pop_general",
         "tonumber(first[2]) <= now",
         "tonumber(first[2]) < now",
     ),
     Fault("a plain pop comes too soon", "ops/pop", "earliest <= now", "earliest < now"),
-    Fault("due too late", "lib/promote", "'-inf', now,", "'-inf', now - 1,"),
+    Fault("due too late", "lib/promote_due_jobs", "'-inf', now,", "'-inf', now - 1,"),
     Fault(
         "the end of sessions is not foreseen",
-        "lib/due_in",
+        "lib/pop_general",
         ", SESSIONS, key('gated', queue),",
         ", key('gated', queue),",
     ),
-    Fault("what is scheduled never expires", "lib/duties", " or job.state == 'scheduled'", ""),
-    Fault("one duty a call", "lib/tidy", "TIDY_AT_MOST = 16", "TIDY_AT_MOST = 1"),
+    Fault(
+        "what is scheduled never expires", "lib/agenda_tasks", " or job.state == 'scheduled'", ""
+    ),
+    Fault("one duty a call", "lib/run_agenda", "AGENDA_AT_MOST = 16", "AGENDA_AT_MOST = 1"),
     Fault("a heartbeat renews nothing", "ops/heartbeat", "now + span", "now"),
-    Fault("new data are not told", "lib/told_data", "elseif data then", "elseif nil then"),
+    Fault("new data are not told", "lib/events", "elseif data then", "elseif nil then"),
     Fault("a result has the time of its queue", "lib/results", "extra(job, 'result_ttl') or ", ""),
 ]
 
 LEASES = [
-    Fault("any token will do", "lib/held", "token == job.token", "token ~= ''"),
+    Fault("any token will do", "lib/check_lease", "token == job.token", "token ~= ''"),
     Fault("a plain complete sees no token", "ops/complete", "token == tokens[i] and ", ""),
     Fault("attempts are not counted", "ops/pop", "pack(attempt + 1, rem", "pack(1, rem"),
     Fault(
@@ -56,58 +63,63 @@ LEASES = [
     ),
     Fault("a plain job has no retries", "lib/plain_put", "pack(now, retries)", "pack(now, 0)"),
     Fault("one job has no retries", "ops/put_one", "seq, now, retries", "seq, now, 0"),
-    Fault("the log tells what it must not", "lib/plain_event", "if #data > largest", "if false"),
+    Fault(
+        "the log tells what it must not", "lib/plain_put_event", "if #data > largest", "if false"
+    ),
     Fault("a plain pop forgets attempts", "ops/pop", "attempt or 0", "0"),
     Fault("a plain pop gives retries back", "ops/pop", "if remaining == nil", "if remaining"),
     Fault(
-        "no history is stored", "lib/packing", "unsaid(job), HISTORY", "unsaid(job), HISTORY - 1"
+        "no history is stored",
+        "lib/job_packing",
+        "initial_fields(job), HISTORY",
+        "initial_fields(job), HISTORY - 1",
     ),
-    Fault("a lost lease costs nothing", "lib/lose", "job.remaining - 1", "job.remaining"),
-    Fault("one retry too many", "lib/lose", "job.remaining <= 0", "job.remaining < 0"),
+    Fault("a lost lease costs nothing", "lib/reclaim_job", "job.remaining - 1", "job.remaining"),
+    Fault("one retry too many", "lib/reclaim_job", "job.remaining <= 0", "job.remaining < 0"),
     Fault("a retried job has no new budget", "ops/retry", "job.remaining = job.retries", ""),
     Fault(
         "a job is handed out twice",
-        "lib/take_late",
+        "lib/take_expired_leases",
         "job.token ~= job.attempt",
         "'' ~= job.attempt",
     ),
     Fault(
         "a running job is replaced",
-        "lib/existing",
+        "lib/put_existing_id",
         "or policy == 'replace' and job.state == 'running'",
         "",
     ),
-    Fault("a repeated put happens twice", "lib/existing", "== nonce", "== 'nonce'"),
-    Fault("whoever had a job holds it", "ops/holds", " and job.token == token", ""),
-    Fault("what is over is held", "ops/holds", "job.state == 'running' and ", ""),
-    Fault("what is gone is held", "ops/holds", "'cancelled'", "'held'"),
-    Fault("pause is not heard", "lib/pop_any", "limits.paused == 1", "limits.paused == 2"),
+    Fault("a repeated put happens twice", "lib/put_existing_id", "== nonce", "== 'nonce'"),
+    Fault("whoever had a job holds it", "ops/check_leases", " and job.token == token", ""),
+    Fault("what is over is held", "ops/check_leases", "job.state == 'running' and ", ""),
+    Fault("what is gone is held", "ops/check_leases", "'cancelled'", "'held'"),
+    Fault("pause is not heard", "lib/pop_general", "limits.paused == 1", "limits.paused == 2"),
 ]
 
 SESSIONS = [
-    Fault("a session lives too long", "lib/live_session", "> now", ">= now"),
+    Fault("a session lives too long", "lib/sessions", "> now", ">= now"),
     Fault(
         "whoever has a session may pop",
         "ops/pop",
-        "or heeded == 'required' and not redis.call('ZSCORE', key('serves', worker), queue)",
+        "or session_mode == 'required' and not redis.call('ZSCORE', key('serves', worker), queue)",
         "",
     ),
     Fault(
         "a session ends what it has no say in",
-        "lib/end_session",
+        "lib/sessions",
         "not settings(job.queue).session",
         "false",
     ),
     Fault(
         "nobody holds what runs",
-        "lib/move",
-        "place(key('held', job.worker), held_member(job), 0)",
+        "lib/job_states",
+        "zset_add(key('held', job.worker), held_member(job), 0)",
         "",
     ),
     Fault(
         "what is over is still held",
-        "lib/move",
-        "lift(key('held', job.worker), held_member(job))",
+        "lib/job_states",
+        "zset_remove(key('held', job.worker), held_member(job))",
         "",
     ),
     Fault(
@@ -119,10 +131,10 @@ SESSIONS = [
 ]
 
 BOOKS = [
-    Fault("a move is not booked", "lib/depart", "book(job.queue, 'moved', 1)", ""),
+    Fault("a move is not booked", "lib/leave_queue", "book(job.queue, 'moved', 1)", ""),
     Fault("a plain pop is not booked", "ops/pop", "'running', #found", "'running', 0"),
-    Fault("what is pruned is not booked", "lib/retain", "book(queue, 'pruned', #ids)", ""),
-    Fault("a failed job stays on its list", "lib/failure_list", "list_failure(job, -1)", ""),
+    Fault("what is pruned is not booked", "lib/prune_completed", "book(queue, 'pruned', #ids)", ""),
+    Fault("a failed job stays on its list", "lib/failures", "list_failure(job, -1)", ""),
     Fault("a deleted queue leaves its books", "ops/delete_queue", "'books', ", ""),
     Fault("the audit sees no other queue", "ops/audit_members", " or job.queue ~= queue", ""),
     Fault("the audit sees no holder", "ops/audit_members", "if started and", "if false and"),
@@ -131,10 +143,10 @@ BOOKS = [
 
 BULK = [
     Fault(
-        "failed jobs of other queues match", "ops/sift_failed", "or job.queue == queue", "or true"
+        "failed jobs of other queues match", "ops/find_failed", "or job.queue == queue", "or true"
     ),
-    Fault("failed jobs without the tag match", "ops/sift_failed", "one == wanted", "true"),
-    Fault("what failed later matches", "ops/sift_failed", "tonumber(at) > last", "false"),
+    Fault("failed jobs without the tag match", "ops/find_failed", "one == wanted", "true"),
+    Fault("what failed later matches", "ops/find_failed", "tonumber(at) > last", "false"),
     Fault(
         "what failed anew is retried",
         "ops/retry",
@@ -166,18 +178,18 @@ BULK = [
 RETENTION = [
     Fault(
         "one too many is kept",
-        "lib/retain",
+        "lib/prune_completed",
         "redis.call('ZCARD', kept) - limits.keep_count",
         "redis.call('ZCARD', kept) - limits.keep_count - 1",
     ),
     Fault(
         "kept too long",
-        "lib/retain",
+        "lib/prune_completed",
         "'ZRANGE', kept, '-inf', now -",
         "'ZRANGE', kept, '-inf', now - 1 -",
     ),
     Fault("a plain complete prunes nothing", "ops/complete", "or kept >", "or 0 >"),
-    Fault("a message is cut within a letter", "lib/error_text", "size > 0 and", "false and"),
+    Fault("a message is cut within a letter", "lib/failures", "size > 0 and", "false and"),
     Fault(
         "a history keeps whole messages",
         "lib/fail_job",
@@ -192,46 +204,48 @@ RETENTION = [
     ),
     Fault(
         "a dull failure keeps the traceback before",
-        "lib/error_text",
+        "lib/failures",
         "redis.call('HDEL', notes, 'error')",
         "",
     ),
-    Fault("a history loses its beginning", "lib/history", "math.min(2, #entries)", "1"),
+    Fault("a history loses its beginning", "lib/job_history", "math.min(2, #entries)", "1"),
 ]
 
 STATISTICS = [
-    Fault("a minute is a second", "lib/stats", "seconds < 60 then", "seconds <= 60 then"),
-    Fault("a quarter of an hour has ten minutes", "lib/stats", "/ 900", "/ 600"),
+    Fault("a minute is a second", "lib/statistics", "seconds < 60 then", "seconds <= 60 then"),
+    Fault("a quarter of an hour has ten minutes", "lib/statistics", "/ 900", "/ 600"),
     Fault(
         "the variance is that of another mean",
-        "lib/stats",
+        "lib/statistics",
         "(x - mean) * (x - before)",
         "(x - mean) * (x - mean)",
     ),
-    Fault("retries are not counted", "lib/lose", "observe(job.queue, 'retries')", ""),
+    Fault("retries are not counted", "lib/reclaim_job", "observe(job.queue, 'retries')", ""),
     Fault(
         "what was deleted ran",
-        "lib/grant",
+        "lib/pop_general",
         "emit('completed', job)",
         "emit('completed', job, nil, 0)",
     ),
     Fault("who closes seems to die", "ops/session_end", "'session closed'", "'session ended'"),
     Fault("a requeued job has no tags", "ops/requeue", "if extra(job, 'tags')", "if false"),
-    Fault("a tally of no day", "ops/tally", "wanted < 0", "wanted < -1"),
-    Fault("a tally of another moment", "ops/tally", "or 0), wanted", "or 0) - 1, wanted"),
+    Fault("a tally of no day", "ops/day_totals", "wanted < 0", "wanted < -1"),
+    Fault("a tally of another moment", "ops/day_totals", "or 0), wanted", "or 0) - 1, wanted"),
 ]
 
 TIDINGS = [
-    Fault("events with holes", "lib/emit", "number = number + 1", "number = number + 2"),
+    Fault("events with holes", "lib/events", "number = number + 1", "number = number + 2"),
     Fault("plain events with holes", "lib/plain_put", "event = event + 1", "event = event + 2"),
     Fault("one event leaves a hole", "ops/put_one", "'number', seq,", "'number', seq + 1,"),
     Fault("nobody is woken for one job", "ops/put_one", "'work 1'", "'rest 1'"),
-    Fault("one job goes past a limit", "ops/put_one", "if own[1] then", "if false then"),
-    Fault("one job goes past an offer", "ops/put_one", "elseif own[2] then", "elseif false then"),
+    Fault("one job goes past a limit", "ops/put_one", "if governed then", "if false then"),
+    Fault(
+        "one job goes past an offer", "ops/put_one", "elseif idle_worker then", "elseif false then"
+    ),
     Fault("one job is put beside what is due", "ops/put_one", "'-inf', now) > 0", "'-inf', 0) > 0"),
-    Fault("what comes due is not told", "lib/promote", "emit('due', job)", ""),
-    Fault("a holder is not told", "lib/lose", "tell_worker(job, 'lost')", ""),
-    Fault("nobody is woken", "lib/line_up", "wake(job.queue, 1)", ""),
+    Fault("what comes due is not told", "lib/promote_due_jobs", "emit('due', job)", ""),
+    Fault("a holder is not told", "lib/reclaim_job", "notify_worker(job, 'lost')", ""),
+    Fault("nobody is woken", "lib/job_states", "wake(job.queue, 1)", ""),
     Fault(
         "an offer is taken up twice",
         "ops/hand_one",
@@ -265,75 +279,89 @@ TIDINGS = [
     Fault(
         "a handed job has not waited", "ops/hand_one", "'wait:count', n,", "'wait:count', n - 1,"
     ),
-    Fault("what comes sooner is not told", "lib/move", "expect(queue, score)", ""),
+    Fault("what comes sooner is not told", "lib/job_states", "announce_due(queue, score)", ""),
     Fault("nobody is woken for plain jobs", "lib/plain_put", "'work ' ..", "'rest ' .."),
-    Fault("a sweep sees what is gone", "ops/sweep", "settle()", ""),
-    Fault("somebody is woken in vain", "lib/pop_any", "wake(queue, -#granted)", ""),
-    Fault("nobody hears of the end", "lib/complete_job", "tell_ended(job.id)", ""),
+    Fault("a sweep sees what is gone", "ops/sweep", "flush_zsets()", ""),
+    Fault("somebody is woken in vain", "lib/pop_general", "wake(queue, -#granted)", ""),
+    Fault("nobody hears of the end", "lib/complete_general", "notify_finished(job.id)", ""),
 ]
 
 MATCHING = [
     Fault(
-        "what has failed is cancelled by value", "lib/match", "'running' }", "'running', 'failed' }"
+        "what has failed is cancelled by value",
+        "lib/find_by_payload",
+        "'running' }",
+        "'running', 'failed' }",
     ),
-    Fault("what is scheduled is passed over", "lib/match", "'scheduled', ", ""),
-    Fault("an ending is the whole", "lib/match", "return job.data == data", "return true"),
-    Fault("equal is what is as long", "lib/match", " and payload(job) == data", ""),
-    Fault("an id is a place in the line", "lib/match", "name_in(found[i])", "found[i]"),
-    Fault("a step looks at too many", "lib/match", "left - #found / 2", "left"),
-    Fault("a state is begun in the middle", "lib/match", "after = nil", ""),
-    Fault("a search begins anew", "lib/match", "pack({ at,", "pack({ 1,"),
+    Fault("what is scheduled is passed over", "lib/find_by_payload", "'scheduled', ", ""),
+    Fault(
+        "an ending is the whole", "lib/find_by_payload", "return job.data == data", "return true"
+    ),
+    Fault("equal is what is as long", "lib/find_by_payload", " and payload(job) == data", ""),
+    Fault("an id is a place in the line", "lib/find_by_payload", "name_in(found[i])", "found[i]"),
+    Fault("a step looks at too many", "lib/find_by_payload", "left - #found / 2", "left"),
+    Fault("a state is begun in the middle", "lib/find_by_payload", "after = nil", ""),
+    Fault("a search begins anew", "lib/find_by_payload", "pack({ at,", "pack({ 1,"),
     Fault("the queue does not hear", "ops/cancel_matching", "'cancelled ' .. data", "'work 0'"),
-    Fault("what comes later is told", "ops/walk_jobs", "tonumber(found[i + 1]) > highest", "false"),
-    Fault("the rest is not told", "ops/walk_jobs", "after and cmsgpack", "false and cmsgpack"),
-    Fault("a page begins too soon", "lib/walk", "low = middle + 1", "low = high"),
+    Fault("what comes later is told", "ops/scan_jobs", "tonumber(found[i + 1]) > highest", "false"),
+    Fault("the rest is not told", "ops/scan_jobs", "after and cmsgpack", "false and cmsgpack"),
+    Fault("a page begins too soon", "lib/scan_set", "low = middle + 1", "low = high"),
 ]
 
 INGRESS = [
-    Fault("the newest is taken in first", "lib/take_in", "'RPOP'", "'LPOP'"),
-    Fault("what was pushed stays", "lib/take_in", "'RPOP', where, PIECE", "'LRANGE', where, 0, 0"),
-    Fault("every queue is a ring", "lib/take_in", "settings(queue).ingress == 'id'", "true"),
-    Fault("no queue is a ring", "lib/take_in", "about[1] == '1'", "about[1] == '0'"),
-    Fault("a known id is a new job", "lib/take_in", "if not read_job(id) then", "do"),
-    Fault("ids of users are taken", "lib/take_in", "until not read_job(id)", "until id"),
-    Fault("a name has no end", "lib/is_name", "250", "251"),
-    Fault("nothing is a name", "lib/is_name", "bytes == '' or ", ""),
+    Fault("the newest is taken in first", "lib/take_ingress", "'RPOP'", "'LPOP'"),
+    Fault(
+        "what was pushed stays", "lib/take_ingress", "'RPOP', where, PIECE", "'LRANGE', where, 0, 0"
+    ),
+    Fault("every queue is a ring", "lib/take_ingress", "settings(queue).ingress == 'id'", "true"),
+    Fault("no queue is a ring", "lib/take_ingress", "shards == '1'", "shards == '0'"),
+    Fault("a known id is a new job", "lib/take_ingress", "if not read_job(id) then", "do"),
+    Fault("ids of users are taken", "lib/take_ingress", "until not read_job(id)", "until id"),
+    Fault("a name has no end", "lib/take_ingress", "250", "251"),
+    Fault("nothing is a name", "lib/take_ingress", "bytes == '' or ", ""),
     Fault("a plain pop sees no list", "ops/pop", "key('ingress', queue)) == 1", "queue) == 1"),
-    Fault("peek sees no list", "ops/peek", "\ningress(queue)", ""),
-    Fault("a sweep sees no list", "ops/sweep", "ingress(queue) and done", "done"),
+    Fault("peek sees no list", "ops/peek", "\ndrain_ingress(queue)", ""),
+    Fault("a sweep sees no list", "ops/sweep", "drain_ingress(queue) and done", "done"),
     Fault("a list outlives its queue", "ops/delete_queue", "'days', 'ingress', ", "'days', "),
 ]
 
 LAKES = [
-    Fault("the first lake decides", "lib/lakes", "event_number < lowest", "event_number > lowest"),
-    Fault("lakes keep nothing from going", "lib/trim_log", "if kept then", "if false then"),
-    Fault("age knows no lakes", "lib/trim_log", "oldest_ms <= kept_ms and", "true and"),
-    Fault("numbers know no lake", "lib/trim_log", "events_count > kept_number", "0 > 9"),
-    Fault("too much goes", "lib/trim_log", "+ 1)\n  trim(", "+ 300)\n  trim("),
-    Fault("what lakes have stays", "lib/trim_log", "    trim('MINID', after_kept)\n", ""),
-    Fault("there is no cap", "lib/trim_log", "    trim_forced(limits, kept_number)\n", ""),
+    Fault(
+        "the first lake decides",
+        "lib/trim_event_log",
+        "event_number < lowest",
+        "event_number > lowest",
+    ),
+    Fault("lakes keep nothing from going", "lib/trim_event_log", "if kept then", "if false then"),
+    Fault("age knows no lakes", "lib/trim_event_log", "oldest_ms <= kept_ms and", "true and"),
+    Fault("numbers know no lake", "lib/trim_event_log", "events_count > kept_number", "0 > 9"),
+    Fault("too much goes", "lib/trim_event_log", "+ 1)\n  trim(", "+ 300)\n  trim("),
+    Fault("what lakes have stays", "lib/trim_event_log", "    trim('MINID', after_kept)\n", ""),
+    Fault("there is no cap", "lib/trim_event_log", "    trim_forced(limits, kept_number)\n", ""),
     Fault(
         "a cap comes before a number",
-        "lib/trim_log",
+        "lib/trim_event_log",
         "math.max(limits.events_count, limits.events_cap)",
         "limits.events_cap",
     ),
-    Fault("what is forced is not counted", "lib/trim_log", "'dropped', dropped", "'dropped', 0"),
+    Fault(
+        "what is forced is not counted", "lib/trim_event_log", "'dropped', dropped", "'dropped', 0"
+    ),
     Fault(
         "what lakes have is dropped too",
-        "lib/trim_log",
+        "lib/trim_event_log",
         "math.max(oldest_number, kept_number + 1)",
         "oldest_number",
     ),
     Fault(
         "what has gone is counted twice",
-        "lib/trim_log",
+        "lib/trim_event_log",
         "  trimmed, more = 0, false\n",
         "  trimmed, more = trimmed or 0, false\n",
     ),
-    Fault("what is left is due in a week", "lib/trim_log", "more and now or", "false or"),
+    Fault("what is left is due in a week", "lib/trim_event_log", "more and now or", "false or"),
     Fault("a mark falls", "ops/mark_lake", "marked > select(2, entry_parts(before))", "true"),
-    Fault("a mark lets nothing go", "ops/mark_lake", "  trim_log()\n", ""),
+    Fault("a mark lets nothing go", "ops/mark_lake", "  trim_event_log()\n", ""),
     Fault("a lake may be ahead", "ops/mark_lake", "marked > newest_number", "false"),
     Fault(
         "any entry may be marked",
@@ -341,48 +369,61 @@ LAKES = [
         "elseif not is_of_this_log",
         "elseif not tostring",
     ),
-    Fault("a forgotten lake keeps all", "ops/forget_lake", "  trim_log()\n", ""),
+    Fault("a forgotten lake keeps all", "ops/forget_lake", "  trim_event_log()\n", ""),
     Fault("a seek ends too early", "ops/seek_events", "low = middle + 1", "low = high"),
     Fault("a seek ends too late", "ops/seek_events", "reached >= wanted", "reached > wanted"),
 ]
 
 ADOPTED = [
-    Fault("what came comes again", "ops/adopt", "before[at] or taken[badge]", "taken[badge]"),
-    Fault("an id is taken over", "ops/adopt", "not job and id", "id"),
-    Fault("what came is not remembered", "lib/adopted", "if #adopted_now > 0 then", "if nil then"),
+    Fault(
+        "what came comes again",
+        "ops/import_jobs",
+        "before[at] or taken[import_id]",
+        "taken[import_id]",
+    ),
+    Fault("an id is taken over", "ops/import_jobs", "not job and id", "id"),
+    Fault(
+        "what came is not remembered",
+        "lib/imported_ids",
+        "if #imported_now > 0 then",
+        "if nil then",
+    ),
     Fault(
         "what came is never forgotten",
-        "lib/duties",
-        "key('adopted', import)",
+        "lib/agenda_tasks",
+        "key('imported', import)",
         "key('days', import)",
     ),
-    Fault("a line has no order", "lib/adopt_job", "job.seq = put_event", "job.seq = 0 * put_event"),
-    Fault("all was put now", "lib/adopt_job", "about.put_at or now", "now"),
-    Fault("all failed now", "lib/adopt_job", "known_at > 0 and known_at or now", "now"),
-    Fault("all ended now", "lib/adopt_job", "about.ended or now", "now"),
-    Fault("the past of a job is forgotten", "lib/adopt_job", "#entries > 0 and entries", "false"),
-    Fault("cancels are not counted", "lib/adopt_job", "about.releases)", "nil)"),
-    Fault("nobody put it", "lib/adopt_job", "  book(queue, 'put', 1)\n", ""),
-    Fault("a stranger is the parent", "ops/adopt", "if about.parents then", "if nil then"),
-    Fault("a parent is missing", "ops/adopt", "taken[parents[i]] or id", "id"),
-    Fault("nobody tracks it", "lib/adopt_job", "if about.tracked then", "if nil then"),
-    Fault("an ended schedule comes again", "ops/schedule", "badge })[1]", "badge })[2]"),
-    Fault("a schedule is taken over", "ops/schedule", "(old or adopted_as", "(adopted_as"),
-    Fault("an item comes again", "ops/adopt_items", "not before[at] and ", ""),
-    Fault("a number is given twice", "ops/adopt_items", "      count_past(id)\n", ""),
-    Fault("a bound is passed", "ops/adopt_items", "and not is_sorted then", "and nil then"),
+    Fault("a line has no order", "ops/import_jobs", "job.seq = emit_put", "job.seq = 0 * emit_put"),
+    Fault("all was put now", "ops/import_jobs", "about.put_at or now", "now"),
+    Fault("all failed now", "ops/import_jobs", "known_at > 0 and known_at or now", "now"),
+    Fault("all ended now", "ops/import_jobs", "about.ended or now", "now"),
+    Fault("the past of a job is forgotten", "ops/import_jobs", "#entries > 0 and entries", "false"),
+    Fault("cancels are not counted", "ops/import_jobs", "about.releases)", "nil)"),
+    Fault("nobody put it", "ops/import_jobs", "  book(queue, 'put', 1)\n", ""),
+    Fault("a stranger is the parent", "ops/import_jobs", "if about.parents then", "if nil then"),
+    Fault("a parent is missing", "ops/import_jobs", "taken[parents[i]] or id", "id"),
+    Fault("nobody tracks it", "ops/import_jobs", "if about.tracked then", "if nil then"),
+    Fault("an ended schedule comes again", "ops/schedule", "import_id })[1]", "import_id })[2]"),
+    Fault("a schedule is taken over", "ops/schedule", "(old or imported_as", "(imported_as"),
+    Fault("an item comes again", "ops/import_items", "not before[at] and ", ""),
+    Fault("a number is given twice", "ops/import_items", "      raise_counter(id)\n", ""),
+    Fault("a bound is passed", "ops/import_items", "and not is_sorted then", "and nil then"),
     Fault(
-        "a day is added twice", "ops/adopt_stats", "== 1 then\n  return 0", "== 2 then\n  return 0"
+        "a day is added twice", "ops/import_stats", "== 1 then\n  return 0", "== 2 then\n  return 0"
     ),
     Fault(
         "a mean is that of the last",
-        "ops/adopt_stats",
+        "ops/import_stats",
         "mean + apart * more.count / total",
         "more.mean",
     ),
-    Fault("squares are only added", "ops/adopt_stats", "apart * apart * n", "0 * n"),
+    Fault("squares are only added", "ops/import_stats", "apart * apart * n", "0 * n"),
     Fault(
-        "a day is never forgotten", "lib/stats", "limits.stats_age, 'stats:'", "10 ^ 14, 'stats:'"
+        "a day is never forgotten",
+        "lib/statistics",
+        "limits.stats_age, 'stats:'",
+        "10 ^ 14, 'stats:'",
     ),
 ]
 

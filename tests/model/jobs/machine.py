@@ -113,7 +113,7 @@ class Machine(RuleBasedStateMachine):
         self.twin.both("heartbeat", rows, lease=lease)
 
     def holds(self, which: list[int]) -> None:
-        self.twin.both("holds", self.leased(which))
+        self.twin.both("check_leases", self.leased(which))
 
     def complete(self, which: list[int], result: str, data: str) -> None:
         rows = [(*each, DATA[result], DATA[data]) for each in self.leased(which)]
@@ -149,7 +149,7 @@ class Machine(RuleBasedStateMachine):
         self.twin.both("cancel", self.jobs(which, "running"))
 
     def cancel_matching(self, *, queue: int, data: str, only_look: bool) -> None:
-        op = "matching" if only_look else "cancel_matching"
+        op = "find_matching" if only_look else "cancel_matching"
         self.twin.both(op, queue=self.queues[queue], data=DATA[data], at_most=1000, cursor=None)
 
     def timeout(self, which: list[int]) -> None:

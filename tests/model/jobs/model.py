@@ -56,7 +56,7 @@ class Model(Work):
         return ["", *(job.id for job in matches)]
 
     @operation
-    def matching(self, /, queue: str, data: str, **_: Any) -> list[str]:
+    def find_matching(self, /, queue: str, data: str, **_: Any) -> list[str]:
         matches = self._matches(queue, data)
         return ["", *(word for job in matches for word in (job.id, job.state))]
 

@@ -244,7 +244,7 @@ class Work(Moves):
         return f"LEASE_LOST {job.state} {job.worker}"
 
     @operation
-    def holds(self, rows: Sequence[tuple[str, str]]) -> list[Answer]:
+    def check_leases(self, rows: Sequence[tuple[str, str]]) -> list[Answer]:
         found = [(self.jobs.get(job_id), self._held(job_id, token)) for job_id, token in rows]
         return [
             "cancelled" if job is None else "held" if isinstance(held, Job) else "lost"

@@ -93,7 +93,7 @@ class Tour:
         self.do(op, [(name,) for name in names], **args)
 
     def matching(self, queue: str, data: str) -> None:
-        self.do("matching", queue=queue, data=data, at_most=1000, cursor=None)
+        self.do("find_matching", queue=queue, data=data, at_most=1000, cursor=None)
 
     def cancel_matching(self, queue: str, data: str) -> None:
         self.do("cancel_matching", queue=queue, data=data, at_most=1000, cursor=None)

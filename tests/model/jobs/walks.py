@@ -77,12 +77,12 @@ def while_the_lease_lasts(tour: Tour) -> None:
         tour.do("complete", [(*lost[0], None, LARGE)], next_queue="job", delay=0)
         tour.do("fail", [(*lost[0], "io", "why", None, 0, LARGE)])
         tour.do("release", lost, position="back", delay=5, reason="worker")
-    tour.do("holds", [*tour.twin.leases, ("gone", "1.none"), ("a", "1.none")])
+    tour.do("check_leases", [*tour.twin.leases, ("gone", "1.none"), ("a", "1.none")])
     tour.tick(5000)
     tour.peek("job", 3)
     assert tour.pop("job", "ada", count=3, lease=5000) == ["b", "c"]
     tour.complete("c")
-    tour.do("holds", tour.twin.leases)
+    tour.do("check_leases", tour.twin.leases)
     tour.fail("b", retry_in=0, kind="bug")
     tour.by_id("retry", "a", "b", "c", delay=0)
     assert tour.pop("job", "ada", count=2) == ["a", "b"]

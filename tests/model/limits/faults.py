@@ -22,11 +22,16 @@ FAULTS = [
     ),
     Fault("a rate is not used", "lib/lanes", "use_rate(gate, rate)", "rate_place(gate)"),
     Fault("a queue's rate is not used", "lib/lanes", "if limits.rate then", "if false then"),
-    Fault("a queue lets one more run", "lib/room", "local free = share", "local free = 1 + share"),
+    Fault(
+        "a queue lets one more run",
+        "lib/queue_capacity",
+        "local free = shard",
+        "local free = 1 + shard",
+    ),
     Fault(
         "a freed gate is not looked at",
         "lib/lanes",
-        "    lift(key('gate', gate), job.id)\n    freed[gate] = true",
+        "    zset_remove(key('gate', gate), job.id)\n    freed[gate] = true",
         "",
     ),
     Fault(
@@ -55,23 +60,31 @@ FAULTS = [
         "lanes('refresh')",
     ),
     Fault(
-        "who is over still counts", "lib/move", "lanes('leave_gates', job)\n", "lanes('refresh')\n"
+        "who is over still counts",
+        "lib/job_states",
+        "lanes('leave_gates', job)\n",
+        "lanes('refresh')\n",
     ),
     Fault(
         "a new priority leaves the lane as it was",
-        "lib/move",
-        "  if is_in_lane(job) then\n    lanes('step_in', job, member(job))\n  end\nend",
+        "lib/job_states",
+        "  if is_in_lane(job) then\n    lanes('step_in', job, job_member(job))\n  end\nend",
         "end",
     ),
-    Fault("raised limits free nothing", "lib/limit_queue", "'WEIGHTS', 0", "'WEIGHTS', 1"),
+    Fault("raised limits free nothing", "lib/apply_queue_limits", "'WEIGHTS', 0", "'WEIGHTS', 1"),
     Fault("a new throttle frees nothing", "ops/throttle_set", "lanes('free', 't' .. name)", ""),
-    Fault("a throttle that ends frees nothing", "lib/throttles", "lanes('free', 't' .. name)", ""),
     Fault(
-        "who waited before there were lanes waits for ever", "lib/govern", "== 1 then", "== 2 then"
+        "a throttle that ends frees nothing", "lib/end_throttle", "lanes('free', 't' .. name)", ""
+    ),
+    Fault(
+        "who waited before there were lanes waits for ever",
+        "lib/use_lanes",
+        "== 1 then",
+        "== 2 then",
     ),
     Fault(
         "a late job knows no limits",
-        "lib/take_late",
+        "lib/take_expired_leases",
         "and lanes('closed_gate', job) then",
         "and false then",
     ),

@@ -13,7 +13,7 @@ LINKS = [
     Fault(
         "nobody knows of a dependent",
         "lib/links",
-        "place(dependents_key(policy, parent), job.id, number)",
+        "zset_add(dependents_key(policy, parent), job.id, number)",
         "",
     ),
     Fault(
@@ -23,103 +23,150 @@ LINKS = [
         "who comes after the failure waits", "lib/links", "if failed and policy", "if not policy"
     ),
     Fault("links have no numbers", "lib/links", "job.id), parent, number", "job.id), parent, 1"),
-    Fault("a delay stands still", "lib/hold_back", "now + delay", "now"),
+    Fault("a delay stands still", "lib/block_job", "now + delay", "now"),
     Fault(
-        "a link outlives the job", "lib/unlink", "lift(dependents_key(policy, parent), job.id)", ""
+        "a link outlives the job",
+        "lib/unlink_job",
+        "zset_remove(dependents_key(policy, parent), job.id)",
+        "",
     ),
-    Fault("a job is blocked by what it was", "lib/unlink", "redis.call('DEL', depends)", ""),
-    Fault("what is unlocked keeps its number", "lib/unlock", "job.seq = emit(", "local _ = emit("),
-    Fault("a delay ends with the blocking", "lib/unlock", "math.max(0, job.since - now)", "0"),
-    Fault("nobody is replaced in his place", "lib/replace", " or job.state == 'blocked'", ""),
+    Fault("a job is blocked by what it was", "lib/unlink_job", "redis.call('DEL', depends)", ""),
+    Fault("what is unlocked keeps its number", "lib/links", "job.seq = emit(", "local _ = emit("),
+    Fault("a delay ends with the blocking", "lib/links", "math.max(0, job.since - now)", "0"),
+    Fault("nobody is replaced in his place", "lib/replace_job", " or job.state == 'blocked'", ""),
     Fault(
         "who is replaced loses his dependencies",
-        "lib/replace",
+        "lib/replace_job",
         "return redis.call('ZRANGE', key('depends', job.id), 0, -1)",
         "return nil",
     ),
-    Fault("the blocked never expire", "lib/duties", " or job.state == 'blocked'", ""),
-    Fault("who moves on is not blocked", "lib/move_on", "event, delay, parents)", "event, delay)"),
-    Fault("who moves on may go round", "lib/complete_any", "if job and parents", "if false"),
+    Fault("the blocked never expire", "lib/agenda_tasks", " or job.state == 'blocked'", ""),
+    Fault(
+        "who moves on is not blocked",
+        "lib/move_to_next_queue",
+        "event, delay, parents)",
+        "event, delay)",
+    ),
+    Fault("who moves on may go round", "lib/complete_general", "if job and parents", "if false"),
 ]
 
 CIRCLES = [
-    Fault("circles of one", "lib/circle", "if wanted[line[at]]", "if at > 1 and wanted[line[at]]"),
     Fault(
-        "circles of many", "lib/circle", "if wanted[line[at]]", "if at == 1 and wanted[line[at]]"
+        "circles of one",
+        "lib/find_cycle",
+        "if wanted[pending[at]]",
+        "if at > 1 and wanted[pending[at]]",
+    ),
+    Fault(
+        "circles of many",
+        "lib/find_cycle",
+        "if wanted[pending[at]]",
+        "if at == 1 and wanted[pending[at]]",
     ),
     Fault(
         "circles through a group",
-        "lib/circle",
-        "  if group then\n    meet(group_parent(group))",
-        "  if false then\n    meet(group_parent(group))",
+        "lib/find_cycle",
+        "  if group then\n    visit(group_parent(group))",
+        "  if false then\n    visit(group_parent(group))",
     ),
     Fault(
         "circles through the groups of others",
-        "lib/circle",
+        "lib/find_cycle",
         "if job and extra(job, 'group') then",
         "if false then",
     ),
     Fault(
         "who depends on what was refused is made",
-        "lib/put_any",
-        "unmade[id] = not known[id] or nil",
+        "lib/put_general",
+        "unmade[id] = not loaded_jobs[id] or nil",
         "",
     ),
     Fault(
-        "a job depends on what it likes", "ops/depend", "return circle(", "return nil and circle("
+        "a job depends on what it likes",
+        "ops/depend",
+        "return find_cycle(",
+        "return nil and find_cycle(",
     ),
 ]
 
 ENDS = [
     Fault(
-        "a cascade is one step deep", "lib/ends", "cascading and ending == 'gone' and", "false and"
+        "a cascade is one step deep",
+        "lib/job_finished",
+        "cascading and ending == 'gone' and",
+        "false and",
     ),
-    Fault("nobody leaves a group", "lib/ends", "lift(key('group', group), job.id)", ""),
+    Fault(
+        "nobody leaves a group", "lib/job_finished", "zset_remove(key('group', group), job.id)", ""
+    ),
     Fault(
         "a group hears of no end",
-        "lib/ends",
-        "ends[#ends + 1] = { group_parent(group)",
+        "lib/job_finished",
+        "finished_parents[#finished_parents + 1] = { group_parent(group)",
         "local _ = { 0",
     ),
-    Fault("failed members are live", "lib/move", "state == 'failed' and 1 or 0", "0"),
+    Fault("failed members are live", "lib/job_states", "state == 'failed' and 1 or 0", "0"),
     Fault(
-        "the end of another is no end", "lib/follow_up", "gone = { wait = 'fail'", "gone = { _ = ''"
+        "the end of another is no end",
+        "lib/update_dependents",
+        "gone = { wait = 'fail'",
+        "gone = { _ = ''",
     ),
     Fault(
         "a failure satisfies",
-        "lib/follow_up",
+        "lib/update_dependents",
         "cancel = 'cancel', fail = 'fail' },\n  g",
         "},\n  g",
     ),
-    Fault("one member is enough", "lib/follow_up", "ending == 'completed' and all == 0", "all < 3"),
-    Fault("one live member is none", "lib/follow_up", "'run' and live == 0", "'run' and live < 2"),
-    Fault("members may fail", "lib/follow_up", "elseif policy ~= 'run' and", "elseif false and"),
+    Fault(
+        "one member is enough",
+        "lib/update_dependents",
+        "ending == 'completed' and all == 0",
+        "all < 3",
+    ),
+    Fault(
+        "one live member is none",
+        "lib/update_dependents",
+        "'run' and live == 0",
+        "'run' and live < 2",
+    ),
+    Fault(
+        "members may fail",
+        "lib/update_dependents",
+        "elseif policy ~= 'run' and",
+        "elseif false and",
+    ),
     Fault(
         "one dependency is enough",
-        "lib/follow_up",
+        "lib/update_dependents",
         "if redis.call('EXISTS', key('depends', job.id)) == 0 then",
         "if true then",
     ),
     Fault(
         "old links count",
-        "lib/follow_up",
+        "lib/update_dependents",
         "not job or redis.call('ZSCORE'",
         "not job or nil and redis.call('ZSCORE'",
     ),
     Fault(
         "what is left over is forgotten",
-        "lib/follow_up",
-        "place(AGENDA, 'unlock:' .. name, now)",
+        "lib/update_dependents",
+        "zset_add(AGENDA, 'unlock:' .. name, now)",
         "",
     ),
     Fault(
         "a second end covers the first",
-        "lib/follow_up",
+        "lib/update_dependents",
         "redis.call('ZUNIONSTORE', to, 2, to, from, 'AGGREGATE', 'MAX')",
         "redis.call('RENAME', from, to)",
     ),
     Fault("a sweep is done too soon", "ops/sweep", " and not unlocking[1]", ""),
-    Fault("what is due ends for nobody", "lib/commit", "number))\n    follow_ends()", "number))"),
+    Fault(
+        "what is due ends for nobody",
+        "lib/write_back",
+        "number))\n    follow_finished()",
+        "number))",
+    ),
 ]
 
 CALLS = [
@@ -134,7 +181,7 @@ CALLS = [
     Fault(
         "a link that was taken away stays",
         "ops/undepend",
-        "lift(dependents_key(policy, parent), job.id)",
+        "zset_remove(dependents_key(policy, parent), job.id)",
         "",
     ),
     Fault("some is all", "ops/undepend", "not parents or", "parents or"),

@@ -155,10 +155,10 @@ class LinkTwin(Twin[Model]):
 
 def smallest_steps(swaps: Swaps) -> Swaps:
     """Return the same scripts, but each call follows up only one dependent."""
-    text = swaps.get("follow_up", source("lib/follow_up").text)
+    text = swaps.get("update_dependents", source("lib/update_dependents").text)
     changed = text.replace("FOLLOW_AT_MOST = 256", "FOLLOW_AT_MOST = 1")
     assert changed != text
-    return {**swaps, "follow_up": changed}
+    return {**swaps, "update_dependents": changed}
 
 
 def read(answer: Any) -> Any:

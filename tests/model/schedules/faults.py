@@ -5,22 +5,20 @@ from __future__ import annotations
 from tests.model.harness import Fault
 
 CALENDAR = [
-    Fault("a week begins on another day", "lib/calendar", "(day + 4) % 7", "(day + 3) % 7"),
-    Fault("a year has no leap day", "lib/calendar", "math.floor(of_era / 1460)", "0"),
+    Fault("a week begins on another day", "lib/cron", "(day + 4) % 7", "(day + 3) % 7"),
+    Fault("a year has no leap day", "lib/cron", "math.floor(of_era / 1460)", "0"),
     Fault(
         "a month is passed by a day too many",
-        "lib/calendar",
+        "lib/cron",
         "later - over + 1",
         "later - over + 2",
     ),
-    Fault("either day will do, always", "lib/calendar", "or rule.either and (", "or ("),
-    Fault("both days must fit, always", "lib/calendar", "or rule.either and", "or false and"),
-    Fault("the month does not matter", "lib/calendar", "not has(rule.months, month)", "false"),
-    Fault("an hour ends too early", "lib/minutes", "and 0 or 59, step)", "and 0 or 58, step)"),
-    Fault(
-        "a day begins too late", "lib/minutes", "step > 0 and 0 or DAY", "step > 0 and 60 or DAY"
-    ),
-    Fault("a set has no end", "lib/minutes", "#set - 1", "#set - 2"),
+    Fault("either day will do, always", "lib/cron", "or rule.either and (", "or ("),
+    Fault("both days must fit, always", "lib/cron", "or rule.either and", "or false and"),
+    Fault("the month does not matter", "lib/cron", "not contains(rule.months, month)", "false"),
+    Fault("an hour ends too early", "lib/cron", "and 0 or 59, step)", "and 0 or 58, step)"),
+    Fault("a day begins too late", "lib/cron", "step > 0 and 0 or DAY", "step > 0 and 60 or DAY"),
+    Fault("a set has no end", "lib/cron", "#set - 1", "#set - 2"),
 ]
 
 ZONES = [
@@ -54,41 +52,54 @@ ZONES = [
 ]
 
 TURNS = [
-    Fault("one too many is made up for", "lib/turns", "math.huge) + 1)", "math.huge) + 2)"),
-    Fault("the oldest are made up for", "lib/turns", "missed - wanted + i - 1", "i - 1"),
-    Fault("a turn comes twice", "lib/turns", "while at > after and", "while at >= after and"),
+    Fault("one too many is made up for", "lib/run_schedules", "math.huge) + 1)", "math.huge) + 2)"),
+    Fault("the oldest are made up for", "lib/run_schedules", "missed - wanted + i - 1", "i - 1"),
     Fault(
-        "one too many of the newest", "lib/turns", "#newest <= backlog", "#newest <= backlog + 1"
+        "a turn comes twice", "lib/run_schedules", "while at > after and", "while at >= after and"
     ),
-    Fault("a turn comes too late", "lib/turns", "while at <= now and", "while at < now and"),
-    Fault("what was left is lost", "lib/turns", "newest[#newest - #turns] or", ""),
     Fault(
-        "the grid drifts", "lib/turns", "first + (missed - wanted + #turns) * every", "now + every"
+        "one too many of the newest",
+        "lib/run_schedules",
+        "#newest <= backlog",
+        "#newest <= backlog + 1",
     ),
-    Fault("due too late", "lib/spawn", "'-inf', now,", "'-inf', now - 1,"),
-    Fault("many are not called again", "lib/take_turns", "return left > 0\n", "return true\n"),
-    Fault("taken ids are taken", "lib/take_turns", "if not read_job(id) then", "if id then"),
-    Fault("a turn without an id is lost", "lib/take_turns", "      upcoming = at\n", ""),
+    Fault(
+        "a turn comes too late", "lib/run_schedules", "while at <= now and", "while at < now and"
+    ),
+    Fault("what was left is lost", "lib/run_schedules", "newest[#newest - #runs] or", ""),
+    Fault(
+        "the grid drifts",
+        "lib/run_schedules",
+        "first + (missed - wanted + #runs) * every",
+        "now + every",
+    ),
+    Fault("due too late", "lib/run_due_schedules", "'-inf', now,", "'-inf', now - 1,"),
+    Fault("many are not called again", "lib/run_schedules", "return left > 0\n", "return true\n"),
+    Fault("taken ids are taken", "lib/run_schedules", "if not read_job(id) then", "if id then"),
+    Fault("a turn without an id is lost", "lib/run_schedules", "      upcoming = at\n", ""),
     Fault(
         "one is not unique",
-        "lib/take_turns",
-        "if rival(schedule.queue, given.unique, '')",
+        "lib/run_schedules",
+        "if unique_holder(schedule.queue, given.unique, '')",
         "if false",
     ),
-    Fault("nobody is skipped", "lib/take_turns", "schedule.skipped + 1", "schedule.skipped"),
-    Fault("put when it was made", "lib/take_turns", "job.put_at = at", "job.put_at = now"),
-    Fault("waits from when it was made", "lib/take_turns", "job.since = at", "job.since = now"),
-    Fault("starts in time though late", "lib/take_turns", "+ at - now", ""),
+    Fault("nobody is skipped", "lib/run_schedules", "schedule.skipped + 1", "schedule.skipped"),
+    Fault("put when it was made", "lib/run_schedules", "job.put_at = at", "job.put_at = now"),
+    Fault("waits from when it was made", "lib/run_schedules", "job.since = at", "job.since = now"),
+    Fault("starts in time though late", "lib/run_schedules", "+ at - now", ""),
     Fault(
-        "a job knows no schedule", "lib/take_turns", "set_extra(job, 'schedule', schedule.id)", ""
+        "a job knows no schedule",
+        "lib/run_schedules",
+        "set_extra(job, 'schedule', schedule.id)",
+        "",
     ),
-    Fault("an event knows no schedule", "lib/take_turns", ", { 'schedule', schedule.id }", ""),
-    Fault("jobs without options", "lib/take_turns", "cmsgpack.unpack(schedule.options)", "{}"),
-    Fault("the last turn is forgotten", "lib/take_turns", "schedule.last = at", ""),
-    Fault("the next turn is not noted", "lib/take_turns", "'next', upcoming, ", ""),
+    Fault("an event knows no schedule", "lib/run_schedules", ", { 'schedule', schedule.id }", ""),
+    Fault("jobs without options", "lib/run_schedules", "cmsgpack.unpack(schedule.options)", "{}"),
+    Fault("the last turn is forgotten", "lib/run_schedules", "schedule.last = at", ""),
+    Fault("the next turn is not noted", "lib/run_schedules", "'next', upcoming, ", ""),
     Fault(
         "a schedule keeps its place",
-        "lib/take_turns",
+        "lib/run_schedules",
         "list_schedule(schedule.id, schedule.queue, upcoming)",
         "",
     ),
@@ -110,7 +121,7 @@ CHANGES = [
     Fault("the count begins anew", "ops/schedule", "'made', 'skipped',", "'skipped',"),
     Fault("the skipped are forgotten", "ops/schedule", "'made', 'skipped',", "'made',"),
     Fault("the old queue has it too", "ops/schedule", "unlist_schedule(id, old.queue)", ""),
-    Fault("nobody is told", "ops/schedule", "tell_queue(queue, 'scheduled')", ""),
+    Fault("nobody is told", "ops/schedule", "notify_queue(queue, 'scheduled')", ""),
     Fault("what is over is listed", "ops/unschedule", "unlist_schedule(id, queue)", ""),
     Fault("an end is not repeated", "ops/unschedule", "(queue or again)", "queue"),
     Fault(
@@ -119,15 +130,17 @@ CHANGES = [
         "redis.call('DEL', key('schedule', id))",
         "",
     ),
-    Fault("one list is left", "lib/schedules", "  lift(key('schedules', ''), id)\n", ""),
+    Fault(
+        "one list is left", "lib/schedule_index", "  zset_remove(key('schedules', ''), id)\n", ""
+    ),
 ]
 
 OTHERS = [
     Fault("a plain pop makes nothing", "ops/pop", "key('schedules', queue), ", ""),
-    Fault("a turn is not foreseen", "lib/due_in", "key('schedules', queue), ", ""),
-    Fault("a pop makes nothing", "lib/pop_any", " and spawn(queue)", ""),
-    Fault("a peek makes nothing", "ops/peek", " and spawn(queue)", ""),
-    Fault("a sweep makes nothing", "ops/sweep", "done = spawn(queue) and done", ""),
+    Fault("a turn is not foreseen", "lib/pop_general", "key('schedules', queue), ", ""),
+    Fault("a pop makes nothing", "lib/pop_general", " and run_due_schedules(queue)", ""),
+    Fault("a peek makes nothing", "ops/peek", " and run_due_schedules(queue)", ""),
+    Fault("a sweep makes nothing", "ops/sweep", "done = run_due_schedules(queue) and done", ""),
     Fault(
         "schedules outlive their queue", "ops/delete_queue", "  unlist_schedule(id, queue)\n", ""
     ),

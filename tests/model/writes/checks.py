@@ -54,7 +54,7 @@ def _parcels(hr: Client, _: Clock) -> None:
     assert desk.stage("p0", [("far", b"1")], position=3) == "STAGED_LOST"
     assert desk.prepare("b", (names[0], 3)) == "STAGED_LOST"
     assert desk.prepare("b", *[(name, 2) for name in names]) == 1
-    assert desk.publish("b") == "NOT_DECIDED"
+    assert desk.publish("b") == "NOT_COMMITTED"
     desk.decide("b")
     desk.publish_all("b")
     assert names_in(hr) == [f"{name}{one}" for name in names for one in "ab"]
@@ -62,11 +62,11 @@ def _parcels(hr: Client, _: Clock) -> None:
 
 def _refused(hr: Client, _: Clock) -> None:
     desk = Desk(hr)
-    assert desk.decide("never was") == "GIVEN_UP"
+    assert desk.decide("never was") == "WRITE_ABORTED"
     desk.decided("other", "a", write="batch:other")
     desk.prepared("b", "c")
     assert desk.discard("b", "parcel of other") == 1
-    assert desk.prepare("b") == "GIVEN_UP"
+    assert desk.prepare("b") == "WRITE_ABORTED"
     desk.publish_all("other")
     assert names_in(hr) == ["a"]
 
@@ -87,14 +87,14 @@ def _goes_on(hr: Client, clock: Clock) -> None:
     desk.publish_all("elsewhere")
     clock.tick(7 * DAY)
     hr.queue("other").put("another")
-    assert desk.written("batch:far")[0]["state"] == "decided"
+    assert desk.written("batch:far")[0]["state"] == "committed"
 
 
 def _kept(hr: Client, clock: Clock) -> None:
     desk = Desk(hr)
     desk.stage("loose", [("a", b"1")])
     desk.decided("b", "c")
-    assert desk.conclude("b", 1, 0, 0, 0)["state"] == "decided"
+    assert desk.conclude("b", 1, 0, 0, 0)["state"] == "committed"
     assert desk.publish("b")[0] == 0
     assert desk.written()[0]["state"] == "published"
     desk.prepared("short", "e", write="batch:short")
@@ -103,9 +103,9 @@ def _kept(hr: Client, clock: Clock) -> None:
     assert desk.written("batch:short")[0]["lost"] == "0=2"
     desk.prepared("given up", "d", write="batch:other")
     desk.discard("given up")
-    assert desk.publish("given up") == "GIVEN_UP"
+    assert desk.publish("given up") == "WRITE_ABORTED"
     for _ in range(4):
         clock.tick(2 * DAY)
         hr.sweep()
     left = {key.partition("}:")[2].partition(":")[0] for key in dump(hr)}
-    assert not left & {"staged", "parcels", "bundle", "bundles", "write", "writes"}
+    assert not left & {"staged", "attempts", "transaction", "transactions", "write", "writes"}

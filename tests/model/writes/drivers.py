@@ -21,7 +21,7 @@ from headrace.transport.drive import Operation, Refresh, Send, Sleep, drive
 from tests.model.harness import library
 from tests.support.dump import dump
 
-OPS = ("stage", "prepare", "decide", "publish", "conclude", "discard")
+OPS = ("stage", "prepare", "commit", "publish", "finalize", "discard")
 WRITES = (
     writes.batch_write("w", "mail", "move"),
     *(writes.stream_write("q", batch, "mail", "move") for batch in range(3)),
@@ -121,7 +121,7 @@ class World:
         for command, reply in zip(commands, replies, strict=True):
             if self._ops.get(command[1][1]) is not None:
                 self.sent.append(command)
-            if self._ops.get(command[1][1]) == "decide":
+            if self._ops.get(command[1][1]) == "commit":
                 self._note(command[1], reply)
         return replies
 
@@ -197,4 +197,4 @@ class World:
             self.clock.tick(days * DAY)
             self.hr.sweep()
         roles = {key.partition("}:")[2].partition(":")[0] for key in dump(self.hr)}
-        assert not roles & {"staged", "parcels", "bundle", "bundles"}
+        assert not roles & {"staged", "attempts", "transaction", "transactions"}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from headrace.compat.importing.adopting import Adopted
+from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.source_server import SourceServer
 from headrace.engine.check import Limits, text
 from headrace.engine.profile import Value
@@ -26,7 +26,7 @@ class FoundJob:
     """A job and its state at the source; a job that is running there waits here."""
 
     source_state: str
-    job: Adopted
+    job: ImportedJob
 
 
 @dataclass(frozen=True, slots=True)

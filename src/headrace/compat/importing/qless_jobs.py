@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from headrace.compat.importing.adopting import Adopted, PastStage
 from headrace.compat.importing.entries import (
     LIMITS,
     FoundSchedule,
@@ -19,6 +18,7 @@ from headrace.compat.importing.entries import (
     whole_ms,
     whole_number,
 )
+from headrace.compat.importing.operations import ImportedJob, PastStage
 from headrace.engine.check import LONGEST_MS, number, tags
 from headrace.errors import InvalidArgument
 from headrace.operations.schedule_values import MOST_BACKLOG
@@ -75,7 +75,7 @@ def read_job(
     state: str,
     at: float | None,
     failure_type: str,
-) -> Adopted:
+) -> ImportedJob:
     """Return a job that was found in a state.
 
     `at` is when it is due or was completed; `failure_type` is the list of failures it is in.
@@ -88,7 +88,7 @@ def read_job(
         left_out.add("its due time is not valid; due at once", stored.id)
     failure = _failure(stored, failure_type, when)
     is_complete = state == "complete"
-    return Adopted(
+    return ImportedJob(
         id=job_id(stored.id, import_id),
         import_id=import_id,
         queue=_queue(stored, last),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from headrace.compat.importing.adopting import Adopted
 from headrace.compat.importing.entries import (
     Entry,
     FoundJob,
@@ -19,6 +18,7 @@ from headrace.compat.importing.entries import (
     nothing_found,
     queue_names,
 )
+from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.source_server import in_pages
 
 DONE, DATA = b":done", b":data:"
@@ -112,7 +112,7 @@ class RedisQueueReader:
                 import_id = import_id_of(queue, tid)
                 yield FoundJob(
                     state,
-                    Adopted(
+                    ImportedJob(
                         id=job_id(tid, import_id),
                         import_id=import_id,
                         queue=queue,

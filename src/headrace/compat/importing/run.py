@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from headrace.client.client import Client
-from headrace.compat.importing.adopting import Taken, adopt, adopt_items, read_jobs
 from headrace.compat.importing.entries import (
     Entry,
     FoundFeed,
@@ -19,20 +18,19 @@ from headrace.compat.importing.entries import (
     Setup,
     SourceReader,
 )
+from headrace.compat.importing.operations import ImportedId, import_items, import_jobs, read_jobs
 from headrace.compat.importing.qless_reader import QlessReader
 from headrace.compat.importing.redis_queue_reader import RedisQueueReader
 from headrace.compat.importing.source_server import SourceServer
 from headrace.compat.importing.thoonk_reader import ThoonkReader
 from headrace.compat.importing.worqr_reader import WorqrReader
 from headrace.compat.opening import is_configured
-from headrace.engine.call import build
 from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
 from headrace.feeds import operations
 from headrace.operations import queues, schedules
 from headrace.operations.core import Core
 from headrace.operations.queues import QueueRef
-from headrace.operations.requests import ask_one
 from headrace.operations.schedule_values import read_schedule
 from headrace.operations.values import Job
 from headrace.options import UNSET
@@ -161,7 +159,7 @@ def _size(entry: Entry) -> int:
 
 
 def _import(core: Core, name: str, batch: list[Entry], result: ImportResult) -> Operation[None]:
-    taken = yield from adopt_batch(core, name, batch)
+    taken = yield from import_batch(core, name, batch)
     for entry, answer in zip(batch, taken, strict=True):
         result.imported += answer.is_new
         result.imported_before += not answer.is_new
@@ -169,24 +167,24 @@ def _import(core: Core, name: str, batch: list[Entry], result: ImportResult) -> 
             result.renamed += answer.is_new and answer.id != entry.job.id
 
 
-def adopt_batch(core: Core, name: str, batch: list[Entry]) -> Operation[list[Taken]]:
+def import_batch(core: Core, name: str, batch: list[Entry]) -> Operation[list[ImportedId]]:
     """Import the entries of a batch that were not imported before; return id and novelty."""
     jobs = [entry.job for entry in batch if isinstance(entry, FoundJob)]
     items = [entry for entry in batch if isinstance(entry, FoundItem)]
-    taken: list[Taken] = []
+    taken: list[ImportedId] = []
     if jobs:
-        taken += yield from adopt(core, name, jobs)
+        taken += yield from import_jobs(core, name, jobs)
     if items:
         rows = [(item.id, item.item) for item in items]
-        new = yield from adopt_items(core, name, items[0].feed, rows)
-        taken += [Taken(item.id, is_new) for item, is_new in zip(items, new, strict=True)]
+        new = yield from import_items(core, name, items[0].feed, rows)
+        taken += [ImportedId(item.id, is_new) for item, is_new in zip(items, new, strict=True)]
     for entry in batch:
         if isinstance(entry, FoundSchedule):
-            taken.append(Taken(entry.id, (yield from _adopt_schedule(core, name, entry))))
+            taken.append(ImportedId(entry.id, (yield from _import_schedule(core, name, entry))))
     return taken
 
 
-def _adopt_schedule(core: Core, name: str, found: FoundSchedule) -> Operation[bool]:
+def _import_schedule(core: Core, name: str, found: FoundSchedule) -> Operation[bool]:
     return (
         yield from schedules.adopt_schedule(
             QueueRef(core, found.queue),
@@ -227,8 +225,7 @@ def _set_up(client: Client, setup: Setup) -> Operation[None]:
 
 
 def _set_unless_set(client: Client, name: str, value: Value) -> Operation[None]:
-    stored = yield from ask_one(client.core, 0, build("config_get", queues.text_map))
-    if name not in stored:
+    if name not in (yield from queues.config(client.core)):
         yield from queues.config_set(client, name, value)
 
 
@@ -284,7 +281,7 @@ def check_import(
 
 def _check_batch(core: Core, name: str, batch: list[Entry], check: ImportCheck) -> Operation[None]:
     # For an entry that was imported before, this only returns its id.
-    taken = yield from adopt_batch(core, name, batch)
+    taken = yield from import_batch(core, name, batch)
     jobs: list[tuple[Job, int] | None] = [None] * len(batch)
     if isinstance(batch[0], FoundJob):
         jobs = yield from read_jobs(core, [answer.id for answer in taken])

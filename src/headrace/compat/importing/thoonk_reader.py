@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headrace.compat.importing.adopting import Adopted
 from headrace.compat.importing.entries import (
     Entry,
     FoundFeed,
@@ -25,6 +24,7 @@ from headrace.compat.importing.entries import (
     whole_ms,
     whole_number,
 )
+from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.source_server import in_pages
 from headrace.compat.thoonk.job_operations import STALLED
 from headrace.compat.thoonk.registry import LEAF, PROFILES, SORTED
@@ -205,7 +205,7 @@ class ThoonkReader:
     def _job(self, feed: SourceFeed, given: bytes, source_state: str, **fields: Any) -> FoundJob:
         import_id = import_id_of(feed.given, given)
         origin = self._source.origin(feed.given, given)
-        job = Adopted(job_id(given, import_id), import_id, feed.name, origin=origin, **fields)
+        job = ImportedJob(job_id(given, import_id), import_id, feed.name, origin=origin, **fields)
         return FoundJob(source_state, job)
 
     def _claimed(self, feed: SourceFeed) -> dict[bytes, int]:

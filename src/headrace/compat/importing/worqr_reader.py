@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from hashlib import blake2b, md5
 
 from headrace.codecs.codec import DIGEST_BYTES
-from headrace.compat.importing.adopting import Adopted
 from headrace.compat.importing.entries import (
     Entry,
     FoundJob,
@@ -21,6 +20,7 @@ from headrace.compat.importing.entries import (
     nothing_found,
     queue_name,
 )
+from headrace.compat.importing.operations import ImportedJob
 
 PREFIX = "worqr"
 WORKERS, WORK_MAP = b"Workers", b"WorkMap_"
@@ -126,7 +126,7 @@ class WorqrReader:
             is_unique = occurrence == 1 and self._keys.is_unique(payload)
             yield FoundJob(
                 state,
-                Adopted(
+                ImportedJob(
                     id=import_id,
                     import_id=import_id,
                     queue=queue,

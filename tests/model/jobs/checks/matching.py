@@ -34,7 +34,7 @@ def check(hr: Client, search: Search) -> None:
         make(hr, f"j{number}", state, data)
     meant = {f"j{number}" for number, (_, data) in enumerate(search.jobs) if data == search.wanted}
     changed = {f"j{number}" for _, number in search.changes}
-    looked_up = steps(hr, "matching", search, [])
+    looked_up = steps(hr, "find_matching", search, [])
     assert set(looked_up[::2]) == meant
     assert sorted(looked_up[1::2]) == sorted(
         state for state, data in search.jobs if data == search.wanted
@@ -73,7 +73,7 @@ def steps(hr: Client, op: str, search: Search, changes: list[tuple[str, int]]) -
         )
         words: list[Any]
         cursor, *words = drive(hr.core.transport, ask_one(hr.core, 0, call))
-        assert len(words) <= search.size * (2 if op == "matching" else 1)
+        assert len(words) <= search.size * (2 if op == "find_matching" else 1)
         found += [word.decode() for word in words]
         if not cursor:
             return found

@@ -1,0 +1,1 @@
+"""The comparison: Headrace and other queues on one server in one run."""

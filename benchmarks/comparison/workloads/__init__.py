@@ -1,0 +1,1 @@
+"""The workloads, one per file: each takes a competitor and returns figures by name."""

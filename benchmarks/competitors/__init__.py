@@ -1,0 +1,1 @@
+"""The tasks and configurations of the compared queues."""

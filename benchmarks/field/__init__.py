@@ -1,1 +1,0 @@
-"""The field: Headrace beside other queues, on one server in one run."""

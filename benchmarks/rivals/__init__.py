@@ -1,1 +1,0 @@
-"""Others who do the same, each with its own environment under benchmarks/.rivals."""

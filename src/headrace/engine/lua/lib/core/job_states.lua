@@ -1,0 +1,83 @@
+-- job_states: the only place where a job leaves a state and enters another, with the books.
+--
+-- uses   keys now settings job_records sorted_sets books notices lane_access set_members tags
+-- later  unlink_job
+
+local known_sessions = {}
+
+-- Whether a worker has a session. Only then the leases that it holds are listed.
+local function has_session(worker)
+  local known_session = known_sessions[worker]
+  if known_session == nil then
+    known_session = redis.call('ZSCORE', SESSIONS, worker) and true or false
+    known_sessions[worker] = known_session
+  end
+  return known_session
+end
+
+local function leave_state(job, known_member)
+  local queue, state = job.queue, job.state
+  zset_remove(key(state, queue), known_member or job_member(job))
+  book(queue, state, -1)
+  if state == 'waiting' and is_in_lane(job) then
+    lanes('step_out', job, known_member or job_member(job))
+  elseif state == 'running' then
+    zset_remove(key('held', job.worker), held_member(job))
+    if extra(job, 'key') or extra(job, 'throttles') then
+      lanes('leave_gates', job)
+    end
+    if settings(queue).concurrency then
+      wake(queue, 1)
+    end
+  elseif state == 'blocked' then
+    unlink_job(job)
+  end
+end
+
+local function enter_state(job, state, score)
+  local queue = job.queue
+  job.state = state
+  zset_add(key(state, queue), job_member(job), score)
+  book(queue, state, 1)
+  if state == 'scheduled' then
+    announce_due(queue, score)
+  elseif state == 'waiting' and is_in_lane(job) then
+    lanes('step_in', job, job_member(job))
+  elseif state == 'running' and has_session(job.worker) then
+    zset_add(key('held', job.worker), held_member(job), 0)
+  end
+  if extra(job, 'group') and state ~= 'complete' then
+    zset_add(key('group', extra(job, 'group')), job.id, state == 'failed' and 1 or 0)
+  end
+  mark_changed(job)
+end
+
+-- The priority of a waiting job has changed.
+local function reorder_waiting(job)
+  zset_add(key('waiting', job.queue), job_member(job), job.priority)
+  if is_in_lane(job) then
+    lanes('step_in', job, job_member(job))
+  end
+end
+
+local function delete_job(job)
+  if extra(job, 'start_by') then
+    zset_remove(AGENDA, 'start:' .. job.id)
+  end
+  if extra(job, 'tags') then
+    set_tags(job, {})
+  end
+  delete_record(job.id)
+end
+
+-- Add a job to its queue, at once or after a delay.
+local function enqueue(job, delay)
+  job.worker = ''
+  job.since = now + delay
+  if delay > 0 then
+    enter_state(job, 'scheduled', job.since)
+  else
+    enter_state(job, 'waiting', job.priority)
+    wake(job.queue, 1)
+  end
+end

@@ -1,0 +1,11 @@
+-- setting_value: return one setting of a queue: its own value, else the namespace's, else the default.
+
+local function setting_value(own, shared, default)
+  local value = own or shared
+  if not value then
+    return default
+  elseif value == 'none' then
+    return false
+  end
+  return tonumber(value) or value
+end

@@ -1,5 +1,0 @@
--- expire_late: a job that comes up too late to be started is over.
---
--- uses   expire_job
-
-return expire_job

@@ -1,4 +1,0 @@
--- fast: whether the plain case of put, pop and complete takes the short way. Tests swap this file,
--- to show that the long way does the same.
-
-local FAST = true

@@ -1,7 +1,0 @@
--- housekeep: the chores alone, for scripts whose general form does not do them.
---
--- uses   keep_house
-
-return function(_, log_has_grown)
-  keep_house(log_has_grown)
-end

@@ -1,9 +1,0 @@
--- in_lanes: whether a job stands in a lane while it waits; and what is done with lanes, which most
--- queues never need: lanes(step, ...), made when it is first called.
---
--- uses   settings jobs
--- later  lanes
-
-local function is_in_lane(job)
-  return settings(job.queue).governed or extra(job, 'key') or extra(job, 'throttles')
-end

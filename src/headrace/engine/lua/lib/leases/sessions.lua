@@ -1,0 +1,50 @@
+-- sessions: check sessions and end them. Ending a session returns its jobs to the front of their queues, in
+-- bounded steps: while jobs remain, the worker stays listed as dead and the next call continues.
+--
+-- uses   keys now settings job_records sorted_sets set_members
+
+-- Whether a worker's session has this token and is alive.
+local function is_live_session(worker, token)
+  local ends = redis.call('ZSCORE', SESSIONS, worker)
+  return ends and tonumber(ends) > now and redis.call('HGET', key('session', worker), 'token') == token
+end
+
+local AT_MOST = 256
+
+-- Return some of the jobs that a worker holds, and whether these are all.
+local function jobs_held_by(worker, from, to)
+  local held_by = key('held', worker)
+  local entries = redis.call('ZRANGE', held_by, from, to, 'BYLEX', 'LIMIT', 0, AT_MOST)
+  local ids, jobs = {}, {}
+  for i, entry in ipairs(entries) do
+    ids[i] = string.match(entry, '^%Z*%z(.*)$')
+  end
+  read_jobs(ids)
+  for i, id in ipairs(ids) do
+    local job = read_job(id)
+    if job then
+      jobs[#jobs + 1] = job
+    else
+      zset_remove(held_by, entries[i])
+    end
+  end
+  return jobs, #entries < AT_MOST
+end
+
+local function end_session(worker, take_from_worker)
+  redis.call('DEL', key('session', worker), key('serves', worker))
+  local jobs, finished = jobs_held_by(worker, '-', '+')
+  for _, job in ipairs(jobs) do
+    if not settings(job.queue).session then
+      zset_remove(key('held', worker), held_member(job))
+    else
+      take_from_worker(job)
+    end
+  end
+  if finished then
+    zset_remove(SESSIONS, worker)
+  else
+    zset_add(SESSIONS, worker, now)
+  end
+  return finished
+end

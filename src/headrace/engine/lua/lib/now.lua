@@ -1,7 +1,0 @@
--- now: the server's clock in whole milliseconds, the only clock there is. Tests swap this file.
-
-local now
-do
-  local clock = redis.call('TIME')
-  now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-end

@@ -1,0 +1,67 @@
+-- peek_lanes: list the next jobs of a queue with lanes: round robin over the lanes if the queue is fair,
+-- else by priority and age; no more of each lane than its gates allow.
+--
+-- uses   keys set_members now settings job_records gates lane_access
+-- needs  queue count
+
+local LANES_AT_MOST = 100
+
+-- Return how many more jobs a lane may start now.
+local function free_in(lane)
+  local free = math.huge
+  for _, gate in ipairs(gates_of(queue, lane)) do
+    local concurrency, rate = limits_of(gate)
+    if concurrency then
+      free = math.min(free, concurrency - running_at(gate))
+    end
+    if rate then
+      free = math.min(free, (starts_left(gate, rate)))
+    end
+  end
+  return free
+end
+
+-- Add the jobs of a lane that may start, each with its sort keys: priority, round, position.
+local function candidates(lane, most, into)
+  local found = redis.call('ZRANGE', lane_key(queue, lane), 0, math.min(most, free_in(lane)) - 1,
+    'WITHSCORES')
+  local ids = {}
+  for i = 1, #found, 2 do
+    ids[#ids + 1] = name_in(found[i])
+  end
+  read_jobs(ids)
+  for i, id in ipairs(ids) do
+    local job = read_job(id)
+    if job and (extra(job, 'start_by') or math.huge) > now then
+      into[#into + 1] = { id, tonumber(found[2 * i]), i, found[2 * i - 1] }
+    end
+  end
+end
+
+return function(ids)
+  lanes('refresh')
+  lanes('open_gates', queue, LANES_AT_MOST)
+  local fair = settings(queue).fair == 1
+  local wanted = count - #ids
+  local found = {}
+  local turns = wanted > 0 and redis.call('ZRANGE', key('turns', queue), 0, LANES_AT_MOST - 1) or {}
+  for at, turn in ipairs(turns) do
+    local first = #found + 1
+    candidates(name_in(turn), wanted, found)
+    for i = first, #found do
+      found[i][4] = fair and string.format('%06d', at) or found[i][4]
+      found[i][3] = fair and found[i][3] or 0
+    end
+  end
+  table.sort(found, function(one, other)
+    for _, field in ipairs({ 2, 3, 4 }) do
+      if one[field] ~= other[field] then
+        return one[field] < other[field]
+      end
+    end
+    return false
+  end)
+  for i = 1, math.min(wanted, #found) do
+    ids[#ids + 1] = found[i][1]
+  end
+end

@@ -1,0 +1,27 @@
+-- promote_due_jobs: move scheduled jobs that are due to waiting. True when none is left. An entry whose job
+-- was deleted by other means is removed; the audit reports it.
+--
+-- uses   keys now job_records events job_states notices sorted_sets
+
+local PROMOTE_AT_MOST = 256
+
+local function promote_due_jobs(queue)
+  local ids = redis.call(
+    'ZRANGE', key('scheduled', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0, PROMOTE_AT_MOST
+  )
+  read_jobs(ids)
+  for _, id in ipairs(ids) do
+    local job = read_job(id)
+    if job then
+      emit('due', job)
+      leave_state(job)
+      enter_state(job, 'waiting', job.priority)
+    else
+      zset_remove(key('scheduled', queue), id)
+    end
+  end
+  if #ids > 0 then
+    wake(queue, #ids)
+  end
+  return #ids < PROMOTE_AT_MOST
+end

@@ -1,0 +1,45 @@
+-- put_existing_id: put a job whose id exists. The policy decides whether the job is moved here, replaced
+-- while pending, refused, or duplicated under its spare id.
+--
+-- uses   job_records create_job replace_job join_queue leave_queue unique_values
+-- needs  nonce on_exists refused_links
+
+local function move_here(job, into, data, given)
+  local from, was = job.queue, job.state
+  local delay = given and given.delay or 0
+  leave_queue(job)
+  job.worker = ''
+  job.queue = into
+  apply_put(job, data, given, nonce)
+  join_queue(job, into, emit_put(job, data, { 'from', from, 'was', was, 'delay', delay }), delay,
+    given and given.depends_on)
+  return 3
+end
+
+-- Ids that the first call created, if this one repeats it. Jobs that this call creates are in changed_jobs.
+local answered = {}
+
+local function created_by_this_call(job)
+  return again and not changed_jobs[job.id] and (extra(job, 'by') or '') == nonce
+end
+
+return function(job, into, spare, data, given)
+  local policy, value = exists_policy(into), given and given.unique
+  if created_by_this_call(job) and not (policy == 'reject' and answered[job.id]) then
+    answered[job.id] = true
+    return 0
+  elseif policy == 'duplicate' then
+    return unique_refusal(into, value, spare)
+      or refused_links(nil, spare, given, given and given.depends_on)
+      or create_job(into, spare, data, given, nonce) and 2
+  elseif policy == 'reject' or policy == 'replace' and job.state == 'running' then
+    return 'JOB_EXISTS ' .. job.state
+  elseif policy == 'replace' and can_be_replaced(job) then
+    return unique_refusal(job.queue, value, job.id)
+      or refused_links(job, job.id, given, kept_parents(job, given))
+      or replace_job(job, data, given)
+  end
+  return unique_refusal(into, value or extra(job, 'unique'), job.id)
+    or refused_links(job, job.id, given, given and given.depends_on)
+    or move_here(job, into, data, given)
+end

@@ -1,0 +1,27 @@
+-- put_taken_unique_value: put a job whose unique value another job of the queue holds. With the policy
+-- `replace` the other job gets the new data; if it is running, it only loses its uniqueness. Otherwise the
+-- put is refused.
+--
+-- uses   job_records create_job replace_job unique_values
+-- needs  nonce on_exists refused_links
+
+local function create_instead(other_job, into, id, data, given)
+  release_unique_value(other_job)
+  set_extra(other_job, 'unique', nil)
+  mark_changed(other_job)
+  create_job(into, id, data, given, nonce)
+  return 1
+end
+
+return function(other_job, into, id, data, given)
+  if exists_policy(into) ~= 'replace' then
+    return unique_refusal(into, given.unique, id)
+  elseif again and not changed_jobs[other_job.id] and extra(other_job, 'by') == nonce then
+    return '=' .. other_job.id
+  elseif other_job.state == 'running' then
+    return refused_links(nil, id, given, given.depends_on)
+      or create_instead(other_job, into, id, data, given)
+  end
+  return refused_links(other_job, other_job.id, given, kept_parents(other_job, given))
+    or replace_job(other_job, data, given) and '=' .. other_job.id
+end

@@ -1,0 +1,48 @@
+-- replace_job: give a pending job new data and options at its position in the queue. A delay restarts if
+-- one is given. Dependencies stay unless new ones are given.
+--
+-- uses   keys now settings create_job job_states sorted_sets unique_values notices
+-- needs  nonce on_exists
+-- later  block_job
+
+local function exists_policy(into)
+  return on_exists ~= '' and on_exists or settings(into).on_exists
+end
+
+local function can_be_replaced(job)
+  return job.state == 'waiting' or job.state == 'scheduled' or job.state == 'blocked'
+end
+
+local function kept_parents(job, given)
+  if given and given.depends_on or job.state ~= 'blocked' then
+    return given and given.depends_on
+  end
+  flush_zset(key('depends', job.id))
+  return redis.call('ZRANGE', key('depends', job.id), 0, -1)
+end
+
+local function replace_job(job, data, given)
+  local delay = given and given.delay
+  local parents, was = kept_parents(job, given), job.state
+  leave_state(job)
+  apply_put(job, data, given, nonce)
+  claim_unique_value(job)
+  local event = emit_put(job, data, { 'from', job.queue, 'was', 'replaced', 'delay', delay or 0 })
+  if delay then
+    job.since = now + delay
+  end
+  if parents and block_job(job, parents, math.max(0, job.since - now)) then
+    return 4
+  elseif was == 'blocked' then
+    job.seq = event
+    job.since = math.max(now, job.since)
+  end
+  local to_come = was == 'scheduled' or was == 'blocked' and job.since > now
+  if delay and delay > 0 or not delay and to_come then
+    enter_state(job, 'scheduled', job.since)
+  else
+    enter_state(job, 'waiting', job.priority)
+    wake(job.queue, 1)
+  end
+  return 4
+end

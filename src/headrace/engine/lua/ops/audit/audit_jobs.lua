@@ -1,0 +1,15 @@
+-- audit_jobs: find jobs whose record names a state that does not list them.
+--
+-- each   id
+-- uses   keys job_records set_members
+-- reply  {id, problem}, ...
+
+local reply = {}
+for id in each() do
+  local job = read_job(id)
+  if job and not redis.call('ZSCORE', key(job.state, job.queue), job_member(job))
+    and not (job.state == 'complete' and redis.call('EXISTS', key('result', id)) == 1) then
+    reply[#reply + 1] = { id, 'is recorded as ' .. job.state .. ' in ' .. job.queue .. ' but not listed there' }
+  end
+end
+return reply

@@ -1,0 +1,21 @@
+-- feed_make: create a feed with all its settings, or, with `open`, return the kind of an existing one. The
+-- nonce distinguishes a repeated call from a second one.
+--
+-- args   feed kind max_length about nonce instance open:flag
+-- uses   keys now feed feed_change feed_write_back events
+-- reply  the kind, plain or sorted, or a refusal
+-- error  FEED_EXISTS
+
+feed_key = key('feed', feed)
+local known_kind, made_by = unpack(redis.call('HMGET', feed_key, 'kind', 'made_by'))
+if known_kind then
+  if open or again and made_by == nonce then
+    return known_kind
+  end
+  return 'FEED_EXISTS'
+end
+record_change(feed, 'feed_made', '', '', '', instance)
+redis.call('HSET', feed_key, 'kind', kind, 'max_length', max_length, 'about', about,
+  'created', now, 'made_by', nonce, 'life', feed_life)
+redis.call('ZADD', FEEDS, number, feed)
+return feed_write_back(kind)

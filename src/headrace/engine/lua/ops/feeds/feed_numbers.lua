@@ -1,0 +1,11 @@
+-- feed_numbers: reserve new ids for a sorted feed from its counter. Unused ids are skipped.
+--
+-- args   feed count:int
+-- uses   feed
+-- reply  the last id, or a refusal
+-- error  FEED_NOT_FOUND
+
+if not open_feed(feed, 'sorted') then
+  return 'FEED_NOT_FOUND'
+end
+return redis.call('HINCRBY', feed_key, 'counter', count)

@@ -1,0 +1,34 @@
+-- feed_publish: publish items of a plain feed. An existing item is replaced and keeps its place, unless it
+-- is touched: then it becomes the newest. A bounded feed evicts its oldest items. The nonce distinguishes a
+-- repeated call from a second one.
+--
+-- args   feed touch:flag nonce
+-- each   id item
+-- uses   keys feed feed_change feed_evict feed_write_back
+-- reply  1 or a refusal
+-- error  FEED_NOT_FOUND
+
+if not open_feed(feed, 'plain') then
+  return 'FEED_NOT_FOUND'
+end
+local items, order = key('items', feed), key('order', feed)
+if again and feed_by == nonce then
+  return 1
+end
+local published = feed_published
+for id, item in each() do
+  if not again or touch or redis.call('HGET', items, id) ~= item then
+    local is_new = redis.call('HSET', items, id, item) == 1
+    local place = (is_new or touch) and 'newest' or ''
+    record_change(feed, is_new and 'published' or 'edited', id, item, place, '')
+    if place ~= '' then
+      redis.call('ZADD', order, feed_number, id)
+    end
+    feed_published = feed_published + (is_new and 1 or 0)
+  end
+end
+feed_by = nonce
+if feed_published > published then
+  feed_evict(feed)
+end
+return feed_write_back(1)

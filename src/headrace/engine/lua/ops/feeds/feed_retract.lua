@@ -1,0 +1,22 @@
+-- feed_retract: remove items from a feed; missing items are ignored.
+--
+-- args   feed
+-- each   id
+-- flags  allow-oom
+-- uses   keys feed feed_change feed_write_back
+-- reply  for each, 1 if it existed, else 0; or a refusal
+-- error  FEED_NOT_FOUND
+
+if not open_feed(feed) then
+  return 'FEED_NOT_FOUND'
+end
+local answers = {}
+for id in each() do
+  local was_there = redis.call('HDEL', key('items', feed), id)
+  if was_there == 1 then
+    redis.call('ZREM', key('order', feed), id)
+    record_change(feed, 'retracted', id, '', '', '')
+  end
+  answers[#answers + 1] = again and 1 or was_there
+end
+return feed_write_back(answers)

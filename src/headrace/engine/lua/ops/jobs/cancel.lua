@@ -1,0 +1,94 @@
+-- cancel: delete jobs in any state but complete, and notify the workers that run them. If a repeated call
+-- finds no job, the job counts as cancelled by it. Jobs with dependents are deleted only together with all
+-- of them: in the same call, or by cascade. `expected` may hold for each job when it failed, its state, or
+-- '' for no condition. A job that does not match is left alone; a job with dependents is then refused
+-- alone.
+--
+-- args   cascade:flag expected:packed
+-- each   id
+-- flags  allow-oom
+-- uses   job_records dependency_policies job_finished cancel_job write_back
+-- reply  for each, its former state or a refusal; or {HAS_DEPENDENTS, id, dependent, ...}
+-- error  NOT_FOUND WRONG_STATE DONE HAS_DEPENDENTS
+
+local TELL_AT_MOST = 10
+
+local function is_meant(job, wanted)
+  if type(wanted) == 'number' then
+    return job.state == 'failed' and wanted == extra(job, 'failure')[3]
+  end
+  return job.state ~= 'complete' and (wanted == '' or wanted == job.state)
+end
+
+local ids, going = {}, {}
+for id in each() do
+  ids[#ids + 1] = id
+end
+read_jobs(ids)
+for i, id in ipairs(ids) do
+  local job = read_job(id)
+  going[id] = job and is_meant(job, expected and expected[i] or '')
+end
+
+local parents, refused = {}, {}
+
+local function others_that_depend_on(id)
+  local others = {}
+  for _, policy in ipairs(POLICIES) do
+    for _, dependent in ipairs(redis.call('ZRANGE', dependents_key(policy, id), 0, #ids)) do
+      if going[dependent] then
+        parents[dependent] = parents[dependent] or {}
+        table.insert(parents[dependent], id)
+      elseif #others < TELL_AT_MOST then
+        others[#others + 1] = dependent
+      end
+    end
+  end
+  return others
+end
+
+local function refuse(id)
+  if not refused[id] then
+    refused[id] = true
+    for _, parent in ipairs(parents[id] or {}) do
+      refuse(parent)
+    end
+  end
+end
+
+local held_back = {}
+for _, id in ipairs(cascade and {} or ids) do
+  if going[id] and extra(read_job(id), 'awaited') then
+    local others = others_that_depend_on(id)
+    if others[1] and not expected then
+      return { 'HAS_DEPENDENTS', id, unpack(others) }
+    end
+    held_back[#held_back + 1] = others[1] and id
+  end
+end
+for _, id in ipairs(held_back) do
+  refuse(id)
+end
+
+local function answer(id, job)
+  if not job then
+    return again and 'DONE' or 'NOT_FOUND'
+  elseif not going[id] then
+    return 'WRONG_STATE ' .. job.state
+  elseif refused[id] then
+    return 'HAS_DEPENDENTS'
+  end
+  return job.state
+end
+
+cascading = cascade
+local answers = {}
+for i, id in ipairs(ids) do
+  local job = read_job(id)
+  answers[i] = answer(id, job)
+  if job and answers[i] == job.state then
+    cancel_job(job, 'operator')
+  end
+end
+cascading = false
+return write_back(answers)

@@ -1,0 +1,46 @@
+-- find_failed: find matching jobs in a list of failed jobs, oldest first, in bounded steps: the list of a
+-- failure type (role failures) or of a queue (role failed). Jobs that failed after `until_` are left out;
+-- the first step sets it to now at the latest. The cursor is that of the previous step.
+--
+-- args   role name failure:optional queue:optional tag:optional since:number until_:number at_most:int cursor:packed
+-- uses   keys now job_records scan_set
+-- reply  {cursor of the next step or '', until_, id, time of the failure, ...}
+
+local function is_among(tags, wanted)
+  for _, one in ipairs(tags or {}) do
+    if one == wanted then
+      return true
+    end
+  end
+  return false
+end
+
+local function matches(job)
+  return job and job.state == 'failed'
+    and (not failure or extra(job, 'failure')[1] == failure)
+    and (not queue or job.queue == queue)
+    and (not tag or is_among(extra(job, 'tags'), tag))
+end
+
+local last = math.min(until_, now)
+local found, after = scan_set(key(role, name), at_most, cursor or { since, '' })
+local ids = {}
+for i = 1, #found, 2 do
+  ids[#ids + 1] = found[i]
+end
+if failure or queue or tag then
+  read_jobs(ids)
+end
+local reply = { after and cmsgpack.pack(after) or '', last }
+for i, id in ipairs(ids) do
+  local at = found[2 * i]
+  if tonumber(at) > last then
+    reply[1] = ''
+    break
+  end
+  if not (failure or queue or tag) or matches(read_job(id)) then
+    reply[#reply + 1] = id
+    reply[#reply + 1] = at
+  end
+end
+return reply

@@ -1,0 +1,25 @@
+-- list_ids: return a page of a sorted set of the shard: ids with their scores, without the jobs. For waiting
+-- jobs it also returns the put time, which orders equal priorities across shards.
+--
+-- args   role name newest_first:flag offset:int count:int
+-- uses   keys set_members job_records
+-- reply  {total, id, score, put time or 0, ...}
+
+local where = key(role, name)
+local found = redis.call(newest_first and 'ZREVRANGE' or 'ZRANGE', where, offset, offset + count - 1,
+  'WITHSCORES')
+local ids = {}
+for i = 1, #found, 2 do
+  ids[#ids + 1] = role == 'waiting' and name_in(found[i]) or found[i]
+end
+if role == 'waiting' then
+  read_jobs(ids)
+end
+local reply = { redis.call('ZCARD', where) }
+for i, id in ipairs(ids) do
+  local job = loaded_jobs[id]
+  reply[3 * i - 1] = id
+  reply[3 * i] = found[2 * i]
+  reply[3 * i + 1] = job and job.put_at or 0
+end
+return reply

@@ -1,0 +1,27 @@
+-- release: return jobs to their queue, to the front or the back, at once or after a delay; by token or by
+-- an operator with an empty token. A release costs no retry, but is counted.
+--
+-- args   position delay:int reason
+-- each   id token
+-- flags  allow-oom
+-- uses   settings job_records check_lease return_job notices write_back
+-- reply  for each, its new state or a refusal
+-- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
+
+local answers = {}
+for id, token in each() do
+  local job, refusal, done = check_lease(id, token)
+  if job then
+    if token == '' then
+      notify_worker(job, 'lost')
+      job.token = ''
+    end
+    set_extra(job, 'releases', (extra(job, 'releases') or 0) + 1)
+    local where = position ~= '' and position or settings(job.queue).returns
+    return_job(job, 'released', where, delay, { 'reason', reason })
+    answers[#answers + 1] = job.state
+  else
+    answers[#answers + 1] = done or refusal
+  end
+end
+return write_back(answers)

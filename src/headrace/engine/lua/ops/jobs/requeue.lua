@@ -1,0 +1,41 @@
+-- requeue: put existing jobs into a queue (their own if empty) like new ones, with their data and options.
+-- A worker that holds one loses its lease. If a state is given, only jobs in that state are requeued. The
+-- nonce distinguishes a repeated call from a second one.
+--
+-- args   queue delay:int nonce state
+-- each   id
+-- uses   job_records events join_queue leave_queue unique_values write_back
+-- reply  for each, its new state or a refusal
+-- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
+
+local function put_again(job, into)
+  local from, was = job.queue, job.state
+  leave_queue(job)
+  job.worker = ''
+  set_extra(job, 'by', nonce)
+  job.queue = into
+  local more = { 'from', from, 'was', was, 'delay', delay, 'left_out', #payload(job) }
+  if extra(job, 'tags') then
+    more[#more + 1] = 'tags'
+    more[#more + 1] = cjson.encode(extra(job, 'tags'))
+  end
+  local event = emit('put', job, nil, nil, nil, more)
+  join_queue(job, into, event, delay)
+  return job.state
+end
+
+local answers = {}
+for id in each() do
+  local job = read_job(id)
+  if not job then
+    answers[#answers + 1] = 'NOT_FOUND'
+  elseif again and extra(job, 'by') == nonce then
+    answers[#answers + 1] = job.state
+  elseif state ~= '' and job.state ~= state then
+    answers[#answers + 1] = 'WRONG_STATE ' .. job.state
+  else
+    local into = queue ~= '' and queue or job.queue
+    answers[#answers + 1] = unique_refusal(into, extra(job, 'unique'), id) or put_again(job, into)
+  end
+end
+return write_back(answers)

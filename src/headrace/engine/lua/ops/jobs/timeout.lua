@@ -1,0 +1,21 @@
+-- timeout: revoke leases as an operator: the jobs return to the front, and their workers are notified.
+--
+-- each   id
+-- flags  allow-oom
+-- uses   check_lease return_job notices write_back
+-- reply  for each, its new state or a refusal
+-- error  NOT_FOUND WRONG_STATE DONE
+
+local answers = {}
+for id in each() do
+  local job, refusal, done = check_lease(id, '')
+  if job then
+    notify_worker(job, 'lost')
+    job.token = ''
+    return_job(job, 'lost', 'front', 0, { 'reason', 'operator' })
+    answers[#answers + 1] = job.state
+  else
+    answers[#answers + 1] = done or refusal
+  end
+end
+return write_back(answers)

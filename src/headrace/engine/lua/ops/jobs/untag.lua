@@ -1,0 +1,30 @@
+-- untag: remove tags from jobs; a tag that a job does not have is ignored.
+--
+-- args   names:packed
+-- each   id
+-- flags  allow-oom
+-- uses   job_records tags write_back
+-- reply  for each, its tags or a refusal
+-- error  NOT_FOUND
+
+local unwanted = {}
+for _, name in ipairs(names) do
+  unwanted[name] = true
+end
+
+local function without_names(job)
+  local wanted = {}
+  for _, tag in ipairs(extra(job, 'tags') or {}) do
+    if not unwanted[tag] then
+      wanted[#wanted + 1] = tag
+    end
+  end
+  return wanted
+end
+
+local answers = {}
+for id in each() do
+  local job = read_job(id)
+  answers[#answers + 1] = job and change_tags(job, without_names(job)) or 'NOT_FOUND'
+end
+return write_back(answers)

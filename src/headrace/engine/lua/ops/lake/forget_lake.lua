@@ -1,0 +1,14 @@
+-- forget_lake: forget a lake, so that it no longer keeps events from being trimmed.
+--
+-- args   lake
+-- flags  allow-oom
+-- uses   keys sorted_sets
+-- later  trim_event_log
+-- reply  1 if the lake was known, else 0
+
+local known = redis.call('HDEL', LAKES, lake)
+if known == 1 then
+  trim_event_log()
+  flush_zsets()
+end
+return known

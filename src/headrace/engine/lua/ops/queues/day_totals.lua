@@ -1,0 +1,22 @@
+-- day_totals: return the books and the statistics of queues on one day (-1 is today), and the number of the
+-- newest event, all at one point in time.
+--
+-- args   day:int
+-- each   queue
+-- uses   keys now
+-- reply  {number of the newest event, day, for each queue {creation time or false, {counter, value,
+--        ...}, {field, value, ...} of the summary, {bin, count, ...}}}
+
+local wanted = day
+if wanted < 0 then
+  wanted = math.floor(now / 86400000)
+end
+local reply = { tonumber(redis.call('HGET', LOG, 'number') or 0), wanted }
+for queue in each() do
+  local name = string.format('%.0f', wanted) .. ':' .. queue
+  reply[#reply + 1] = {
+    redis.call('HGET', key('settings', queue), 'created'), redis.call('HGETALL', key('books', queue)),
+    redis.call('HGETALL', key('stats', name)), redis.call('HGETALL', key('histogram', name)),
+  }
+end
+return reply

@@ -1,0 +1,81 @@
+-- delete_queue: delete a queue with all its jobs and keys, a bounded number of jobs in a call; the last
+-- call deletes the remaining keys. Running jobs are cancelled and their workers notified.
+--
+-- args   queue at_most:int
+-- flags  allow-oom
+-- uses   keys set_members settings job_records sorted_sets cancel_job notices books batched_calls
+-- uses   schedule_index prune_completed write_back
+-- reply  1 when the queue is gone, 0 to call again, or a refusal
+-- error  QUEUE_NOT_FOUND
+
+if not settings(queue).created and redis.call('EXISTS', key('ingress', queue)) == 0 then
+  return again and 1 or 'QUEUE_NOT_FOUND'
+end
+
+local left = at_most
+
+local function first_entries(state)
+  if left == 0 then
+    return {}
+  end
+  local entries = redis.call('ZRANGE', key(state, queue), 0, left - 1)
+  left = left - #entries
+  return entries
+end
+
+for _, id in ipairs(first_entries('schedules')) do
+  redis.call('DEL', key('schedule', id))
+  unlist_schedule(id, queue)
+end
+for _, state in ipairs({ 'running', 'waiting', 'scheduled', 'blocked', 'failed' }) do
+  local entries, ids = first_entries(state), {}
+  for i, entry in ipairs(entries) do
+    ids[i] = state == 'waiting' and name_in(entry) or entry
+  end
+  read_jobs(ids)
+  for i, id in ipairs(ids) do
+    local job = read_job(id)
+    if job then
+      cancel_job(job, 'queue deleted')
+    else
+      zset_remove(key(state, queue), entries[i])
+    end
+  end
+end
+local complete = first_entries('complete')
+for _, id in ipairs(complete) do
+  zset_remove(key('complete', queue), id)
+  zset_remove(AGENDA, 'result:' .. id)
+  book(queue, 'pruned', 1)
+end
+delete_records(complete)
+local alone = first_entries('results')
+for _, id in ipairs(alone) do
+  redis.call('DEL', key('result', id))
+  zset_remove(AGENDA, 'result:' .. id)
+  zset_remove(key('results', queue), id)
+end
+delete_records(alone)
+if left == 0 then
+  return write_back(0)
+end
+
+zset_remove(QUEUES, queue)
+zset_remove(AGENDA, 'complete:' .. queue)
+zset_remove(AGENDA, 'lanes:' .. queue)
+local days = redis.call('ZRANGE', key('days', queue), 0, -1)
+notify_queue(queue, 'deleted')
+write_back(1)
+local names = {}
+for i, role in ipairs({ 'settings', 'books', 'days', 'ingress', 'rates', 'unique' }) do
+  names[i] = key(role, queue)
+end
+for _, day in ipairs(days) do
+  for _, role in ipairs({ 'stats', 'histogram' }) do
+    local name = day .. ':' .. queue
+    names[#names + 1] = key(role, name)
+    redis.call('ZREM', AGENDA, role .. ':' .. name)
+  end
+end
+call_in_batches('DEL', nil, names)
+return 1

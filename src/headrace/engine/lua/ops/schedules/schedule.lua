@@ -1,0 +1,65 @@
+-- schedule: create a schedule, or change the one with that id. Its counts continue, and so do its runs if
+-- the rule is the same and no delay is given (-1). Otherwise it starts again after the delay, or, if `seen`
+-- matches, one interval after its last run. A schedule of an import is created once, even if it was ended
+-- meanwhile, and never replaces another.
+--
+-- args   id queue nonce seen:optional delay:int import_name:optional import_id:optional
+-- each   name value
+-- uses   keys now open_queue schedule_index cron notices imported_ids sorted_sets
+-- reply  {now, {name, value, ...}}
+-- error  NOT_AS_SEEN
+
+local old = read_schedule(id)
+
+local function described()
+  return { now, redis.call('HGETALL', key('schedule', id)) }
+end
+
+if again and old and old.by == nonce then
+  return described()
+elseif seen and not (old and old.by == seen) then
+  return 'NOT_AS_SEEN'
+elseif import_name and (old or imported_as(import_name, { import_id })[1]) then
+  return 'NOT_AS_SEEN'
+end
+old = old or {}
+
+local new = { queue = queue, by = nonce, made = 0, skipped = 0, counter = 0, last = '' }
+for name, value in each() do
+  new[name] = value
+end
+local goes_on = delay < 0 and old.every == new.every and old.cron == new.cron and old.zone == new.zone
+new.after = goes_on and old.after or now + math.max(0, delay)
+new.next = new.after
+if new.cron then
+  new.next = time_after(read_rule(new.rule, new.offsets), tonumber(new.after))
+elseif goes_on then
+  new.next = old.next
+elseif seen then
+  new.next = tonumber(old.last) and old.last + new.every or old.next
+end
+for _, kept in ipairs({ 'made', 'skipped', 'counter', 'last' }) do
+  new[kept] = old[kept] or new[kept]
+end
+
+open_queue(queue)
+if old.queue and old.queue ~= queue then
+  unlist_schedule(id, old.queue)
+end
+list_schedule(id, queue, new.next)
+if import_name then
+  note_imported(import_id, id)
+  write_imported(import_name)
+end
+flush_zsets()
+local fields = {}
+for name, value in pairs(new) do
+  fields[#fields + 1] = name
+  fields[#fields + 1] = value
+end
+redis.call('DEL', key('schedule', id))
+redis.call('HSET', key('schedule', id), unpack(fields))
+-- Workers that wait for jobs learn when the next one is due.
+notify_queue(queue, 'scheduled')
+send_notices()
+return described()

@@ -1,0 +1,22 @@
+-- session_start: start the session of a worker. Jobs that an earlier session of that name still held are
+-- returned first, in bounded steps: 0 means call again. A ttl of -1 never expires.
+--
+-- args   worker token ttl:int about
+-- flags  allow-oom
+-- uses   keys now sorted_sets sessions reclaim_job write_back
+-- reply  1, or 0 to call again
+
+if again and redis.call('HGET', key('session', worker), 'token') == token then
+  return 1
+end
+if redis.call('ZSCORE', SESSIONS, worker) then
+  local finished = end_session(worker, function(job)
+    reclaim_job(job, 'session ended')
+  end)
+  if not finished then
+    return write_back(0)
+  end
+end
+zset_add(SESSIONS, worker, ttl >= 0 and now + ttl or 'inf')
+redis.call('HSET', key('session', worker), 'token', token, 'ttl', ttl, 'started', now, 'about', about)
+return write_back(1)

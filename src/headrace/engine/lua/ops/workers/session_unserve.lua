@@ -1,0 +1,20 @@
+-- session_unserve: unregister a worker from one queue; its jobs of that queue return to the front, in
+-- bounded steps: 0 means call again.
+--
+-- args   worker token queue
+-- flags  allow-oom
+-- uses   keys sessions return_job notices write_back
+-- reply  1, 0 to call again, or a refusal
+-- error  SESSION_ENDED
+
+if not is_live_session(worker, token) then
+  return 'SESSION_ENDED'
+end
+redis.call('ZREM', key('serves', worker), queue)
+local jobs, finished = jobs_held_by(worker, '[' .. queue .. '\0', '(' .. queue .. '\1')
+for _, job in ipairs(jobs) do
+  notify_worker(job, 'lost')
+  job.token = ''
+  return_job(job, 'released', 'front', 0, { 'reason', 'unserved' })
+end
+return write_back(finished and 1 or 0)

@@ -1,0 +1,26 @@
+-- discard: discard staged rows: a transaction that is not committed, and staged attempts that belong to
+-- none. A transaction is aborted on its coordinator first, then on the other shards.
+--
+-- args   transaction coordinator:flag
+-- each   attempt
+-- flags  allow-oom
+-- uses   keys sorted_sets transactions
+-- reply  1 when all is deleted, 0 to call again, or a refusal
+-- error  ALREADY_COMMITTED
+
+local state = redis.call('HGET', key('transaction', transaction), 'state')
+if state == 'committed' or state == 'published' then
+  return 'ALREADY_COMMITTED'
+end
+for attempt in each() do
+  if is_unclaimed(attempt) then
+    zset_remove(AGENDA, staged_entry(attempt))
+    redis.call('UNLINK', key('staged', attempt))
+  end
+end
+local done = true
+if coordinator or state then
+  done = abort_transaction(transaction, coordinator)
+end
+flush_zsets()
+return done and 1 or 0

@@ -1,0 +1,20 @@
+-- finalize: finalize a write that all shards have published, with the counts of each shard: first on the
+-- coordinator, which completes the commit log, then on the other shards, which delete their part.
+--
+-- args   write transaction
+-- each   where made:int moved:int replaced:int skipped:int
+-- uses   keys sorted_sets commit_log
+-- reply  the commit log entry
+
+if redis.call('HGET', key('transaction', transaction), 'state') == 'published' then
+  local counts, published = { 0, 0, 0, 0 }, {}
+  for where, made, moved, replaced, skipped in each() do
+    for i, count in ipairs({ made, moved, replaced, skipped }) do
+      counts[i] = counts[i] + count
+      published[where] = (published[where] or 0) + count
+    end
+  end
+  finalize_write(write, transaction, counts, published)
+  flush_zsets()
+end
+return redis.call('HGETALL', key('write', write))

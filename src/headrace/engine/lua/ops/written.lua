@@ -1,7 +1,0 @@
--- written: what the ledger says of a write, and what became of a bundle of it.
---
--- args   write bundle
--- uses   keys
--- reply  {the entry, empty if there is none, the state of the bundle, empty if there is none}
-
-return { redis.call('HGETALL', key('write', write)), redis.call('HGET', key('bundle', bundle), 'state') or '' }
