@@ -21,7 +21,7 @@ import headrace
 from headrace import Client
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.lake.manifest import DataFile, Span
+from headrace.lake.manifest import DataFile, LogRange
 from headrace.operations.event_log import logs
 from headrace.operations.lakes import mark_lake
 from headrace.transport.drive import drive
@@ -36,7 +36,9 @@ def lake(client: Client, tmp_path: Path) -> Lake:
     made = Lake.create(LocalFiles(tmp_path), client.core.namespace, [log.begun_ms])
     fifth = list(client.events())[4].entry_id
     file = DataFile(path="events/x", day=dt.date(2026, 11, 1), queue="mail", rows=5, bytes=2000)
-    made.commit(made.snapshot(), "b", spans=[Span(shard=0, after="0-0", to=fifth)], added=[file])
+    made.commit(
+        made.snapshot(), "b", ranges=[LogRange(shard=0, after="0-0", to=fifth)], added=[file]
+    )
     drive(client.core.transport, mark_lake(client, made.identity.id, {0: fifth}))
     return made
 
@@ -67,7 +69,10 @@ def test_a_lake_that_lags_is_told(typed: Type, client: Client, lake: Lake) -> No
 def test_status_without_a_lake_says_how_to_make_one(typed: Type, tmp_path: Path) -> None:
     said = typed("lake", "status", "--lake", str(tmp_path))
     assert said.code == 1
-    assert said.err == f"headrace: there is no lake in {tmp_path}: headrace lake sync makes one\n"
+    assert (
+        said.err
+        == f"headrace: there is no lake in {tmp_path}: create one with headrace lake sync\n"
+    )
 
 
 def test_status_does_without_spark_and_arrow(valkey_url: str, client: Client, lake: Lake) -> None:
@@ -187,7 +192,7 @@ def test_a_lake_of_another_namespace_is_refused_before_spark_is_asked(
         monkeypatch.setenv("HEADRACE_NAMESPACE", "other")
         said = typed("lake", "sync", "--to", str(lake.files))
     assert said.code == 1
-    assert "give each a lake of its own" in said.err
+    assert "use a separate lake for each namespace" in said.err
     assert "starting Spark" not in said.err
 
 

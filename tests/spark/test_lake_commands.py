@@ -1,4 +1,4 @@
-"""`lake sync` and `lake compact` as they are typed, in the session of the tests."""
+"""The commands `lake sync` and `lake compact`, in the Spark session of the tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_events_are_synced_and_files_compacted(
     assert typed("lake", "compact", "--lake", place).out == "Nothing to compact.\n"
 
     client.queue("mail").put_many(range(10))
-    # The lake is reached through the JVM as well.
+    # With a URL the lake is accessed through the JVM.
     told = typed("lake", "sync", "--to", f"file://{place}", "--json").json
     assert (told["batches"], told["events"], told["missing"], told["behind"]) == (1, 10, 0, 0)
     assert typed("lake", "compact", "--lake", place).out == "2 small files are now 1.\n"
@@ -40,7 +40,7 @@ def test_events_are_synced_and_files_compacted(
     assert (facts["rows"], facts["files"], facts["shards"][0]["behind"]) == (20, 1, 0)
 
 
-def test_what_was_dropped_is_told(
+def test_sync_reports_trimmed_events(
     typed: Type,  # noqa: F811
     client: Client,  # noqa: F811
     tmp_path: Path,
@@ -54,7 +54,7 @@ def test_what_was_dropped_is_told(
 
 
 @pytest.mark.parametrize("span", ["soon", "-1", "5x"])
-def test_a_span_that_is_none_is_refused(typed: Type, tmp_path: Path, span: str) -> None:  # noqa: F811
+def test_invalid_duration_is_refused(typed: Type, tmp_path: Path, span: str) -> None:  # noqa: F811
     for words in (["sync", "--interval", span], ["compact", "--grace", span]):
         said = typed("lake", *words, "--lake", str(tmp_path))
         assert said.code == 2

@@ -1,4 +1,4 @@
-"""`lake rollup`, `lake sql` and `audit --lake` as they are typed, in the session of the tests."""
+"""The commands `lake rollup`, `lake sql` and `audit --lake`, in the Spark session of the tests."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pyspark.sql import SparkSession
 from headrace import Client
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.spark.sql import QueryRefused, asked
+from headrace.spark.query import QueryRefused, run_query
 from tests.cli.conftest import Type, client, typed  # noqa: F401 - fixtures
-from tests.spark.histories import all_events, lake_of
+from tests.spark.support.histories import all_events, lake_of
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
 
 @pytest.fixture
 def place(client: Client, tmp_path: Path) -> Path:  # noqa: F811
-    """A lake that has all but the last two events."""
+    """Return the folder of a lake that has all but the last two events."""
     mail = client.queue("mail")
     mail.put("x", id="a", tags=["vip"])
     mail.pop("ada")[0].fail("Boom", "it broke")
@@ -35,7 +35,7 @@ def place(client: Client, tmp_path: Path) -> Path:  # noqa: F811
 
 
 @pytest.mark.long
-def test_the_history_is_rolled_up_asked_and_compared(
+def test_history_is_rolled_up_queried_and_compared(
     typed: Type,  # noqa: F811
     client: Client,  # noqa: F811
     place: Path,
@@ -51,7 +51,7 @@ def test_the_history_is_rolled_up_asked_and_compared(
         ["queue", "put", "failures"],
         ["mail", "1", "1"],
     ]
-    # With --live also what the lake does not have yet.
+    # With --live, the result includes events that the lake does not have yet.
     assert typed("lake", "sql", question, "--live", "--json", *here).json == {
         "queue": "mail",
         "put": 2,
@@ -94,29 +94,27 @@ def test_the_history_is_rolled_up_asked_and_compared(
         ("", "error"),
     ],
 )
-def test_what_is_no_question_is_refused_in_a_line(
-    spark: SparkSession, question: str, why: str
-) -> None:
+def test_invalid_query_is_refused_in_one_line(spark: SparkSession, question: str, why: str) -> None:
     with pytest.raises(QueryRefused) as refused:
-        asked(spark, question)
+        run_query(spark, question)
     said = str(refused.value)
     assert why in said
     assert "\n" not in said
     assert "at org.apache" not in said
 
 
-def test_a_bad_target_is_refused_before_spark_is_asked(typed: Type, tmp_path: Path) -> None:  # noqa: F811
+def test_wrong_output_file_is_refused_before_the_query(typed: Type, tmp_path: Path) -> None:  # noqa: F811
     said = typed("lake", "sql", "select 1", "--to", "x.xlsx", "--lake", str(tmp_path))
     assert (said.code, said.out) == (2, "")
     assert "--to must end with one of .parquet, .csv, .json" in said.err
 
 
-def test_there_must_be_a_lake(typed: Type, tmp_path: Path) -> None:  # noqa: F811
+def test_missing_lake_is_refused(typed: Type, tmp_path: Path) -> None:  # noqa: F811
     for words in (["sql", "select 1"], ["rollup"]):
         said = typed("lake", *words, "--lake", str(tmp_path))
         assert said.code == 1
-        assert "headrace lake sync makes one" in said.err
+        assert "create one with headrace lake sync" in said.err
 
 
-def test_the_lake_is_that_of_the_tables(place: Path) -> None:
+def test_lake_has_all_events_of_the_tables(place: Path) -> None:
     assert Lake.open(LocalFiles(place)).snapshot().rows == 3

@@ -15,7 +15,7 @@ from headrace.cli.show import AsJson, as_line, printable
 from headrace.cli.words import counted
 
 if TYPE_CHECKING:
-    from headrace.spark.equality import Comparison
+    from headrace.spark.comparison import Comparison
 
 
 def audit(
@@ -62,10 +62,10 @@ def audit(
 def _compare(lake: str, url: str | None, namespace: str) -> Comparison:
     with spark_session() as spark:
         from headrace.lake.lake import Lake  # noqa: PLC0415 - msgspec takes long to load
-        from headrace.spark.equality import compare  # noqa: PLC0415 - pyspark
-        from headrace.spark.options import Server  # noqa: PLC0415
+        from headrace.spark.comparison import compare  # noqa: PLC0415 - pyspark
+        from headrace.spark.options import ServerOptions  # noqa: PLC0415
 
-        server = Server(url=url or "", namespace=namespace)
+        server = ServerOptions(url=url or "", namespace=namespace)
         return compare(spark, Lake.open(files_at(lake, spark)), server)
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from headrace import Client
     from headrace.lake.lake import Lake
-    from headrace.spark.hot import Look
-    from headrace.spark.options import Server
+    from headrace.spark.options import ServerOptions
+    from headrace.spark.query import HistoryView
 
 EXTRA = ("pyspark", "pyarrow", "pandas", "matplotlib", "plotext")
 INSTALL = "pip install 'headrace[spark]'"
@@ -41,12 +41,12 @@ def keep(hr: Client, place: Place, screen: Screen, found: dict[str, Any]) -> Non
     began = time.monotonic()
     screen.say("spark", "starts, for what happened as files and tables; it takes some seconds")
     with spark_session(announced=False) as spark:
-        from headrace.spark.hot import look  # noqa: PLC0415 - of the extra
+        from headrace.spark.query import open_history  # noqa: PLC0415 - of the extra
 
         started = time.monotonic() - began
         lake = _sync(spark, place, screen, found)
         _rollup(spark, lake, screen)
-        with look(spark, lake) as history:
+        with open_history(spark, lake) as history:
             _ask(history, screen)
             _draw(history, place, screen)
         _compare(spark, lake, hr, place, screen, found)
@@ -83,10 +83,10 @@ def _rollup(spark: SparkSession, lake: Lake, screen: Screen) -> None:
     )
 
 
-def _ask(history: Look, screen: Screen) -> None:
-    from headrace.spark.hot import make_views  # noqa: PLC0415 - of the extra
+def _ask(history: HistoryView, screen: Screen) -> None:
+    from headrace.spark.query import create_views  # noqa: PLC0415 - of the extra
 
-    make_views(history, QUESTION)
+    create_views(history, QUESTION)
     screen.say("sql", "".join(f"[dim]{line}[/dim]\n" for line in QUESTION.splitlines())[:-1])
     screen.show(_shown(history.spark.sql(QUESTION)))
 
@@ -100,7 +100,7 @@ def _shown(answer: DataFrame) -> Table:
     return table
 
 
-def _draw(history: Look, place: Place, screen: Screen) -> None:
+def _draw(history: HistoryView, place: Place, screen: Screen) -> None:
     from headrace.spark import plots  # noqa: PLC0415 - of the extra
 
     drawn = plots.picture(history.table("attempts"), history.table("daily"))
@@ -117,7 +117,7 @@ def _compare(
     screen: Screen,
     found: dict[str, Any],
 ) -> None:
-    from headrace.spark.equality import compare  # noqa: PLC0415 - of the extra
+    from headrace.spark.comparison import compare  # noqa: PLC0415 - of the extra
 
     compared = compare(spark, lake, _server(place), hr)
     found["history"]["compared"] = compared.values
@@ -130,7 +130,7 @@ def _compare(
     )
 
 
-def _server(place: Place) -> Server:
-    from headrace.spark.options import Server  # noqa: PLC0415 - of the extra
+def _server(place: Place) -> ServerOptions:
+    from headrace.spark.options import ServerOptions  # noqa: PLC0415 - of the extra
 
-    return Server(url=place.url, namespace=place.namespace)
+    return ServerOptions(url=place.url, namespace=place.namespace)

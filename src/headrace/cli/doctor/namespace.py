@@ -155,7 +155,7 @@ def writes(namespace: Namespace) -> Finding:
     if not found:
         return not_applicable("nothing was written from Spark lately")
     late = moment(namespace.now) - timedelta(seconds=OVERDUE)
-    left = [one.id for one in found if one.published_at is None and one.decided_at < late]
+    left = [one.id for one in found if one.published_at is None and one.committed_at < late]
     if left:
         return warning(
             f"{len(left)} were decided and are not published: {some(left)}",

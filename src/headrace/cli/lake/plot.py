@@ -34,9 +34,9 @@ def plot(
         raise InvalidArgument(f"--to must end with one of {', '.join(KINDS)}, not {str(to)!r}")
     with spark_session() as spark:
         from headrace.spark import plots  # noqa: PLC0415 - pyspark
-        from headrace.spark.hot import look  # noqa: PLC0415
+        from headrace.spark.query import open_history  # noqa: PLC0415
 
-        with look(spark, Lake.open(files_at(lake, spark))) as history:
+        with open_history(spark, Lake.open(files_at(lake, spark))) as history:
             drawn = plots.picture(history.table("attempts"), history.table("daily"))
     if to is not None:
         plots.save(drawn, to)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from headrace.lake.lake import Lake
-    from headrace.lake.replays import Plan
-    from headrace.spark.options import Server
-    from headrace.spark.replay import Count
+    from headrace.lake.replays import ReplayPlan
+    from headrace.spark.options import ServerOptions
+    from headrace.spark.replay import ReplayCount
 
 
 def replay(
@@ -59,17 +59,17 @@ def replay(
     with opened(url, namespace) as client, spark_session() as spark:
         from headrace.lake.lake import Lake  # noqa: PLC0415 - msgspec takes long to load
         from headrace.spark import replay as replaying  # noqa: PLC0415 - pyspark, too
-        from headrace.spark.options import Server  # noqa: PLC0415
+        from headrace.spark.options import ServerOptions  # noqa: PLC0415
 
         there = Lake.open(files_at(lake, spark))
-        server = Server(url=url or "", namespace=namespace).settled()
+        server = ServerOptions(url=url or "", namespace=namespace).settled()
         plan = replaying.unfinished(there, where, into, again=again, rate=rate)
         if plan is not None:
             typer.echo(f"{_begun(plan)}{'; it goes on' if wish.make else ''}", err=True)
         else:
             plan = _planned(spark, there, server, wish)
         if plan is not None and wish.make:
-            written = replaying.carry_out(spark, there, plan, client, server)
+            written = replaying.run_plan(spark, there, plan, client, server)
             _say_made(plan, written.made, as_json=as_json)
 
 
@@ -90,20 +90,22 @@ class Wish:
         return self.make and (not self.ask or sys.stdin.isatty())
 
 
-def _planned(spark: SparkSession, lake: Lake, server: Server, wish: Wish) -> Plan | None:
+def _planned(
+    spark: SparkSession, lake: Lake, server: ServerOptions, wish: Wish
+) -> ReplayPlan | None:
     """Counts what would be made and, if it shall be, writes it down."""
     from headrace.spark import replay as replaying  # noqa: PLC0415 - pyspark takes long to load
-    from headrace.spark.hot import look  # noqa: PLC0415
+    from headrace.spark.query import open_history  # noqa: PLC0415
 
-    with look(spark, lake, server) as now:
-        jobs = replaying.chosen(now.table("jobs"), wish.where)
-        counts = replaying.counted(jobs)
+    with open_history(spark, lake, server) as now:
+        jobs = replaying.choose_jobs(now.table("jobs"), wish.where)
+        counts = replaying.count_jobs(jobs)
         if not _agreed(counts, wish):
             return None
-        return replaying.lay_down(spark, lake, jobs, wish.where, wish.into, wish.rate)
+        return replaying.store_plan(spark, lake, jobs, wish.where, wish.into, wish.rate)
 
 
-def _agreed(counts: Sequence[Count], wish: Wish) -> bool:
+def _agreed(counts: Sequence[ReplayCount], wish: Wish) -> bool:
     able = sum(count.jobs - count.without_data for count in counts)
     unable = sum(count.without_data for count in counts)
     _show(counts, able, unable, wish)
@@ -117,7 +119,7 @@ def _agreed(counts: Sequence[Count], wish: Wish) -> bool:
     return True
 
 
-def _show(counts: Sequence[Count], able: int, unable: int, wish: Wish) -> None:
+def _show(counts: Sequence[ReplayCount], able: int, unable: int, wish: Wish) -> None:
     if wish.as_json:
         if not wish.will_make or not able:
             typer.echo(as_line({"counts": [asdict(count) for count in counts], "jobs": able}))
@@ -134,13 +136,13 @@ def _show(counts: Sequence[Count], able: int, unable: int, wish: Wish) -> None:
         )
 
 
-def _begun(plan: Plan) -> str:
+def _begun(plan: ReplayPlan) -> str:
     return (
         f"This replay was begun at {plan.at:%Y-%m-%d %H:%M} with {counted(plan.rows, 'job')} and "
         "not brought to its end"
     )
 
 
-def _say_made(plan: Plan, made: int, *, as_json: bool) -> None:
+def _say_made(plan: ReplayPlan, made: int, *, as_json: bool) -> None:
     facts = {"replay": plan.id, "into": plan.into, "jobs": plan.rows, "made": made}
     show(facts, f"{counted(made, 'job')} made in {plan.into!r}, replay {plan.id}.", as_json=as_json)

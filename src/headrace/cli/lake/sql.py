@@ -54,15 +54,18 @@ def sql(
         with opened(url, namespace):
             """Raises before Spark is started if there is no such namespace."""
     with spark_session() as spark:
-        from headrace.spark.hot import look, make_views  # noqa: PLC0415 - pyspark
-        from headrace.spark.options import Server  # noqa: PLC0415
-        from headrace.spark.sql import asked  # noqa: PLC0415
+        from headrace.spark.options import ServerOptions  # noqa: PLC0415
+        from headrace.spark.query import (  # noqa: PLC0415 - pyspark
+            create_views,
+            open_history,
+            run_query,
+        )
 
         found = Lake.open(files_at(lake, spark))
-        server = Server(url=url or "", namespace=namespace) if live else None
-        with look(spark, found, server) as now:
-            make_views(now, question)
-            answer = asked(spark, question)
+        server = ServerOptions(url=url or "", namespace=namespace) if live else None
+        with open_history(spark, found, server) as now:
+            create_views(now, question)
+            answer = run_query(spark, question)
             if to is None:
                 _show(answer, as_json=as_json)
             else:

@@ -40,7 +40,7 @@ def spark_session(*, announced: bool = True) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     from headrace.spark import session  # noqa: PLC0415
-    from headrace.spark.gist import gist  # noqa: PLC0415
+    from headrace.spark.error_summary import error_summary  # noqa: PLC0415
 
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -57,7 +57,7 @@ def spark_session(*, announced: bool = True) -> Iterator[SparkSession]:
         finally:
             spark.stop()
     except (PySparkException, Py4JError) as error:
-        raise SparkFailed(f"Spark failed: {gist(error)} (its log: {log})") from error
+        raise SparkFailed(f"Spark failed: {error_summary(error)} (its log: {log})") from error
     log.unlink(missing_ok=True)
 
 

@@ -18,7 +18,7 @@ from headrace.cli.words import ago, size
 if TYPE_CHECKING:
     from headrace import LakeShard
     from headrace.lake.lake import Lake
-    from headrace.lake.manifest import Snapshot
+    from headrace.lake.manifest import LakeSnapshot
 
 
 def status(
@@ -44,7 +44,7 @@ def status(
         typer.echo(f"headrace: {warning}", err=True)
 
 
-def _facts(lake: Lake, snapshot: Snapshot) -> dict[str, Any]:
+def _facts(lake: Lake, snapshot: LakeSnapshot) -> dict[str, Any]:
     last = next(lake.manifests(snapshot.number - 1), None)
     days = snapshot.days
     return {

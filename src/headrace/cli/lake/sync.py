@@ -22,7 +22,7 @@ from headrace.cli.words import counted, size, span
 from headrace.errors import HeadraceError, ServerUnavailable
 
 if TYPE_CHECKING:
-    from headrace.spark.pipeline import Batch
+    from headrace.spark.pipeline import SyncedBatch
 
 # How long a server that is away is left alone: at first, and after many tries.
 FIRST_PAUSE = 1.0
@@ -51,9 +51,9 @@ def sync(
     _check(to, url, namespace)
     with spark_session() as spark, stopped_by_signals() as stopping:
         from headrace.spark import pipeline  # noqa: PLC0415 - pyspark takes long to load
-        from headrace.spark.options import Server  # noqa: PLC0415
+        from headrace.spark.options import ServerOptions  # noqa: PLC0415
 
-        server = Server(url=url or "", namespace=namespace)
+        server = ServerOptions(url=url or "", namespace=namespace)
         files = files_at(to, spark)
         if follow:
             following = partial(
@@ -87,11 +87,13 @@ def _check(to: str, url: str | None, namespace: str) -> None:
             open_lake(files_at(to), client)
 
 
-def lasting(following: Callable[[], Iterator[Batch]], stopping: threading.Event) -> Iterator[Batch]:
+def lasting(
+    following: Callable[[], Iterator[SyncedBatch]], stopping: threading.Event
+) -> Iterator[SyncedBatch]:
     """What is brought, also after the server was away for a while."""
     from pyspark.errors import PySparkException  # noqa: PLC0415 - of an extra
 
-    from headrace.spark.gist import gist, is_of  # noqa: PLC0415
+    from headrace.spark.error_summary import error_summary, is_caused_by  # noqa: PLC0415
 
     pause = FIRST_PAUSE
     while not stopping.is_set():
@@ -100,10 +102,12 @@ def lasting(following: Callable[[], Iterator[Batch]], stopping: threading.Event)
                 pause = FIRST_PAUSE
                 yield done
         except (HeadraceError, PySparkException) as error:
-            if not is_of(error, ServerUnavailable):
+            if not is_caused_by(error, ServerUnavailable):
                 raise
             if not stopping.is_set():
-                typer.echo(f"headrace: {gist(error)}; trying again in {span(pause)}", err=True)
+                typer.echo(
+                    f"headrace: {error_summary(error)}; trying again in {span(pause)}", err=True
+                )
             stopping.wait(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -121,7 +125,7 @@ class Total:
     seconds: float = 0.0
     behind: int = 0
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: SyncedBatch) -> None:
         self.batches += 1
         self.events += batch.events
         self.missing += batch.missing
@@ -156,7 +160,7 @@ def _rate(events: int, took: float) -> str:
 
 
 @contextmanager
-def _shown(*, follow: bool, as_json: bool) -> Iterator[Callable[[Batch], None]]:
+def _shown(*, follow: bool, as_json: bool) -> Iterator[Callable[[SyncedBatch], None]]:
     """How each batch is shown as it comes."""
     if follow:
         yield _print_json if as_json else _print_line
@@ -166,7 +170,7 @@ def _shown(*, follow: bool, as_json: bool) -> Iterator[Callable[[Batch], None]]:
         with progress() as bar:
             task = bar.add_task("events", total=None)
 
-            def show(batch: Batch) -> None:
+            def show(batch: SyncedBatch) -> None:
                 done = bar.tasks[0].completed + batch.events
                 rate = batch.events / max(batch.seconds, 0.001)
                 about = f"{rate:,.0f} events/s"
@@ -177,11 +181,11 @@ def _shown(*, follow: bool, as_json: bool) -> Iterator[Callable[[Batch], None]]:
         yield lambda _batch: None
 
 
-def _print_json(batch: Batch) -> None:
+def _print_json(batch: SyncedBatch) -> None:
     typer.echo(as_line(asdict(batch)))
 
 
-def _print_line(batch: Batch) -> None:
+def _print_line(batch: SyncedBatch) -> None:
     at = time.strftime("%H:%M:%S")
     behind = f", {batch.behind:,} behind" if batch.behind else ""
     missing = f", {batch.missing:,} missing" if batch.missing else ""
