@@ -40,7 +40,7 @@ class ImportRequest:
         return not self.dry_run and (not self.ask or sys.stdin.isatty())
 
 
-@click.command("import")
+@click.command("import", epilog="Example: headrace import qless redis://old:6379 --dry-run")
 @click.argument(
     "system",
     type=options.one_of("system", SYSTEMS),

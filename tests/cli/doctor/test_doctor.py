@@ -40,7 +40,7 @@ PLAIN = {name: value for name, value in os.environ.items() if not name.startswit
     "NO_COLOR": "1",
     "FORCE_COLOR": "",
 }
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "guides" / "operations.md"
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ NEXT = (
     ("{headrace} top{where}", "watch everything live; quit with q"),
     (
         '{headrace} lake sql "select * from failures" --lake {lake}',
-        "query the history in SQL; see docs/pipeline.md",
+        "query the history in SQL; see docs/guides/pipeline.md",
     ),
     ("README.md", "build your own app in five minutes"),
     ("{headrace} down{directory}", "stop the server; its data stays"),

@@ -102,7 +102,9 @@ def _layout(core: Core) -> tuple[int | None, Finding]:
     try:
         [[layout, shards]] = drive(core.transport, raw(core, [command]))
     except HeadraceError as error:
-        return None, problem(str(error), "see docs/operations.md, Rights, for what a user needs")
+        return None, problem(
+            str(error), "see docs/guides/operations.md, Rights, for what a user needs"
+        )
     if layout is None or shards is None:
         advice = "check --namespace; the first program that connects creates a namespace"
         return None, not_applicable(f"there is no namespace {core.namespace!r}", advice)
