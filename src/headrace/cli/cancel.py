@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
 from headrace import Client
 from headrace.cli import options
-from headrace.cli.changing import confirm, in_steps, report, report_dry_run
+from headrace.cli.changing import (
+    JobFilter,
+    change_failed,
+    check_selection,
+    confirm,
+    in_steps,
+    report,
+    report_dry_run,
+    selected_ids,
+)
 from headrace.cli.connecting import ServerOptions, existing_queue, open_client
 from headrace.cli.output import counted
-from headrace.cli.selection import JobFilter, change_failed, check_selection, selected_ids
 from headrace.errors import HasDependents, HeadraceError, JobNotFound
 from headrace.operations.failures import cancel_chosen
 from headrace.transport.drive import drive
 
 
-def parse_json(text: str) -> Any:
-    """Parse an argument as JSON. Raises BadParameter."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise click.BadParameter(
-            f"this is not JSON ({error}); a string needs quotes of its own: '\"hello\"'"
-        ) from None
-
-
-@click.command(epilog="Example: headrace cancel --queue mail --state waiting --dry-run")
+@options.command("cancel --queue mail --state waiting --dry-run")
 @options.job_ids
 @options.of_failure
 @options.in_queue
 @options.in_state
 @options.with_tag
 @click.option("--matching", metavar="DATA", help="With --queue: only jobs with exactly this data.")
-@click.option("--count", type=click.IntRange(1), metavar="NUMBER", help="At most this many jobs.")
+@options.number("--count", help="At most this many jobs.")
 @click.option("--cascade", is_flag=True, help="Also cancel all jobs that depend on them.")
 @options.yes
 @options.dry_run
-@options.server
-@options.as_json
 def cancel(
     ids: Sequence[str],
     failure: str | None,
@@ -54,7 +48,6 @@ def cancel(
     yes: bool,
     dry_run: bool,
     server: ServerOptions,
-    as_json: bool,
 ) -> None:
     """Delete jobs, by id or by failure type, queue, state, tag and data.
 
@@ -64,12 +57,12 @@ def cancel(
     job_filter = JobFilter(failure=failure, queue=queue, tag=tag, state=state)
     _check(job_filter, matching, cascade=cascade)
     check_selection(ids, job_filter)
-    data = None if matching is None else parse_json(matching)
+    data = None if matching is None else options.json_value(matching)
     with open_client(server) as client:
         if failure is not None:
             change_failed(
                 client.failures.cancel, job_filter, "cancelled", question="Cancel", count=count,
-                yes=yes, dry_run=dry_run, as_json=as_json,
+                yes=yes, dry_run=dry_run
             )  # fmt: skip
             return
         if matching is not None:
@@ -79,11 +72,11 @@ def cancel(
         else:
             found = list(dict.fromkeys(ids)) or selected_ids(client, job_filter, count)
         if dry_run:
-            report_dry_run("cancelled", found, as_json=as_json)
+            report_dry_run("cancelled", found)
             return
         confirm(f"Cancel {counted(len(found), 'job')}?", yes=yes or bool(ids) or not found)
         answers = cancel_all(client, found, state, cascade=cascade)
-    report("cancelled", found, answers, as_json=as_json)
+    report("cancelled", found, answers)
 
 
 def _check(job_filter: JobFilter, matching: str | None, *, cascade: bool) -> None:

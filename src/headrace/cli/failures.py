@@ -7,15 +7,21 @@ from collections.abc import Sequence
 import click
 
 from headrace.cli import options
-from headrace.cli.changing import in_steps, report, report_dry_run
+from headrace.cli.changing import (
+    JobFilter,
+    change_failed,
+    check_selection,
+    in_steps,
+    report,
+    report_dry_run,
+)
 from headrace.cli.connecting import ServerOptions, open_client, server_time
 from headrace.cli.jobs import show_page
-from headrace.cli.output import ago, hint_at_more, table, to_json
-from headrace.cli.selection import JobFilter, change_failed, check_selection
+from headrace.cli.output import ago, hint_at_more, show_rows
 from headrace.cli.shell_completion import failure_types
 
 
-@click.command(epilog="Example: headrace failures smtp")
+@options.command("failures smtp")
 @click.argument(
     "failure",
     metavar="[TYPE]",
@@ -25,56 +31,34 @@ from headrace.cli.shell_completion import failure_types
 )
 @options.offset
 @options.count(25, most=100)
-@options.server
-@options.as_json
-def failures(
-    failure: str | None, offset: int, count: int, server: ServerOptions, as_json: bool
-) -> None:
+def failures(failure: str | None, offset: int, count: int, server: ServerOptions) -> None:
     """List failure types with their newest message, or the jobs of one type."""
     with open_client(server) as client:
         if failure is not None:
-            page, now = (
-                client.failures.jobs(failure, offset=offset, count=count),
-                server_time(client),
-            )
-            show_page(page, f"failed with {failure}", now, as_json=as_json)
+            page = client.failures.jobs(failure, offset=offset, count=count)
+            show_page(page, f"failed with {failure}", server_time(client))
             return
         found, now = client.failures.groups(offset=offset, count=count), server_time(client)
         hint_at_more(len(found), offset, count, client.failures.groups)
-    if as_json:
-        click.echo(to_json({"failures": found}))
-    elif found:
-        table(
-            ("failure", "jobs", "newest", "queue", "job", "message"),
-            (
-                (each.type, each.count, ago(each.at, now), each.queue, each.job_id, each.message)
-                for each in found
-            ),
-            cut=True,
-        )
-    else:
-        click.echo("no failed jobs")
+    rows = (
+        (each.type, each.count, ago(each.at, now), each.queue, each.job_id, each.message)
+        for each in found
+    )
+    columns = ("failure", "jobs", "newest", "queue", "job", "message")
+    show_rows({"failures": found}, columns, rows, "no failed jobs", cut=True)
 
 
-@click.command(epilog="Example: headrace retry --failure smtp --queue mail --all")
+@options.command("retry --failure smtp --queue mail --all")
 @options.job_ids
 @options.of_failure
 @options.in_queue
 @options.with_tag
-@click.option(
-    "--count",
-    type=click.IntRange(1),
-    metavar="NUMBER",
-    default=25,
-    help="Retry at most this many, oldest first; default: 25.",
-)
+@options.number("--count", default=25, help="Retry at most this many, oldest first; default: 25.")
 @click.option("--all", "every", is_flag=True, help="Retry all matching jobs; ignore --count.")
 @options.delay
 @click.option("--pace", metavar="RATE", help="Spread the retries over time: 100/s, 5/m.")
 @options.yes
 @options.dry_run
-@options.server
-@options.as_json
 def retry(
     ids: Sequence[str],
     failure: str | None,
@@ -87,7 +71,6 @@ def retry(
     yes: bool,
     dry_run: bool,
     server: ServerOptions,
-    as_json: bool,
 ) -> None:
     """Retry failed jobs, by id or by failure type, queue and tag.
 
@@ -101,17 +84,13 @@ def retry(
         if not ids:
             change_failed(
                 client.failures.retry, job_filter, "retried", question="Retry", yes=yes,
-                dry_run=dry_run, as_json=as_json, count=None if every else count,
+                dry_run=dry_run, count=None if every else count,
                 delay=delay or 0, pace=pace,
             )  # fmt: skip
             return
         unique = list(dict.fromkeys(ids))
         if dry_run:
-            report_dry_run("retried", unique, as_json=as_json)
+            report_dry_run("retried", unique)
             return
-
-        def act(part: Sequence[str]) -> Sequence[object]:
-            return client.retry(*part, delay=delay or 0)
-
-        answers = in_steps(unique, act, "retried")
-    report("retried", unique, answers, as_json=as_json)
+        answers = in_steps(unique, lambda part: client.retry(*part, delay=delay or 0), "retried")
+    report("retried", unique, answers)

@@ -124,7 +124,7 @@ SECTIONS: Sections = {
         "workers": ("workers", "List the workers that have a session and the jobs they hold."),
         "schedules": ("queues", "List schedules by the time of their next run."),
         "tags": ("jobs", "List tags, most used first, or the jobs with one tag."),
-        "stats": ("stats", "Show how long the jobs of a queue waited and ran on one day."),
+        "stats": ("queues", "Show how long the jobs of a queue waited and ran on one day."),
         "events": ("events", "Show the latest events; --follow also prints new ones."),
         "audit": ("audit", "Check that the books of all queues balance."),
         "metrics": ("metrics", "Serve the state of the queues as Prometheus metrics until Ctrl-C."),

@@ -13,7 +13,7 @@ from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.lake.common import lake_option
 from headrace.cli.lake.spark_session import files_at, spark_server, spark_session
-from headrace.cli.output import counted, show, table, to_json, warn
+from headrace.cli.output import counted, print_json, show, table, wants_json, warn
 from headrace.engine.check import Limits, text
 from headrace.lake.lake import Lake
 from headrace.lake.replays import ReplayPlan
@@ -32,7 +32,6 @@ class ReplayRequest:
     rate: float | None
     make: bool
     ask: bool
-    as_json: bool
 
     @property
     def will_make(self) -> bool:
@@ -40,9 +39,8 @@ class ReplayRequest:
         return self.make and (not self.ask or sys.stdin.isatty())
 
 
-@click.command(
-    epilog="Example: headrace lake replay "
-    "--where \"queue = 'resize' and failure_type = 'Timeout'\" --into retry-queue"
+@options.command(
+    "lake replay --where \"queue = 'resize' and failure_type = 'Timeout'\" --into retry-queue"
 )
 @click.option(
     "--where",
@@ -51,18 +49,11 @@ class ReplayRequest:
     help="SQL condition on the columns of the table jobs and on failure_type.",
 )
 @click.option("--into", metavar="QUEUE", required=True, help="Queue of the new jobs.")
-@click.option(
-    "--rate",
-    type=click.FloatRange(0.001),
-    metavar="NUMBER",
-    help="Make at most this many jobs per second available.",
-)
+@options.number("--rate", least=0.001, help="Make at most this many jobs per second available.")
 @options.yes
 @click.option("--dry-run", is_flag=True, help="Only count the jobs.")
 @click.option("--again", is_flag=True, help="Repeat a replay that was completed before.")
 @lake_option
-@options.server
-@options.as_json
 def replay(
     where: str,
     into: str,
@@ -72,7 +63,6 @@ def replay(
     again: bool,
     lake: str,
     server: ServerOptions,
-    as_json: bool,
 ) -> None:
     """Put jobs of the past again, each exactly once.
 
@@ -80,7 +70,7 @@ def replay(
     the old one as its origin. An interrupted replay continues with the jobs that it had selected.
     """
     text("--into", into, Limits().name)
-    request = ReplayRequest(where, into, rate, make=not dry_run, ask=not yes, as_json=as_json)
+    request = ReplayRequest(where, into, rate, make=not dry_run, ask=not yes)
     with open_client(server) as client, spark_session() as spark:
         there = Lake.open(files_at(lake, spark))
         source = spark_server(server).settled()
@@ -91,7 +81,7 @@ def replay(
             plan = _planned(spark, there, source, request)
         if plan is not None and request.make:
             written = replays.run_plan(spark, there, plan, client, source)
-            _report(plan, written.made, as_json=as_json)
+            _report(plan, written.made)
 
 
 def _planned(
@@ -123,9 +113,9 @@ def _confirmed(counts: Sequence[ReplayCount], request: ReplayRequest) -> bool:
 def _show_counts(
     counts: Sequence[ReplayCount], able: int, unable: int, request: ReplayRequest
 ) -> None:
-    if request.as_json:
+    if wants_json():
         if not request.will_make or not able:
-            click.echo(to_json({"counts": [asdict(count) for count in counts], "jobs": able}))
+            print_json({"counts": [asdict(count) for count in counts], "jobs": able})
         return
     if counts:
         columns = ("queue", "state", "failure type", "jobs", "without data")
@@ -145,8 +135,6 @@ def _unfinished(plan: ReplayPlan) -> str:
     )
 
 
-def _report(plan: ReplayPlan, made: int, *, as_json: bool) -> None:
+def _report(plan: ReplayPlan, made: int) -> None:
     facts = {"replay": plan.id, "into": plan.into, "jobs": plan.rows, "made": made}
-    show(
-        facts, f"{counted(made, 'job')} put into {plan.into!r}, replay {plan.id}.", as_json=as_json
-    )
+    show(facts, f"{counted(made, 'job')} put into {plan.into!r}, replay {plan.id}.")
