@@ -27,7 +27,7 @@ from headrace.options import TaskOptions
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from headrace.testing.report import Ran
+    from headrace.testing.calling import Ran
 
 URL_VARIABLE = "HEADRACE_URL"
 DEFAULT_QUEUE = "default"

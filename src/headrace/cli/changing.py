@@ -107,6 +107,26 @@ def confirm(question: str, *, yes: bool) -> None:
         click.confirm(question, abort=True, err=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Whether a plan may be carried out: after --yes, or a confirmation on a terminal."""
+
+    dry_run: bool
+    yes: bool
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the plan can be carried out: it needs --yes or a terminal to confirm it."""
+        return not self.dry_run and (self.yes or sys.stdin.isatty())
+
+    def require(self, question: str, refusal: str) -> None:
+        """Ask for the confirmation; exit with 1 and the refusal if no terminal can confirm."""
+        if not self.is_possible:
+            warn(refusal)
+            sys.exit(1)
+        confirm(question, yes=self.yes)
+
+
 def report(done: str, ids: Sequence[str], answers: Sequence[object]) -> None:
     """Print the number of changed jobs and every refusal; exit with 1 if there is a refusal."""
     refused = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import click
 
 from headrace import Client
 from headrace.cli import options
+from headrace.cli.changing import Approval
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import (
     counted,
@@ -34,19 +34,6 @@ from headrace.compat.importing.run import (
 )
 
 SYSTEMS = ("thoonk", "qless", "worqr", "redis-queue")
-
-
-@dataclass(frozen=True, slots=True)
-class ImportRequest:
-    """How to carry out an import."""
-
-    dry_run: bool
-    ask: bool
-
-    @property
-    def will_import(self) -> bool:
-        """Whether anything is imported: not without --yes if no terminal can confirm."""
-        return not self.dry_run and (not self.ask or sys.stdin.isatty())
 
 
 @options.command("import qless redis://old:6379 --dry-run", "import", server=False)
@@ -80,35 +67,24 @@ def import_command(
     The command counts first, imports after a confirmation, then checks counts and order. After an
     interruption, run the same command again: it imports nothing twice. The source is only read.
     """
-    request = ImportRequest(dry_run, not yes)
+    approval = Approval(dry_run, yes)
     source = open_source(source_url, system, prefix, queues)
     with source.server:
         with progress("counted", None) as advance:
             plan = make_plan(source, advance)
-        if _confirmed(plan, source, namespace, request):
+        _show_plan(plan, source, approval)
+        if not dry_run:
+            question = (
+                f"Import {counted(plan.counts.total(), 'item')} into namespace {namespace!r}?"
+            )
+            approval.require(question, "nothing was imported; pass --yes to import it")
             with open_client(ServerOptions(url or None, namespace), create=True) as client:
                 _carry_out(client, source, plan)
 
 
-def _confirmed(
-    plan: ImportPlan, source: ImportSource, namespace: str, request: ImportRequest
-) -> bool:
-    _show_plan(plan, source, request)
-    if request.dry_run:
-        return False
-    if not request.will_import:
-        warn("nothing was imported; pass --yes to import it")
-        sys.exit(1)
-    if request.ask:
-        items = counted(plan.counts.total(), "item")
-        question = f"Import {items} into namespace {namespace!r}?"
-        click.confirm(question, abort=True, err=True)
-    return True
-
-
-def _show_plan(plan: ImportPlan, source: ImportSource, request: ImportRequest) -> None:
+def _show_plan(plan: ImportPlan, source: ImportSource, approval: Approval) -> None:
     if wants_json():
-        if not request.will_import:
+        if not approval.is_possible:
             print_json({"import": plan.name, **_plan_fields(plan)})
         return
     rows = [(name, what, f"{count:,}") for (name, what), count in sorted(plan.counts.items())]

@@ -63,7 +63,7 @@ def number(
     most: float | None = None,
     **more: Any,
 ) -> Callable[[F], F]:
-    """Return an option whose value is a number from `least` to `most`; an integer if `least` is one."""
+    """Return an option for a number from `least` to `most`, an integer if `least` is one."""
     kind: Any = click.IntRange if isinstance(least, int) else click.FloatRange
     return click.option(*names, type=kind(least, most), **{"metavar": "NUMBER"} | more)
 

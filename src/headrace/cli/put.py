@@ -22,17 +22,17 @@ from headrace.errors import HeadraceError, InvalidArgument, JobExists
 from headrace.operations.batches import in_batches
 from headrace.operations.ids import batch_of, new_ids, new_nonce
 from headrace.operations.putting import put_call, row_of
-from headrace.options import OPTIONS, UNSET, is_given
+from headrace.options import OPTIONS, UNSET, Unset, is_given
 from headrace.transport.drive import Operation, drive
 
 
-def parse_retries(text: str) -> int | None:
+def _retries(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | Unset | None:
     """Parse a number of retries; `none` means unlimited."""
-    if text == "none":
-        return None
-    if not text.isdecimal():
+    if text is None:
+        return UNSET
+    if text != "none" and not text.isdecimal():
         raise click.BadParameter(f"{text!r} is neither a number nor none")
-    return int(text)
+    return None if text == "none" else int(text)
 
 
 def _check(data: str | None, source: str | None, job_id: str | None, id_field: str | None) -> None:
@@ -54,9 +54,8 @@ def _check(data: str | None, source: str | None, job_id: str | None, id_field: s
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="Add a tag; repeatable.")
 @click.option(
     "--retries",
-    type=parse_retries,
+    callback=_retries,
     metavar="NUMBER",
-    default=UNSET,
     help="Retry this many times after a failure, or none: no limit.",
 )
 @click.option("--key", metavar="KEY", help="Key for per-key limits and fair sharing.")

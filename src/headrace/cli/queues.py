@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 import click
 
-from headrace import Schedule, Stats
+from headrace import Queue, Schedule, Stats
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, existing_queue, open_client, server_time
 from headrace.cli.output import (
@@ -72,20 +72,23 @@ def queues(offset: int, count: int, server: ServerOptions) -> None:
 @names_argument
 def pause(names: Sequence[str], server: ServerOptions) -> None:
     """Stop handing out jobs of queues until they are resumed."""
-    with open_client(server) as client:
-        for queue in [existing_queue(client, name) for name in names]:
-            queue.pause()
-    show({"paused": names}, f"paused: {', '.join(names)}")
+    _change(names, server, Queue.pause, "paused")
 
 
 @options.command("resume mail")
 @names_argument
 def resume(names: Sequence[str], server: ServerOptions) -> None:
     """Hand out jobs of paused queues again."""
+    _change(names, server, Queue.resume, "resumed")
+
+
+def _change(
+    names: Sequence[str], server: ServerOptions, change: Callable[[Queue], None], done: str
+) -> None:
     with open_client(server) as client:
         for queue in [existing_queue(client, name) for name in names]:
-            queue.resume()
-    show({"resumed": names}, f"resumed: {', '.join(names)}")
+            change(queue)
+    show({done: names}, f"{done}: {', '.join(names)}")
 
 
 @options.command("schedules")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import click
-from pyspark.sql import SparkSession
 
 from headrace.cli import options
+from headrace.cli.changing import Approval
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.lake.common import lake_option
 from headrace.cli.lake.spark_session import files_at, spark_server, spark_session
@@ -18,25 +17,8 @@ from headrace.engine.check import Limits, text
 from headrace.lake.lake import Lake
 from headrace.lake.replays import ReplayPlan
 from headrace.spark import replay as replays
-from headrace.spark.options import ServerAddress
 from headrace.spark.query import open_history
 from headrace.spark.replay import ReplayCount
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayRequest:
-    """The jobs to put again, their queue, and how to confirm and report."""
-
-    where: str
-    into: str
-    rate: float | None
-    make: bool
-    ask: bool
-
-    @property
-    def will_make(self) -> bool:
-        """Whether jobs are put; this needs --yes or a terminal to confirm it."""
-        return self.make and (not self.ask or sys.stdin.isatty())
 
 
 @options.command(
@@ -70,57 +52,43 @@ def replay(
     the old one as its origin. An interrupted replay continues with the jobs that it had selected.
     """
     text("--into", into, Limits().name)
-    request = ReplayRequest(where, into, rate, make=not dry_run, ask=not yes)
+    approval = Approval(dry_run, yes)
     with open_client(server) as client, spark_session() as spark:
         there = Lake.open(files_at(lake, spark))
         source = spark_server(server).settled()
         plan = replays.unfinished(there, where, into, again=again, rate=rate)
         if plan is not None:
-            click.echo(f"{_unfinished(plan)}{'; continuing' if request.make else ''}", err=True)
+            click.echo(f"{_unfinished(plan)}{'' if dry_run else '; continuing'}", err=True)
         else:
-            plan = _planned(spark, there, source, request)
-        if plan is not None and request.make:
+            with open_history(spark, there, source) as history:
+                jobs = replays.choose_jobs(history.table("jobs"), where)
+                if _approved(replays.count_jobs(jobs), into, approval):
+                    plan = replays.store_plan(spark, there, jobs, where, into, rate)
+        if plan is not None and not dry_run:
             written = replays.run_plan(spark, there, plan, client, source)
             _report(plan, written.made)
 
 
-def _planned(
-    spark: SparkSession, lake: Lake, source: ServerAddress, request: ReplayRequest
-) -> ReplayPlan | None:
-    """Count the jobs and, after a confirmation, store the plan."""
-    with open_history(spark, lake, source) as history:
-        jobs = replays.choose_jobs(history.table("jobs"), request.where)
-        counts = replays.count_jobs(jobs)
-        if not _confirmed(counts, request):
-            return None
-        return replays.store_plan(spark, lake, jobs, request.where, request.into, request.rate)
-
-
-def _confirmed(counts: Sequence[ReplayCount], request: ReplayRequest) -> bool:
-    able = sum(count.jobs - count.without_data for count in counts)
+def _approved(counts: Sequence[ReplayCount], into: str, approval: Approval) -> bool:
+    """Show the counts; return whether there are jobs to put and the user wants to put them."""
     unable = sum(count.without_data for count in counts)
-    _show_counts(counts, able, unable, request)
-    if not (able and request.make):
+    able = sum(count.jobs for count in counts) - unable
+    if not wants_json():
+        _show_counts(counts, able, unable, into)
+    elif not approval.is_possible or not able:
+        print_json({"counts": [asdict(count) for count in counts], "jobs": able})
+    if approval.dry_run or not able:
         return False
-    if not request.will_make:
-        warn("no jobs were put; pass --yes to put them")
-        sys.exit(1)
-    if request.ask:
-        click.confirm(f"Put {counted(able, 'job')} into {request.into!r}?", abort=True, err=True)
+    question = f"Put {counted(able, 'job')} into {into!r}?"
+    approval.require(question, "no jobs were put; pass --yes to put them")
     return True
 
 
-def _show_counts(
-    counts: Sequence[ReplayCount], able: int, unable: int, request: ReplayRequest
-) -> None:
-    if wants_json():
-        if not request.will_make or not able:
-            print_json({"counts": [asdict(count) for count in counts], "jobs": able})
-        return
+def _show_counts(counts: Sequence[ReplayCount], able: int, unable: int, into: str) -> None:
     if counts:
         columns = ("queue", "state", "failure type", "jobs", "without data")
         table(columns, [tuple(asdict(count).values()) for count in counts])
-    click.echo(f"{counted(able, 'job')} can be put into {request.into!r}.")
+    click.echo(f"{counted(able, 'job')} can be put into {into!r}.")
     if unable:
         warn(
             f"{counted(unable, 'job')} left out: the payload was larger than event_data, so the "
