@@ -1,4 +1,4 @@
-"""Select jobs and change them in steps, with confirmation, progress and a safe Ctrl-C."""
+"""Change many jobs in steps, with confirmation, progress and a safe Ctrl-C."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
-from headrace import Bulk, Client, Job
-from headrace.cli.connecting import existing_queue
-from headrace.cli.jobs import PAGE, all_jobs, all_tagged, matches
-from headrace.cli.output import counted, print_json, progress, show, warn
+from headrace.cli.output import counted, print_json, progress, warn
 from headrace.errors import HeadraceError
 
 T = TypeVar("T")
@@ -150,85 +146,3 @@ def report_dry_run(done: str, ids: Sequence[str]) -> None:
     for job_id in ids:
         click.echo(job_id)
     click.echo(f"{counted(len(ids), 'job')} would be {done}; nothing was changed", err=True)
-
-
-@dataclass(frozen=True, slots=True)
-class JobFilter:
-    """The failure type, queue, tag and state that selected jobs have in common."""
-
-    failure: str | None = None
-    queue: str | None = None
-    tag: str | None = None
-    state: str | None = None
-
-    def is_set(self) -> bool:
-        """Return whether any condition was given."""
-        return any((self.failure, self.queue, self.tag, self.state))
-
-
-def check_selection(ids: Sequence[str], job_filter: JobFilter) -> None:
-    """Raise BadParameter unless either ids or a filter were given, not both."""
-    if bool(ids) == job_filter.is_set():
-        raise click.BadParameter("pass ids or filter options, not both", param_hint="ID")
-
-
-def selected_ids(client: Client, job_filter: JobFilter, count: int | None) -> list[str]:
-    """Return the ids of at most `count` jobs that pass a filter."""
-    found = dict.fromkeys(
-        job.id
-        for job in _candidates(client, job_filter)
-        if matches(job, job_filter.queue, job_filter.state, job_filter.tag)
-    )
-    return list(islice(found, count))
-
-
-def _candidates(client: Client, job_filter: JobFilter) -> Iterator[Job]:
-    if job_filter.queue is not None and job_filter.state is not None:
-        queue, state = existing_queue(client, job_filter.queue), job_filter.state
-        return all_jobs(lambda offset: queue.jobs(state, offset=offset, count=PAGE))
-    return all_tagged(client, job_filter.tag or "")
-
-
-def change_failed(
-    change: Callable[..., Bulk],
-    job_filter: JobFilter,
-    done: str,
-    *,
-    question: str,
-    yes: bool,
-    dry_run: bool,
-    **options: Any,
-) -> None:
-    """Retry or cancel the failed jobs that pass a filter, after a confirmation.
-
-    Prints the number of changed jobs. Exits with 1 if the server refused a job.
-    """
-    options |= {"queue": job_filter.queue, "tag": job_filter.tag}
-    plan = change(job_filter.failure, dry_run=True, **options)
-    if dry_run:
-        sentence = f"{counted(plan.matched, 'job')} would be {done}; nothing was changed"
-        show({"dry_run": True, "matched": plan.matched}, sentence)
-        return
-    confirm(f"{question} {counted(plan.matched, 'job')}?", yes=yes or not plan.matched)
-    with guarded(done, plan.matched) as (guard, advance):
-        matched = 0
-
-        def notify(so_far: Bulk) -> None:
-            nonlocal matched
-            advance(so_far.matched - matched)
-            matched, guard.changed = so_far.matched, so_far.done
-            guard.raise_if_interrupted()
-
-        with guard.step():
-            result = change(job_filter.failure, on_progress=notify, **options)
-    facts = {"matched": result.matched, done: result.done, "refused": result.refused}
-    show(facts, f"{counted(result.done, 'job')} {done}")
-    if result.refused:
-        warn(f"{counted(result.refused, 'job')} refused: {_REASONS[done]}")
-        sys.exit(1)
-
-
-_REASONS = {
-    "retried": "another job has the same unique value; wait for it, or cancel one of the two",
-    "cancelled": "other jobs depend on them; cancel them by id with --cascade",
-}

@@ -1,4 +1,4 @@
-"""`peek`, `jobs`, `tags`: lists of jobs."""
+"""`peek`, `jobs`, `failures`, `tags`: lists of jobs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from headrace.cli.output import (
     show_rows,
     table,
 )
+from headrace.cli.shell_completion import failure_types
 
 PAGE = 1000
 COLUMNS = ("id", "state", "queue", "attempt", "when", "about", "data")
@@ -139,6 +140,33 @@ def _about(job: Job) -> str:
         done = "" if job.progress is None else f" {job.progress:.0%} {job.note}".rstrip()
         return f"{job.worker}{done}"
     return " ".join(job.tags)
+
+
+@options.command("failures smtp")
+@click.argument(
+    "failure",
+    metavar="[TYPE]",
+    required=False,
+    shell_complete=failure_types,
+    help="List the jobs that failed with this type, newest first.",
+)
+@options.offset
+@options.count(25, most=100)
+def failures(failure: str | None, offset: int, count: int, server: ServerOptions) -> None:
+    """List failure types with their newest message, or the jobs of one type."""
+    with open_client(server) as client:
+        if failure is not None:
+            page = client.failures.jobs(failure, offset=offset, count=count)
+            show_page(page, f"failed with {failure}", server_time(client))
+            return
+        found, now = client.failures.groups(offset=offset, count=count), server_time(client)
+        hint_at_more(len(found), offset, count, client.failures.groups)
+    rows = (
+        (each.type, each.count, ago(each.at, now), each.queue, each.job_id, each.message)
+        for each in found
+    )
+    columns = ("failure", "jobs", "newest", "queue", "job", "message")
+    show_rows({"failures": found}, columns, rows, "no failed jobs", cut=True)
 
 
 @options.command("tags vip")

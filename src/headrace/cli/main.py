@@ -118,7 +118,7 @@ SECTIONS: Sections = {
         "why": ("job", "Explain why a job is not running yet."),
         "result": ("job", "Print the result of a job as JSON."),
         "failures": (
-            "failures",
+            "jobs",
             "List failure types with their newest message, or the jobs of one type.",
         ),
         "workers": ("workers", "List the workers that have a session and the jobs they hold."),
@@ -131,8 +131,11 @@ SECTIONS: Sections = {
     },
     "Operate": {
         "put": ("put", "Put a job into a queue and print its id; --from puts many."),
-        "retry": ("failures", "Retry failed jobs, by id or by failure type, queue and tag."),
-        "cancel": ("cancel", "Delete jobs, by id or by failure type, queue, state, tag and data."),
+        "retry": ("retry_cancel", "Retry failed jobs, by id or by failure type, queue and tag."),
+        "cancel": (
+            "retry_cancel",
+            "Delete jobs, by id or by failure type, queue, state, tag and data.",
+        ),
         "pause": ("queues", "Stop handing out jobs of queues until they are resumed."),
         "resume": ("queues", "Hand out jobs of paused queues again."),
         "release": ("workers", "Take a running job from its worker and make it available again."),

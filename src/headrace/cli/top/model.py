@@ -208,6 +208,9 @@ HELP = (
 )
 
 
+SWITCHES = {"q": "quit", "p": "paused", "enter": "detail", "?": "help"}
+
+
 @dataclass(frozen=True, slots=True)
 class ViewState:
     """The user's choices: order, selected queue, page, and switches."""
@@ -232,17 +235,9 @@ def press(state: ViewState, key: str, names: Sequence[str], *, more: bool) -> Vi
         return replace(state, offset=state.offset + QUEUES, selected=None)
     if key == "left":
         return replace(state, offset=max(0, state.offset - QUEUES), selected=None)
-    return _toggled(state, key)
-
-
-def _toggled(state: ViewState, key: str) -> ViewState:
-    if key == "q":
-        return replace(state, quit=True)
-    if key == "p":
-        return replace(state, paused=not state.paused)
-    if key == "enter":
-        return replace(state, detail=not state.detail)
-    return replace(state, help=not state.help) if key == "?" else state
+    if switch := SWITCHES.get(key):
+        return replace(state, **{switch: not getattr(state, switch)})
+    return state
 
 
 def _moved(selected: str | None, names: Sequence[str], step: int) -> str | None:
