@@ -75,7 +75,7 @@ class Core:
         self._prefixes = [prefix(self.namespace, shard).encode() for shard in range(shards)]
 
     def shard_of(self, job_id: str) -> int:
-        return shard_of(job_id, self.shards)
+        return 0 if self.shards == 1 else shard_of(job_id, self.shards)
 
     def fast_path(self, shard: int, queue: str) -> FastPath:
         path = self._fast_paths.get((shard, queue))
