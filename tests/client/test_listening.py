@@ -250,7 +250,7 @@ def test_a_user_who_may_not_listen_is_told_so_at_once(
     admin.execute_command("ACL", "SETUSER", "deaf", *rights)
     url = valkey_url.replace("unix://", "unix://deaf:secret@")
     hr = headrace.connect(url, namespace=calm.core.namespace)
-    with hr, pytest.raises(ServerUnavailable, match="lacks a right"):
+    with hr, pytest.raises(ServerUnavailable, match="lacks a permission"):
         asyncio.run(listen(hr))
     admin.execute_command("ACL", "DELUSER", "deaf")
 

@@ -22,8 +22,8 @@ from headrace import (
     ServerUnavailable,
 )
 from headrace.client.lease import Lease
-from headrace.operations.held_leases import EARLY
-from headrace.operations.lease_watch import LOOK_EVERY
+from headrace.operations.held_leases import MAX_EARLY_NOTICES
+from headrace.operations.lease_watch import CHECK_EVERY
 from headrace.testing import Clock, open_with_clock
 from tests.proof import proves
 from tests.support.clients import CLIENT_KINDS, got, opened
@@ -32,7 +32,7 @@ from tests.support.proxy import Way
 from tests.support.servers import until
 
 SOON = 4.0  # less than the time after which a watch asks in any case
-assert SOON < LOOK_EVERY
+assert SOON < CHECK_EVERY
 
 
 @dataclass
@@ -277,7 +277,7 @@ async def test_what_cannot_be_read_is_passed_over(hr: Any, calm: Client) -> None
 async def test_what_no_notice_tells_is_asked_for_now_and_then(
     hr: Any, calm: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.operations.lease_watch.LOOK_EVERY", 0.05)
+    monkeypatch.setattr("headrace.operations.lease_watch.CHECK_EVERY", 0.05)
     async with watching(hr, []):
         lease = await pop_one(hr, calm)
         still = await pop_one(hr, calm, "b")
@@ -289,14 +289,14 @@ async def test_what_no_notice_tells_is_asked_for_now_and_then(
 
 
 async def test_notices_that_nobody_here_wants_are_not_kept_for_ever(hr: Any, calm: Client) -> None:
-    ids = calm.queue("mail").put_many(range(EARLY + 200))
+    ids = calm.queue("mail").put_many(range(MAX_EARLY_NOTICES + 200))
     async with watching(hr, []) as watch:
         popped = [lease for _ in range(3) for lease in calm.queue("mail").pop("w", count=400)]
         calm.cancel(*ids)
         last = (popped[-1].id, popped[-1].token)
         await soon(lambda: last in watch._held_leases._early, "all have been heard")
 
-        assert len(watch._held_leases._early) == EARLY
+        assert len(watch._held_leases._early) == MAX_EARLY_NOTICES
 
 
 @proves("QL-14")

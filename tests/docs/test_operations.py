@@ -84,7 +84,7 @@ def test_missing_right_raises_an_error_that_names_the_page(
     with headrace.connect(address, namespace=NAMESPACE) as hr:
         admin.execute_command("ACL", "SETUSER", NAMESPACE, f"-{right}")
 
-        with pytest.raises(ServerUnavailable, match=r"lacks a right.*Rights") as refused:
+        with pytest.raises(ServerUnavailable, match=r"lacks a permission.*Rights") as refused:
             hr.queue("mail").put(1)
 
     assert refused.value.maybe_done is is_script

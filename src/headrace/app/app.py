@@ -21,7 +21,7 @@ from headrace.codecs.codec import Codec
 from headrace.engine.check import Limits, text
 from headrace.engine.script import Library
 from headrace.errors import InvalidArgument
-from headrace.operations.schedule_values import rule_of
+from headrace.operations.schedules import rule_of
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -60,10 +60,10 @@ def _client(url: str | None, namespace: str, *, make: bool) -> Client:
 
 
 def _check_there(core: Core) -> None:
-    from headrace.operations.namespace import is_there  # noqa: PLC0415
+    from headrace.operations.namespace import namespace_exists  # noqa: PLC0415
     from headrace.transport.drive import drive  # noqa: PLC0415
 
-    if not drive(core.transport, is_there(core)):
+    if not drive(core.transport, namespace_exists(core)):
         raise NoNamespace(
             f"there is no namespace {core.namespace!r} on this server; -n or HEADRACE_NAMESPACE "
             "says which is meant, and the first put makes one"

@@ -1,4 +1,4 @@
-"""What a talk needs to know of the object it is a method of, whatever its colour."""
+"""What an operation needs from the object whose method it is, sync or async."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from headrace.engine.profile import SETTINGS
 from headrace.engine.states import STATES
 from headrace.errors import InvalidArgument, NamespaceNotFound
 from headrace.local_server import embedded
-from headrace.operations.namespace import is_there
+from headrace.operations.namespace import namespace_exists
 from headrace.spark.plan import EARLIEST, LATEST, Bound, read_bound
 from headrace.transport.drive import drive
 
@@ -141,7 +141,7 @@ class Server:
             self.url, self.namespace, None, "raw", None, None, RETRY_FOR, TIMEOUT
         )
         core = connect.reach(asked)
-        if not make and not drive(core.transport, is_there(core)):
+        if not make and not drive(core.transport, namespace_exists(core)):
             core.transport.close()
             raise NamespaceNotFound(self.namespace)
         return connect.opened(core, asked)

@@ -10,7 +10,7 @@ from typing import Any
 from headrace.compat.importing.adopting import Adopted
 from headrace.compat.importing.found import FoundDay, FoundItem, FoundJob, FoundSchedule, Thing
 from headrace.engine.statistics import Series, Stats
-from headrace.operations.schedule_values import Schedule
+from headrace.operations.schedules import Schedule
 from headrace.operations.values import Job
 
 SHORT_MESSAGE = 1024

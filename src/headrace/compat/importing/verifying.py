@@ -36,7 +36,7 @@ from headrace.compat.importing.tally import Tally, key_of
 from headrace.engine.check import EPOCH
 from headrace.operations import queues, schedules
 from headrace.operations.queues import QueueRef
-from headrace.operations.schedule_values import read_schedule
+from headrace.operations.schedules import read_schedule
 from headrace.operations.values import Job
 from headrace.transport.drive import Operation, drive
 

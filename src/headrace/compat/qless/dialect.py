@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from headrace.client.lease import LeaseBase
 from headrace.engine.check import number, text
 from headrace.operations.core import Core
-from headrace.operations.finishing import Held
+from headrace.operations.finishing import LeaseLike
 
 # No lease has this token.
 NOBODYS = "-"
@@ -50,7 +50,7 @@ class Dialect:
         """The lease of the last delivery of a job to this client, if it has not ended it."""
         return self._held.get(job_id)
 
-    def let_go(self, lease: Held) -> None:
+    def let_go(self, lease: LeaseLike) -> None:
         """The job was ended by its holder."""
         if self._held.get(lease.id) is lease:
             del self._held[lease.id]
