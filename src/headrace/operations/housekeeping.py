@@ -6,15 +6,15 @@ from headrace.engine.call import build
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import all_queues
 from headrace.operations.requests import ask_one
-from headrace.operations.values import Written
-from headrace.operations.writes import finish_open
+from headrace.operations.values import WriteStatus
+from headrace.operations.writes import recover_transactions
 from headrace.transport.drive import Operation
 
 # Queues per call, so that no call keeps the server busy for long.
 QUEUES_PER_CALL = 50
 
 
-def sweep(client: ClientLike) -> Operation[list[Written]]:
+def sweep(client: ClientLike) -> Operation[list[WriteStatus]]:
     """Do the housekeeping of the namespace and return the writes from Spark that it finished.
 
     Jobs of dead workers return to their queues, jobs that are due become waiting, and data past
@@ -22,7 +22,7 @@ def sweep(client: ClientLike) -> Operation[list[Written]]:
     worker runs. Writes whose Spark driver died are committed or aborted.
     """
     core = client.core
-    finished = yield from finish_open(core)
+    finished = yield from recover_transactions(core)
     names = yield from all_queues(core)
     for shard in range(core.shards):
         for first in range(0, max(1, len(names)), QUEUES_PER_CALL):

@@ -17,19 +17,19 @@ from headrace.options import UNSET
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The outcome of a write from Spark.
+class WriteStatus:
+    """The status of a committed write from Spark: how many of its rows became jobs.
 
-    Its rows became new jobs (made), or met existing jobs that were moved, replaced or skipped.
-    While published_at is None, the write is still being published. `lost` has the number of rows
-    that each shard lost after the commit; no jobs were created from them.
+    published_at is None while the rows are being published. made, moved and replaced count the rows
+    that created or changed a job; skipped rows were for jobs that exist and must not change. lost
+    has, by shard, the rows that the server lost after the commit; they did not become jobs.
     """
 
     id: str
     batch: int | None
     queue: str
     rows: int
-    decided_at: datetime
+    committed_at: datetime
     published_at: datetime | None
     made: int
     moved: int

@@ -53,7 +53,7 @@ class Topology(Generic[P]):
         return [*self._pools.values(), *self._sentinels]
 
     def node_of(self, shard: int) -> Address:
-        """Return the node of a shard; if it is unknown, any node, which replies with a redirection."""
+        """Return the node of a shard; any node redirects if it is not known yet."""
         if self.single is not None:
             return self.single
         slot = slot_of(f"{self._namespace}:{shard}")
