@@ -1,4 +1,4 @@
-"""The command import."""
+"""`headrace import`: the plan, the confirmation and the report."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ import pytest
 from headrace import Client
 from tests.cli.conftest import RunCommand
 from tests.cli.support.terminal import MAIN, on_a_terminal
-from tests.importing.old import Old, line_of
+from tests.compat.importing.installation import Installation, waiting
 from tests.support.servers import until
 
 KEYS = "LPUSH worqr:queues:q a b\nLPUSH worqr:processes:q_1 r\nSADD worqr:workers w"
 
 
 @pytest.fixture
-def old(valkey_url: str) -> Iterator[Old]:
-    found = Old(valkey_url)
-    yield found
-    found.close()
+def old(valkey_url: str) -> Iterator[Installation]:
+    with Installation(valkey_url) as found:
+        yield found
 
 
-def test_nothing_is_imported_without_confirmation(
-    cli: RunCommand, client: Client, old: Old
+def test_nothing_is_imported_without_a_confirmation(
+    cli: RunCommand, client: Client, old: Installation
 ) -> None:
-    old.lay(KEYS)
+    old.write(KEYS)
 
-    result = cli("import", "worqr", old.url)
-    assert result.code == 1
-    assert result.rows[1][:3] == ["q", "running", "1"]
-    assert result.out.endswith("Found 3 items of worqr.\n")
-    assert result.err == "headrace: nothing was imported; pass --yes to import it\n"
+    done = cli("import", "worqr", old.url)
+    assert done.code == 1
+    assert done.rows[1][:3] == ["q", "running", "1"]
+    assert done.out.endswith("Found 3 items of worqr.\n")
+    assert done.err == "headrace: nothing was imported; pass --yes to import it\n"
 
     only_counted = cli("import", "worqr", old.url, "--dry-run", "--json")
     assert only_counted.code == 0
@@ -46,63 +45,59 @@ def test_nothing_is_imported_without_confirmation(
     assert client.queues() == {}
 
 
-def test_import_is_verified_and_reported(cli: RunCommand, client: Client, old: Old) -> None:
-    old.lay(KEYS)
+def test_yes_imports_and_verifies(cli: RunCommand, client: Client, old: Installation) -> None:
+    old.write(KEYS)
     before = old.dump()
 
-    result = cli("import", "worqr", old.url, "--yes")
-    assert (result.code, result.out.splitlines()[-1]) == (0, "3 items imported; 3 verified.")
-    assert line_of(client.queue("q")) == [b"r", b"a", b"b"]
+    done = cli("import", "worqr", old.url, "--yes")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "3 items imported; 3 verified.")
+    assert waiting(client.queue("q")) == [b"r", b"a", b"b"]
 
     again = cli("import", "worqr", old.url, "--yes", "--json")
     facts = again.json
-    assert (facts["brought"], facts["known"], facts["verified"], facts["deleted"]) == (
-        *(0, 3),
-        *(True, False),
-    )
+    assert (facts["imported"], facts["imported_before"], facts["verified"]) == (0, 3, True)
     assert old.dump() == before
 
 
-def test_delete_source_deletes_the_imported_keys(cli: RunCommand, client: Client, old: Old) -> None:
-    old.lay(f"{KEYS}\nSET mine x")
+def test_items_that_are_left_out_are_listed(cli: RunCommand, old: Installation) -> None:
+    old.write("HSET ql:j:a state waiting queue q data 1\nZADD ql:q:q-work 1 a\nSET ql:other x")
 
-    result = cli("import", "worqr", old.url, "--yes", "--delete-source")
+    done = cli("import", "qless", old.url, "--yes")
 
-    assert result.out.endswith("3 items imported; 3 verified; source deleted.\n")
-    assert set(old.dump()) == {b"mine", b"worqr:workers"}
-    assert client.queue("q").counts().waiting == 3
-
-
-def test_left_out_keys_stay_at_the_source_and_are_reported(cli: RunCommand, old: Old) -> None:
-    old.lay("HSET ql:j:a state waiting queue q data 1\nZADD ql:q:q-work 1 a\nSET ql:other x")
-
-    result = cli("import", "qless", old.url, "--yes", "--delete-source")
-
-    assert result.err == "left out: ql:other: this key is not known; it stays there\n"
-    assert result.out.endswith("1 verified; source deleted except what was left out.\n")
-    assert set(old.dump()) == {b"ql:other"}
+    assert done.err == "left out: ql:other: unknown key\n"
+    assert done.out.endswith("1 item imported; 1 verified.\n")
 
 
-def test_invalid_arguments_are_refused(cli: RunCommand, old: Old) -> None:
-    some = cli("import", "worqr", old.url, "--delete-source", "--queue", "q")
-    assert (some.code, some.err) == (
-        2,
-        "headrace: --delete-source deletes everything; do not pass --queue\n",
+def test_problem_of_the_check_is_an_error(
+    cli: RunCommand, client: Client, old: Installation
+) -> None:
+    old.write("HSET ql:r:each interval 60 data 1\nZADD ql:q:q-recur 1 each")
+    client.queue("mine").schedule("each", 7, every=60)
+
+    done = cli("import", "qless", old.url, "--yes")
+
+    assert done.code == 1
+    assert done.err == (
+        "headrace: differs from the source: schedule 'each' of 'q' has another queue or other data "
+        "here\n"
     )
+
+
+def test_invalid_arguments_are_refused(cli: RunCommand, old: Installation) -> None:
     assert cli("import", "resque", old.url).code == 2
     assert cli("import", "worqr", "http://localhost").code == 2
     nothing = cli("import", "worqr", old.url)
     assert nothing.code == 1
-    assert "has nothing of worqr" in nothing.err
+    assert "has no data of worqr" in nothing.err
     nobody = cli("import", "worqr", "redis://127.0.0.1:1/0")
     assert nobody.code == 1
     assert "did not answer" in nobody.err
 
 
-def test_import_asks_on_a_terminal(
-    client: Client, valkey_url: str, old: Old, tmp_path: Path
+def test_terminal_is_asked_for_confirmation(
+    client: Client, valkey_url: str, old: Installation, tmp_path: Path
 ) -> None:
-    old.lay(KEYS)
+    old.write(KEYS)
     words = ("import", "worqr", old.url, "--into-url", valkey_url, "-n", client.core.namespace)
 
     with on_a_terminal(*words, cwd=tmp_path) as asked:
@@ -112,21 +107,23 @@ def test_import_asks_on_a_terminal(
     assert client.queue("q").counts().waiting == 0
 
 
-def test_killed_import_continues_when_repeated(client: Client, valkey_url: str, old: Old) -> None:
-    old.say("LPUSH", "worqr:queues:q", *(str(number) for number in range(3000)))
+def test_killed_import_continues_with_the_same_command(
+    client: Client, valkey_url: str, old: Installation
+) -> None:
+    old.run("LPUSH", "worqr:queues:q", *(str(number) for number in range(3000)))
     words = ["import", "worqr", old.url, "--into-url", valkey_url, "-n", client.core.namespace]
     command = [sys.executable, "-c", MAIN, *words, "--yes", "--json"]
     queue = client.queue("q")
 
     first = subprocess.Popen(command, stdout=subprocess.PIPE)
-    until(lambda: queue.counts().waiting > 0, "the first items are imported")
+    until(lambda: queue.counts().waiting > 0, "some jobs are imported")
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
     came = queue.counts().waiting
 
     done = subprocess.run(command, capture_output=True, check=True)
     facts = json.loads(done.stdout)
-    assert (facts["brought"], facts["known"]) == (3000 - came, came)
+    assert (facts["imported"], facts["imported_before"]) == (3000 - came, came)
     assert facts["verified"]
     found = [
         job.payload

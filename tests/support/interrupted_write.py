@@ -28,6 +28,6 @@ def was_long_ago(hr: Client) -> None:
     core = hr.core
     for shard in range(core.shards):
         [transactions] = core.transport.send(
-            [(shard, ("ZRANGE", core.key(shard, "bundles"), 0, -1))]
+            [(shard, ("ZRANGE", core.key(shard, "transactions"), 0, -1))]
         )
-        core.transport.send([(shard, ("ZADD", core.key(shard, "bundles"), 0, *transactions))])
+        core.transport.send([(shard, ("ZADD", core.key(shard, "transactions"), 0, *transactions))])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 
 import click
@@ -13,10 +12,16 @@ from headrace import Client
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import counted, printable, progress, table, to_json, warn
-from headrace.compat.importing.bringing import Brought, Plan, bring, place_of, planned
-from headrace.compat.importing.found import Place
-from headrace.compat.importing.verifying import Verified, delete_verified, verify
-from headrace.errors import InvalidArgument
+from headrace.compat.importing.entries import ImportSource
+from headrace.compat.importing.run import (
+    ImportCheck,
+    ImportPlan,
+    ImportResult,
+    check_import,
+    import_entries,
+    make_plan,
+    open_source,
+)
 
 SYSTEMS = ("thoonk", "qless", "worqr", "redis-queue")
 
@@ -25,25 +30,24 @@ SYSTEMS = ("thoonk", "qless", "worqr", "redis-queue")
 class ImportRequest:
     """How to carry out an import."""
 
-    bring: bool
+    dry_run: bool
     ask: bool
-    delete: bool
     as_json: bool
 
     @property
-    def will_bring(self) -> bool:
-        """Whether the import starts; it needs --yes or a terminal to confirm it."""
-        return self.bring and (not self.ask or sys.stdin.isatty())
+    def will_import(self) -> bool:
+        """Whether anything is imported: not without --yes if no terminal can confirm."""
+        return not self.dry_run and (not self.ask or sys.stdin.isatty())
 
 
-@click.command("import", epilog="Example: headrace import worqr redis://localhost:6379/0 -n shop")
+@click.command("import")
 @click.argument(
     "system",
     type=options.one_of("system", SYSTEMS),
     metavar="SYSTEM",
     help=f"The other queue: {', '.join(SYSTEMS)}.",
 )
-@click.argument("source", metavar="URL", help="Server of the other queue.")
+@click.argument("source_url", metavar="URL", help="Server of the other queue.")
 @click.option(
     "--into-url",
     "url",
@@ -58,125 +62,115 @@ class ImportRequest:
 )
 @options.yes
 @click.option("--dry-run", is_flag=True, help="Only count what would be imported.")
-@click.option(
-    "--delete-source", "delete", is_flag=True, help="Delete the source after verification."
-)
 @options.as_json
 def import_command(
     system: str,
-    source: str,
+    source_url: str,
     url: str | None,
     namespace: str,
     prefix: str | None,
     queues: Sequence[str],
     yes: bool,
     dry_run: bool,
-    delete: bool,
     as_json: bool,
 ) -> None:
     """Import the jobs of thoonk, qless, worqr or redis-queue.
 
-    The command counts first, imports after a confirmation and then compares both sides. After an
-    interruption, run the same command again: it imports nothing twice. The source is only read,
-    unless you pass --delete-source.
+    The command counts first, imports after a confirmation, then checks counts and order. After an
+    interruption, run the same command again: it imports nothing twice. The source is only read.
     """
-    if delete and queues:
-        raise InvalidArgument("--delete-source deletes everything; do not pass --queue")
-    request = ImportRequest(not dry_run, not yes, delete, as_json)
-    place = place_of(source, system, prefix, queues)
-    with closing(place.source):
+    request = ImportRequest(dry_run, not yes, as_json)
+    source = open_source(source_url, system, prefix, queues)
+    with source.server:
         with progress("counted", None) as advance:
-            plan = planned(place, advance)
-        if _confirmed(plan, place, namespace, request):
+            plan = make_plan(source, advance)
+        if _confirmed(plan, source, namespace, request):
             with open_client(ServerOptions(url or None, namespace), create=True) as client:
-                _carry_out(client, place, plan, request)
+                _carry_out(client, source, plan, request)
 
 
-def _confirmed(plan: Plan, place: Place, namespace: str, request: ImportRequest) -> bool:
-    _show_plan(plan, place, request)
-    if not request.bring:
+def _confirmed(
+    plan: ImportPlan, source: ImportSource, namespace: str, request: ImportRequest
+) -> bool:
+    _show_plan(plan, source, request)
+    if request.dry_run:
         return False
-    if not request.will_bring:
+    if not request.will_import:
         warn("nothing was imported; pass --yes to import it")
         sys.exit(1)
     if request.ask:
-        deleting = " and delete the source" if request.delete else ""
-        items = counted(plan.tally.total, "item")
-        question = f"Import {items} into namespace {namespace!r}{deleting}?"
+        items = counted(plan.counts.total(), "item")
+        question = f"Import {items} into namespace {namespace!r}?"
         click.confirm(question, abort=True, err=True)
     return True
 
 
-def _show_plan(plan: Plan, place: Place, request: ImportRequest) -> None:
+def _show_plan(plan: ImportPlan, source: ImportSource, request: ImportRequest) -> None:
     if request.as_json:
-        if not request.will_bring:
-            click.echo(to_json({"import": plan.name, **_figures(plan)}))
+        if not request.will_import:
+            click.echo(to_json({"import": plan.name, **_plan_fields(plan)}))
         return
-    rows = [
-        (name, what, f"{found.count:,}", found.digest)
-        for (name, what), found in sorted(plan.tally.sums.items())
-    ]
+    rows = [(name, what, f"{count:,}") for (name, what), count in sorted(plan.counts.items())]
     if rows:
-        table(("queue", "what", "count", "digest"), rows)
-    click.echo(f"Found {counted(plan.tally.total, 'item')} of {place.system}.")
+        table(("queue", "what", "count"), rows)
+    click.echo(f"Found {counted(plan.counts.total(), 'item')} of {source.system}.")
     for line in plan.left_out:
         click.echo(f"left out: {printable(line)}", err=True)
 
 
-def _figures(plan: Plan) -> dict[str, object]:
+def _plan_fields(plan: ImportPlan) -> dict[str, object]:
     found = [
-        {"queue": name, "what": what, "count": each.count, "digest": each.digest}
-        for (name, what), each in sorted(plan.tally.sums.items())
+        {"queue": name, "what": what, "count": count}
+        for (name, what), count in sorted(plan.counts.items())
     ]
     return {"found": found, "left_out": plan.left_out}
 
 
-def _carry_out(client: Client, place: Place, plan: Plan, request: ImportRequest) -> None:
+def _carry_out(
+    client: Client, source: ImportSource, plan: ImportPlan, request: ImportRequest
+) -> None:
     try:
-        with progress("imported", plan.tally.total) as advance:
-            brought = bring(client, place, plan, advance)
-        with progress("verified", plan.tally.total) as advance:
-            check = delete_verified if request.delete else verify
-            verified = check(client, place, plan, advance)
+        with progress("imported", plan.counts.total()) as advance:
+            result = import_entries(client, source, plan, advance)
+        with progress("verified", plan.counts.total()) as advance:
+            check = check_import(client, source, plan, advance)
     except KeyboardInterrupt:
         warn("interrupted; run the same command to continue")
         raise
-    _report(plan, brought, verified, request)
+    _report(plan, result, check, request)
 
 
-def _report(plan: Plan, brought: Brought, verified: Verified, request: ImportRequest) -> None:
-    faults = verified.faults
+def _report(
+    plan: ImportPlan, result: ImportResult, check: ImportCheck, request: ImportRequest
+) -> None:
+    problems = check.problems
     if request.as_json:
-        facts = {
+        fields = {
             "import": plan.name,
-            **_figures(plan),
-            "brought": brought.made,
-            "known": brought.known,
-            "renamed": brought.renamed,
-            "moved_on": verified.moved_on,
-            "verified": not faults,
-            "faults": faults,
-            "deleted": request.delete and not faults,
+            **_plan_fields(plan),
+            "imported": result.imported,
+            "imported_before": result.imported_before,
+            "renamed": result.renamed,
+            "changed": check.changed,
+            "verified": not problems,
+            "problems": problems,
         }
-        click.echo(to_json(facts))
+        click.echo(to_json(fields))
     else:
-        click.echo(_sentence(plan, brought, verified, request))
-    if faults:
-        more = f" ({len(faults) - 1:,} more: --json lists them)" if len(faults) > 1 else ""
-        warn(f"differs from the source: {printable(faults[0])}{more}")
+        click.echo(_summary(result, check))
+    if problems:
+        more = f" ({len(problems) - 1:,} more: --json lists them)" if len(problems) > 1 else ""
+        warn(f"differs from the source: {printable(problems[0])}{more}")
         sys.exit(1)
 
 
-def _sentence(plan: Plan, brought: Brought, verified: Verified, request: ImportRequest) -> str:
-    parts = [f"{counted(brought.made, 'item')} imported"]
-    if brought.known:
-        parts.append(f"{brought.known:,} imported before")
-    if brought.renamed:
-        parts.append(f"{brought.renamed:,} got a new id because theirs was taken")
-    parts.append(f"{verified.here.total:,} verified")
-    if verified.moved_on:
-        parts.append(f"{verified.moved_on:,} changed since they were imported")
-    if request.delete and not verified.faults:
-        but = " except what was left out" if plan.left_out else ""
-        parts.append(f"source deleted{but}")
+def _summary(result: ImportResult, check: ImportCheck) -> str:
+    parts = [f"{counted(result.imported, 'item')} imported"]
+    if result.imported_before:
+        parts.append(f"{result.imported_before:,} imported before")
+    if result.renamed:
+        parts.append(f"{result.renamed:,} got a new id because theirs was taken")
+    parts.append(f"{check.counts.total():,} verified")
+    if check.changed:
+        parts.append(f"{check.changed:,} changed since they were imported")
     return "; ".join(parts) + "."
