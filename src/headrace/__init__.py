@@ -251,7 +251,9 @@ def connect(
     from headrace.client import connect as connecting
 
     return connecting.connect(
-        connecting.wanted(url, namespace, shards, codec, limits, library, retry_for, timeout)
+        connecting.check_settings(
+            url, namespace, shards, codec, limits, library, retry_for, timeout
+        )
     )
 
 
@@ -270,7 +272,9 @@ async def connect_async(
     from headrace.client import connect as connecting
 
     return await connecting.connect_async(
-        connecting.wanted(url, namespace, shards, codec, limits, library, retry_for, timeout)
+        connecting.check_settings(
+            url, namespace, shards, codec, limits, library, retry_for, timeout
+        )
     )
 
 

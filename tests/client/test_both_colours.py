@@ -153,7 +153,7 @@ async def story(hr: Any, calm: Client, clock: Clock) -> list[Any]:
     told.append(
         [await got(hr.schedules.delete("tick", "tack")), await got(hr.schedules.get("tick"))]
     )
-    told.append(await refused(hr.reschedule, "tick"))
+    told.append(await refused(hr.schedules.update, "tick"))
     told.append(await got(hr.audit()))
     told.append([comparable(event) for event in await listed(hr.events())])
     await got(queue.delete())

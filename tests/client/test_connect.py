@@ -189,7 +189,7 @@ def test_a_namespace_keeps_its_number_of_shards(valkey_url: str) -> None:
 
     with headrace.connect(valkey_url, namespace=name) as hr:
         assert hr.core.shards == 4
-    with pytest.raises(NamespaceMismatch, match="made with 4 shards, not 2"):
+    with pytest.raises(NamespaceMismatch, match="has 4 shards, not 2"):
         headrace.connect(valkey_url, namespace=name, shards=2)
 
 
@@ -199,7 +199,7 @@ def test_a_namespace_of_another_layout_is_left_alone(valkey_url: str) -> None:
     with redis.Redis.from_url(valkey_url) as server:
         server.hset(f"hr:{{{name}:0}}:meta", "layout", "99")
 
-    with pytest.raises(NamespaceMismatch, match=f"layout 99, this Headrace knows {LAYOUT}"):
+    with pytest.raises(NamespaceMismatch, match=f"layout 99, this Headrace supports {LAYOUT}"):
         headrace.connect(valkey_url, namespace=name)
 
 

@@ -254,12 +254,12 @@ async def test_a_notice_may_come_before_the_pop_has_returned(hr: Any, calm: Clie
         calm.queue("mail").put("x", id="a")
         [popped] = calm.queue("mail").pop("w")
         calm.cancel("a")
-        await soon(lambda: watch._held_leases._early, "the notice is there")
+        await soon(lambda: watch._held_leases._early_notices, "the notice is there")
 
         lease = Lease(hr.core, popped._popped)
 
         assert (lease.taken, heard) == ("cancelled", ["a cancelled"])
-        assert watch._held_leases._early == {}
+        assert watch._held_leases._early_notices == {}
 
 
 async def test_what_cannot_be_read_is_passed_over(hr: Any, calm: Client) -> None:
@@ -294,9 +294,9 @@ async def test_notices_that_nobody_here_wants_are_not_kept_for_ever(hr: Any, cal
         popped = [lease for _ in range(3) for lease in calm.queue("mail").pop("w", count=400)]
         calm.cancel(*ids)
         last = (popped[-1].id, popped[-1].token)
-        await soon(lambda: last in watch._held_leases._early, "all have been heard")
+        await soon(lambda: last in watch._held_leases._early_notices, "all have been heard")
 
-        assert len(watch._held_leases._early) == MAX_EARLY_NOTICES
+        assert len(watch._held_leases._early_notices) == MAX_EARLY_NOTICES
 
 
 @proves("QL-14")
@@ -500,7 +500,9 @@ async def test_a_watch_outlasts_a_server_that_is_away_for_long(
     async with watching(far, []):
         lease = await pop_one(far, calm)
         way.close()
-        await asyncio.to_thread(until, lambda: "does not hear" in caplog.text, "it says so", 20.0)
+        await asyncio.to_thread(
+            until, lambda: "lost leases are not noticed" in caplog.text, "it says so", 20.0
+        )
         calm.cancel("a")
         way.open()
 

@@ -12,7 +12,7 @@ import pytest
 
 import headrace
 from headrace import AsyncListener, Client, FeedEvent, Unreadable
-from headrace.feeds.listening import AllFeeds, OneFeed
+from headrace.feeds.listening import AllFeedsReader, FeedReader
 from headrace.operations.listening import ListeningState
 from headrace.transport.drive import drive
 from tests.proof import proves
@@ -168,7 +168,7 @@ async def test_reconnected_listener_receives_the_number_of_missed_changes(
 async def test_listener_of_all_feeds_receives_the_number_of_missed_changes(
     far_client: Any, way: Way, calm: Client
 ) -> None:
-    listening = await got(far_client.listen_feeds(wait=20))
+    listening = await got(far_client.feeds.listen(wait=20))
 
     def make_two() -> None:
         for name in ("a", "b"):
@@ -307,9 +307,9 @@ def message(number: int, *, life: int = 5, kind: str = "published", of_shard: in
 
 
 @pytest.fixture
-def one_feed(calm: Client) -> OneFeed:
+def one_feed(calm: Client) -> FeedReader:
     """A reader that has received four changes of the fifth life of a feed."""
-    known = OneFeed(calm.core, "news")
+    known = FeedReader(calm.core, "news")
     for number in (1, 2, 3, 4):
         assert len(list(known.read("", message(number)))) == 1
     return known
@@ -328,14 +328,14 @@ def one_feed(calm: Client) -> OneFeed:
     ],
 )
 def test_numbers_show_old_and_missing_changes(
-    one_feed: OneFeed, number: int, life: int, then: list[Any]
+    one_feed: FeedReader, number: int, life: int, then: list[Any]
 ) -> None:
     events = list(one_feed.read("", message(number, life=life)))
 
     assert [one.missed if one.kind == "missed" else one.kind for one in events] == then
 
 
-def test_recreation_after_a_received_deletion_is_not_missed(one_feed: OneFeed) -> None:
+def test_recreation_after_a_received_deletion_is_not_missed(one_feed: FeedReader) -> None:
     assert len(list(one_feed.read("", message(5, kind="feed_deleted")))) == 1
 
     events = list(one_feed.read("", message(1, life=9, kind="feed_made")))
@@ -344,7 +344,7 @@ def test_recreation_after_a_received_deletion_is_not_missed(one_feed: OneFeed) -
 
 
 def test_numbers_of_a_shard_tell_the_same(calm: Client) -> None:
-    known = AllFeeds(calm.core)
+    known = AllFeedsReader(calm.core)
     station: ListeningState[FeedEvent]
     station = ListeningState(calm.core, known.channels, known.read, lambda: known.check(station))
     drive(calm.core.transport, known.check(station))

@@ -58,7 +58,7 @@ def open_client(server: ServerOptions, *, create: bool = False) -> Iterator[Clie
 
 
 def _client(server: ServerOptions, *, create: bool) -> Client:
-    wanted = connect.wanted(
+    wanted = connect.check_settings(
         server.url, server.namespace, None, "json", None, None, RETRY_FOR, TIMEOUT
     )
     if not create and server.url is None and not HERE.exists():
@@ -66,11 +66,11 @@ def _client(server: ServerOptions, *, create: bool) -> Client:
             "no server has been used in this directory; pass --url or set HEADRACE_URL, or start "
             "one here with headrace up"
         )
-    core = connect.reach(wanted)
+    core = connect.connect_core(wanted)
     try:
         if not create:
             _check_namespace(core)
-        return connect.opened(core, wanted)
+        return connect.open_client(core, wanted)
     except BaseException:
         core.transport.close()
         raise

@@ -74,13 +74,16 @@ class Core:
         self.use_shards(1)
 
     def use_shards(self, shards: int) -> None:
+        """Set the number of shards."""
         self.shards = shards
         self._prefixes = [prefix(self.namespace, shard).encode() for shard in range(shards)]
 
     def shard_of(self, job_id: str) -> int:
+        """Return the shard of a job."""
         return shard_of(job_id, self.shards)
 
     def fast_path(self, shard: int, queue: str) -> FastPath:
+        """Return the remembered fast path of a queue on a shard."""
         path = self._fast_paths.get((shard, queue))
         if path is None:
             if len(self._fast_paths) >= FAST_PATHS_KEPT:
@@ -93,6 +96,7 @@ class Core:
         return shard, f"{prefix(self.namespace, shard)}{role}:{name}"
 
     def key(self, shard: int, name: str) -> str:
+        """Return the full name of a key of a shard."""
         return f"{prefix(self.namespace, shard)}{name}"
 
     def words(self, shard: int, call: Call[Any], *, again: bool = False) -> tuple[Any, ...]:

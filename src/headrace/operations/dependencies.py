@@ -79,10 +79,14 @@ class GroupLike(Protocol):
     """A group of a client."""
 
     @property
-    def core(self) -> Core: ...
+    def core(self) -> Core:
+        """The shared state of the client."""
+        ...
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name."""
+        ...
 
 
 def group_name(core: Core, name: str | None) -> str:

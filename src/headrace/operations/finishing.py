@@ -53,13 +53,19 @@ class LeaseLike(Protocol):
     """A Lease or an AsyncLease."""
 
     @property
-    def core(self) -> Core: ...
+    def core(self) -> Core:
+        """The shared state of the client."""
+        ...
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The id of the job."""
+        ...
 
     @property
-    def token(self) -> str: ...
+    def token(self) -> str:
+        """The secret that proves the ownership."""
+        ...
 
 
 class Missing:
@@ -316,8 +322,8 @@ def _traceback(given: str | None) -> str | None:
 def release(lease: LeaseLike, *, position: str | None = None, delay: Span = 0) -> Operation[str]:
     """Return the job to its queue without counting a failure; return its new state.
 
-    `position` is "front" or "back"; the default is the setting of the queue. With `delay` the job
-    waits that many seconds first.
+    `position` is "front" or "back"; the default is the setting of the queue. `delay` is the
+    number of seconds before it waits again.
 
     Raises LeaseLost if the worker no longer holds the job.
 

@@ -66,6 +66,7 @@ class HeldLeases:
     # A lease that its holder finishes is not lost.
 
     def begin_finish(self, proofs: Iterable[Proof]) -> None:
+        """Ignore the loss of leases that their holder is finishing."""
         self._finishing.update(dict.fromkeys(proofs))
 
     def finished(self, proofs: Iterable[Proof]) -> None:
@@ -85,4 +86,5 @@ class HeldLeases:
         return [proof for lease in held if self.expects(proof := (lease.id, lease.token))]
 
     def expects(self, proof: Proof) -> bool:
+        """Return whether this lease should still be held."""
         return proof in self._leases and proof not in self._finishing

@@ -29,11 +29,17 @@ class LeaseRegistry(Protocol):
     """An object that knows which leases a worker holds."""
 
     @property
-    def worker(self) -> str: ...
+    def worker(self) -> str:
+        """The name of the worker."""
+        ...
 
-    def proofs(self) -> list[Proof]: ...
+    def proofs(self) -> list[Proof]:
+        """Return the proofs of the leases that should still be held."""
+        ...
 
-    def expects(self, proof: Proof) -> bool: ...
+    def expects(self, proof: Proof) -> bool:
+        """Return whether this lease should still be held."""
+        ...
 
 
 def lease_notices(core: Core, held_leases: HeldLeases) -> ListeningState[LostLease]:

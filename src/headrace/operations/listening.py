@@ -59,6 +59,7 @@ class ListeningState(Generic[T]):
 
     @property
     def ended(self) -> bool:
+        """Whether the listener or its client was closed."""
         return self.closed or self.subscription.ended
 
 

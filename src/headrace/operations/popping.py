@@ -78,8 +78,8 @@ def pop(
 def pop_call(queue: QueueLike, worker: str, count: int, lease: Span | None, offer: Span = 0) -> Any:
     """Check the arguments of a pop and return a function that builds its calls.
 
-    With `offer`, a worker that finds no job receives the next job without options directly, if one
-    is put within that many seconds.
+    With `offer`, in seconds, a worker that finds no job receives the next job without options
+    directly, if one is put within that time.
     """
     text("worker", worker, queue.core.limits.name)
     whole("count", count, 1, MOST)

@@ -227,7 +227,7 @@ def config_get(client: ClientLike, name: str | None = None) -> Operation[Any]:
 
 
 def config(core: Core) -> Operation[dict[str, str]]:
-    """Return the settings of the namespace that were set, as they are stored."""
+    """Return the explicit settings of the namespace in their stored form."""
     [stored] = yield from raw(core, [(0, ("HGETALL", core.key(0, "config")))])
     return text_map(stored)
 
