@@ -111,7 +111,7 @@ async def test_listener_of_all_feeds_receives_new_feeds(
 
 
 @pytest.mark.parametrize("kind", CLIENT_KINDS)
-async def test_a_feed_that_is_deleted_and_made_again_is_listened_to_still(
+async def test_listener_continues_after_a_feed_is_recreated(
     kind: str, valkey_url: str, calm: Client
 ) -> None:
     news = calm.feeds.create("news")
@@ -181,7 +181,7 @@ async def test_listener_of_all_feeds_receives_the_number_of_missed_changes(
 
 
 @pytest.mark.parametrize("times", [1, 3])
-async def test_how_many_were_missed_of_a_feed_that_was_deleted_cannot_be_known(
+async def test_number_of_missed_changes_of_a_deleted_feed_is_unknown(
     far_client: Any, way: Way, calm: Client, times: int
 ) -> None:
     calm.feeds.create("news").publish_many(range(5))
@@ -245,7 +245,7 @@ def publish_two(news: headrace.Feed) -> None:
     news.publish_many({"a": 1, "b": 2})
 
 
-async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -> None:
+async def test_cancelled_check_is_repeated(way: Way, calm: Client) -> None:
     news = calm.feeds.create("news")
     async with opened("async", way.url, namespace=calm.core.namespace) as hr:
         listening = await (await hr.feed("news")).listen()
@@ -265,7 +265,7 @@ async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -
 
 
 @pytest.mark.parametrize("kind", CLIENT_KINDS)
-async def test_a_listener_outlives_a_server(kind: str, server: Restartable) -> None:
+async def test_listener_survives_a_restart_of_the_server(kind: str, server: Restartable) -> None:
     async with opened(kind, server.url) as hr:
         news = await got(hr.feeds.create("news"))
         listening = await got(news.listen(wait=20))
@@ -282,7 +282,7 @@ async def test_a_listener_outlives_a_server(kind: str, server: Restartable) -> N
         await got(listening.close())
 
 
-def test_a_server_that_has_lost_data_is_noticed(calm: Client) -> None:
+def test_loss_of_data_on_the_server_is_noticed(calm: Client) -> None:
     news = calm.feeds.create("news")
     news.publish_many(range(5))
     with news.listen(wait=20) as listening, calm.feeds.listen(wait=20) as to_all:
@@ -343,7 +343,7 @@ def test_recreation_after_a_received_deletion_is_not_missed(one_feed: FeedReader
     assert [one.kind for one in events] == ["made"]
 
 
-def test_numbers_of_a_shard_tell_the_same(calm: Client) -> None:
+def test_numbers_of_a_shard_show_old_and_missing_changes(calm: Client) -> None:
     known = AllFeedsReader(calm.core)
     station: ListeningState[FeedEvent]
     station = ListeningState(calm.core, known.channels, known.read, lambda: known.check(station))

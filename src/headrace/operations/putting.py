@@ -67,8 +67,8 @@ def put(queue: QueueLike, data: Any, **options: Unpack[JobOptions]) -> Operation
 
     Without options the job can run at once, after the jobs that already wait. JobOptions lists the
     options. If the id exists, `on_exists` decides: the existing job is moved to this queue (the
-    default), replaced while it waits, kept unchanged with JobExists raised, or joined by a duplicate
-    under a new id. If a job with an equal `unique` value exists in the queue, JobExists is raised;
+    default), replaced while it waits, kept with JobExists raised, or joined by a duplicate under a
+    new id. If a job with an equal `unique` value exists in the queue, JobExists is raised;
     with on_exists="replace" the waiting job is changed and its id returned.
 
     Raises InvalidArgument for an option or a payload that cannot be used, JobExists as described.
