@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from headrace.feeds.values import FeedCounts, FeedEvent, FeedSettings
     from headrace.operations.lakes import LakeShard
     from headrace.operations.listening import AsyncListener, Listener
-    from headrace.operations.schedule_values import Schedule
+    from headrace.operations.schedules import Schedule
     from headrace.operations.values import (
         Audit,
         Bulk,
@@ -127,7 +127,7 @@ _LATER = {
     "Queue": "headrace.client.queue",
     "Result": "headrace.operations.values",
     "Retry": "headrace.app.verdicts",
-    "Schedule": "headrace.operations.schedule_values",
+    "Schedule": "headrace.operations.schedules",
     "Series": "headrace.engine.statistics",
     "Session": "headrace.client.session",
     "Snooze": "headrace.app.verdicts",
@@ -251,7 +251,9 @@ def connect(
     from headrace.client import connect as connecting
 
     return connecting.connect(
-        connecting.wanted(url, namespace, shards, codec, limits, library, retry_for, timeout)
+        connecting.check_settings(
+            url, namespace, shards, codec, limits, library, retry_for, timeout
+        )
     )
 
 
@@ -270,7 +272,9 @@ async def connect_async(
     from headrace.client import connect as connecting
 
     return await connecting.connect_async(
-        connecting.wanted(url, namespace, shards, codec, limits, library, retry_for, timeout)
+        connecting.check_settings(
+            url, namespace, shards, codec, limits, library, retry_for, timeout
+        )
     )
 
 

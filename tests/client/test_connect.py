@@ -24,11 +24,11 @@ def fresh() -> str:
     return f"connect-{uuid4().hex}"
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_client_goes_on_after_a_failover(colour: str) -> None:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_client_works_after_a_failover(client_kind: str) -> None:
     with sentinel() as watched:
         url = f"redis+sentinel://{watched.host}:{watched.port}/{watched.service}"
-        async with opened(colour, url, retry_for=30) as hr:
+        async with opened(client_kind, url, retry_for=30) as hr:
             ids = await got(hr.queue("mail").put_many(range(20)))
             [lease] = await got(hr.queue("mail").pop("w"))
             until(lambda: replicated(watched.primary), "the replica has it all")
@@ -49,12 +49,12 @@ def replicated(primary: int) -> bool:
     return f"offset={facts['master_repl_offset']}," in facts["slave0"]
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_sentinel_that_knows_no_such_service_is_said_to_be_away(colour: str) -> None:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_unknown_sentinel_service_raises_server_unavailable(client_kind: str) -> None:
     with sentinel() as watched:
         url = f"redis+sentinel://{watched.host}:{watched.port}/nonsense"
         with pytest.raises(ServerUnavailable, match="nonsense"):
-            async with opened(colour, url, retry_for=0.1):
+            async with opened(client_kind, url, retry_for=0.1):
                 pass
 
 
@@ -81,17 +81,17 @@ async def tls(served: TlsServer) -> AsyncIterator[TlsServer]:
             await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_user_comes_in_by_tls(colour: str, tls: TlsServer) -> None:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_user_logs_in_over_tls(client_kind: str, tls: TlsServer) -> None:
     url = f"{tls.url}?ssl_ca_certs={tls.ca}"
-    async with opened(colour, url, namespace=fresh()) as hr:
+    async with opened(client_kind, url, namespace=fresh()) as hr:
         await got(hr.queue("mail").put("x", id="a"))
         [lease] = await got(hr.queue("mail").pop("w", wait=5))
         assert await got(lease.complete()) == "complete"
         assert await got(hr.queue("mail").pop("w", wait=0.01)) == []
 
 
-async def test_much_goes_through_tls_in_both_directions(tls: TlsServer) -> None:
+async def test_large_payloads_pass_tls_in_both_directions(tls: TlsServer) -> None:
     url = f"{tls.url}?ssl_ca_certs={tls.ca}"
     async with opened("async", url, namespace=fresh()) as hr:
         large = ["x" * 1_000_000] * 20
@@ -101,29 +101,29 @@ async def test_much_goes_through_tls_in_both_directions(tls: TlsServer) -> None:
         assert [job.data for job in await hr.jobs(await putting)] == large
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
 @pytest.mark.parametrize("login", ["headrace:wrong", "nobody:secret", ""])
-async def test_who_may_not_come_in_is_told_at_once(colour: str, login: str, tls: TlsServer) -> None:
+async def test_refused_login_is_reported_at_once(
+    client_kind: str, login: str, tls: TlsServer
+) -> None:
     url = tls.url.replace("headrace:secret", login) + f"?ssl_ca_certs={tls.ca}"
 
     with pytest.raises(ServerUnavailable, match="check the user and the password") as refused:
-        async with opened(colour, url, retry_for=600):
+        async with opened(client_kind, url, retry_for=600):
             pass
 
     assert refused.value.maybe_done is False
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_server_with_a_foreign_certificate_is_not_trusted(
-    colour: str, tls: TlsServer
-) -> None:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_unknown_certificate_is_refused(client_kind: str, tls: TlsServer) -> None:
     with pytest.raises(ServerUnavailable, match="certificate"):
-        async with opened(colour, tls.url, retry_for=0.1):
+        async with opened(client_kind, tls.url, retry_for=0.1):
             pass
 
 
-def test_a_user_with_few_rights_is_told_what_is_missing() -> None:
+def test_missing_permission_is_named_in_the_error() -> None:
     with tls_server(rights="~hr:* &* +@all -xadd") as served:
         if served is None:
             pytest.skip("no server with TLS here")
@@ -142,7 +142,7 @@ def test_a_user_with_few_rights_is_told_what_is_missing() -> None:
         *(5, b"redis://localhost", ["redis://localhost"]),
     ],
 )
-def test_a_url_that_is_none_is_refused(url: Any) -> None:
+def test_malformed_url_is_refused(url: Any) -> None:
     with pytest.raises(InvalidArgument, match="URL"):
         headrace.connect(url)
 
@@ -166,14 +166,14 @@ def test_a_url_that_is_none_is_refused(url: Any) -> None:
         {"retry_for": float("nan")},
     ],
 )
-async def test_what_connect_cannot_use_is_refused(options: dict[str, Any]) -> None:
+async def test_invalid_arguments_of_connect_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         headrace.connect("redis://127.0.0.1:1", **options)
     with pytest.raises(InvalidArgument):
         await headrace.connect_async("redis://127.0.0.1:1", **options)
 
 
-def test_a_unix_socket_with_a_strange_path_is_found(tmp_path: Path, valkey_url: str) -> None:
+def test_unix_socket_path_may_have_special_characters(tmp_path: Path, valkey_url: str) -> None:
     link = tmp_path / "a b%41é"
     link.symlink_to(Path(valkey_url.removeprefix("unix://")).parent)
 
@@ -183,27 +183,27 @@ def test_a_unix_socket_with_a_strange_path_is_found(tmp_path: Path, valkey_url: 
         assert hr.queue("mail").put("x")
 
 
-def test_a_namespace_keeps_its_number_of_shards(valkey_url: str) -> None:
+def test_number_of_shards_of_a_namespace_is_fixed(valkey_url: str) -> None:
     name = fresh()
     headrace.connect(valkey_url, namespace=name, shards=4).close()
 
     with headrace.connect(valkey_url, namespace=name) as hr:
         assert hr.core.shards == 4
-    with pytest.raises(NamespaceMismatch, match="made with 4 shards, not 2"):
+    with pytest.raises(NamespaceMismatch, match="has 4 shards, not 2"):
         headrace.connect(valkey_url, namespace=name, shards=2)
 
 
-def test_a_namespace_of_another_layout_is_left_alone(valkey_url: str) -> None:
+def test_namespace_with_another_layout_is_refused(valkey_url: str) -> None:
     name = fresh()
     headrace.connect(valkey_url, namespace=name).close()
     with redis.Redis.from_url(valkey_url) as server:
         server.hset(f"hr:{{{name}:0}}:meta", "layout", "99")
 
-    with pytest.raises(NamespaceMismatch, match=f"layout 99, this Headrace knows {LAYOUT}"):
+    with pytest.raises(NamespaceMismatch, match=f"layout 99, this Headrace supports {LAYOUT}"):
         headrace.connect(valkey_url, namespace=name)
 
 
-def test_namespaces_on_one_server_know_nothing_of_each_other(valkey_url: str) -> None:
+def test_namespaces_on_one_server_are_isolated(valkey_url: str) -> None:
     names = [fresh() for _ in range(2)]
     with (
         headrace.connect(valkey_url, namespace=names[0]) as one,

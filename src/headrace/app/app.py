@@ -21,7 +21,7 @@ from headrace.codecs.codec import Codec
 from headrace.engine.check import Limits, text
 from headrace.engine.script import Library
 from headrace.errors import InvalidArgument
-from headrace.operations.schedule_values import rule_of
+from headrace.operations.schedules import rule_of
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -90,7 +90,7 @@ class App:
         self.crons: dict[str, dict[str, Any]] = {}
         self.inline: InlineBackend | None = None
         self.telemetry: Tracing | None = None
-        self._wanted = connecting.wanted(
+        self._wanted = connecting.check_settings(
             self.url, name, shards, codec, limits, library, retry_for, 5
         )
         self._connect_lock = threading.Lock()
@@ -202,7 +202,7 @@ class App:
         return self._wanted.limits
 
     @property
-    def place(self) -> connecting.Wanted:
+    def place(self) -> connecting.ConnectSettings:
         """The server and namespace that hold the jobs."""
         return self._wanted
 
@@ -221,7 +221,9 @@ class App:
                 app.run_pending()
         """
         own = self.url, self._wanted, self._client, self._async_clients
-        asked = connecting.wanted(url, namespace or self.name, None, "json", None, library, 0, 1)
+        asked = connecting.check_settings(
+            url, namespace or self.name, None, "json", None, library, 0, 1
+        )
         self.url = url
         self._wanted = replace(
             self._wanted, url=asked.url, namespace=asked.namespace, library=asked.library

@@ -17,7 +17,7 @@ Connected = tuple[AsyncClient, AsyncGenerator[None, None]]
 class AsyncClients:
     """The clients for one namespace. Concurrent callers in a loop share one connection attempt."""
 
-    def __init__(self, wanted: connecting.Wanted) -> None:
+    def __init__(self, wanted: connecting.ConnectSettings) -> None:
         self._wanted = wanted
         self._connected: WeakKeyDictionary[Any, Connected] = WeakKeyDictionary()
         self._connecting: dict[Any, asyncio.Task[Connected]] = {}

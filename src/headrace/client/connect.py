@@ -1,4 +1,4 @@
-"""From a URL to a client: one server, the primary of a Sentinel, a Cluster, or the embedded one."""
+"""Connect a client: to one server, a Sentinel primary, a Cluster, or the embedded server."""
 
 from __future__ import annotations
 
@@ -33,15 +33,17 @@ from headrace.transport.transport import AsyncTransport, Transport
 
 T = TypeVar("T")
 
+# The version of the data layout on the server.
 LAYOUT = 2
+# The most connections of one pool.
 CONNECTIONS = 10_000
 
 SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What connect was asked for, checked."""
+class ConnectSettings:
+    """The checked arguments of connect."""
 
     url: str
     namespace: str
@@ -53,7 +55,7 @@ class Wanted:
     timeout: float
 
 
-def wanted(
+def check_settings(
     url: str | None,
     namespace: str,
     shards: int | None,
@@ -62,13 +64,16 @@ def wanted(
     library: Library | None,
     retry_for: Span,
     timeout: Span,
-) -> Wanted:
-    """The arguments of connect, checked before anything is started or sent."""
+) -> ConnectSettings:
+    """Check the arguments of connect before anything is started or sent.
+
+    Raises InvalidArgument if one of them cannot be used.
+    """
     check.namespace(namespace)
     if shards is not None:
         check.whole("shards", shards, 1, 1024)
     _check_url(url)
-    found = Wanted(
+    settings = ConnectSettings(
         url="" if url is None else url,
         namespace=namespace,
         shards=shards,
@@ -78,9 +83,11 @@ def wanted(
         retry_for=milliseconds("retry_for", retry_for) / 1000,
         timeout=milliseconds("timeout", timeout) / 1000,
     )
-    if found.timeout == 0:
-        raise InvalidArgument("timeout must be at least a millisecond: no server answers at once")
-    return found
+    if settings.timeout == 0:
+        raise InvalidArgument(
+            "timeout must be at least a millisecond: a server needs time to answer"
+        )
+    return settings
 
 
 def _check_url(url: object) -> None:
@@ -92,17 +99,17 @@ def _check_url(url: object) -> None:
         scheme = urlsplit(url).scheme
         if scheme.endswith("+sentinel"):
             _sentinels(url, parse_url)
-            ConnectionPool(**dict(parse_url(_of_primary(url)))).make_connection()
+            ConnectionPool(**dict(parse_url(_primary_url(url)))).make_connection()
         elif scheme in SCHEMES:
             ConnectionPool(**dict(parse_url(url))).make_connection()
     except InvalidArgument:
         raise
     except (TypeError, ValueError) as error:
-        raise InvalidArgument(f"the URL cannot be read: {error}") from error
+        raise InvalidArgument(f"the URL is malformed: {error}") from error
     if scheme not in SCHEMES:
         raise InvalidArgument(
-            f"a URL begins with {', '.join(f'{scheme}://' for scheme in SCHEMES)}; "
-            f"this one begins with {url.split(':', 1)[0]!r}"
+            f"a URL must begin with {', '.join(f'{scheme}://' for scheme in SCHEMES)}, "
+            f"not with {url.split(':', 1)[0]!r}"
         )
 
 
@@ -112,30 +119,30 @@ def _instance(what: str, value: T | None, kind: type[T]) -> T | None:
     raise InvalidArgument(f"{what} must be a {kind.__name__}, not {type(value).__name__}")
 
 
-def connect(asked: Wanted) -> Client:
-    """A client for code that blocks."""
-    return opened(reach(asked), asked)
+def connect(settings: ConnectSettings) -> Client:
+    """Return a connected Client and create its namespace if it is new."""
+    return open_client(connect_core(settings), settings)
 
 
-def opened(core: Core, asked: Wanted) -> Client:
-    """A client of the namespace on a server that was reached."""
+def open_client(core: Core, settings: ConnectSettings) -> Client:
+    """Create the namespace if it is new and return a Client of it."""
     try:
-        drive(core.transport, _open(core, asked))
+        drive(core.transport, _open(core, settings))
     except BaseException:
         core.transport.close()
         raise
     return Client(core)
 
 
-def reach(asked: Wanted) -> Core:
-    """The server, or the nodes of its Cluster, before a namespace on it is opened."""
-    url = asked.url or embedded.start()
-    core = _core(asked, Transport(_topology(asked, url)))
+def connect_core(settings: ConnectSettings) -> Core:
+    """Connect to the server or to the nodes of its Cluster, without opening a namespace."""
+    url = settings.url or embedded.start()
+    core = _core(settings, Transport(_topology(settings, url)))
     try:
         seeds = drive(core.transport, _cluster_seeds(core, url))
         if seeds:
             core.transport.close()
-            core.transport = Transport(_topology(asked, url, seeds))
+            core.transport = Transport(_topology(settings, url, seeds))
             core.transport.refresh()
     except BaseException:
         core.transport.close()
@@ -143,86 +150,86 @@ def reach(asked: Wanted) -> Core:
     return core
 
 
-async def connect_async(asked: Wanted) -> AsyncClient:
-    """A client for code that awaits."""
-    url = asked.url or embedded.start()
-    core = _core(asked, AsyncTransport(_async_topology(asked, url), asked.timeout))
+async def connect_async(settings: ConnectSettings) -> AsyncClient:
+    """Return a connected AsyncClient and create its namespace if it is new."""
+    url = settings.url or embedded.start()
+    core = _core(settings, AsyncTransport(_async_topology(settings, url), settings.timeout))
     try:
         seeds = await drive_async(core.transport, _cluster_seeds(core, url))
         if seeds:
             await core.transport.close()
-            core.transport = AsyncTransport(_async_topology(asked, url, seeds), asked.timeout)
+            core.transport = AsyncTransport(_async_topology(settings, url, seeds), settings.timeout)
             await core.transport.refresh()
-        await drive_async(core.transport, _open(core, asked))
+        await drive_async(core.transport, _open(core, settings))
     except BaseException:
         await core.transport.close()
         raise
     return AsyncClient(core)
 
 
-def _core(asked: Wanted, transport: Any) -> Core:
+def _core(settings: ConnectSettings, transport: Any) -> Core:
     return Core(
         transport,
-        asked.namespace,
-        codec=asked.codec,
-        limits=asked.limits,
-        library=asked.library,
-        retry_for=asked.retry_for,
-        timeout=asked.timeout,
+        settings.namespace,
+        codec=settings.codec,
+        limits=settings.limits,
+        library=settings.library,
+        retry_for=settings.retry_for,
+        timeout=settings.timeout,
     )
 
 
-def _open(core: Core, asked: Wanted) -> Operation[None]:
-    """Makes the namespace where it is new, and uses it if that can be."""
-    layout, shards = yield from open_namespace(core, asked.shards, LAYOUT)
+def _open(core: Core, settings: ConnectSettings) -> Operation[None]:
+    """Create the namespace if it is new; raise NamespaceMismatch if it does not fit."""
+    layout, shards = yield from open_namespace(core, settings.shards, LAYOUT)
     if layout != LAYOUT:
         raise NamespaceMismatch(
-            f"namespace {asked.namespace!r} has layout {layout}, this Headrace knows {LAYOUT}: "
-            "upgrade the older of the two"
+            f"namespace {settings.namespace!r} has layout {layout}, this Headrace supports "
+            f"{LAYOUT}: upgrade the older of the two"
         )
-    if asked.shards is not None and asked.shards != shards:
+    if settings.shards is not None and settings.shards != shards:
         raise NamespaceMismatch(
-            f"namespace {asked.namespace!r} was made with {shards} shards, not {asked.shards}; "
-            "leave shards= out, or use another namespace"
+            f"namespace {settings.namespace!r} has {shards} shards, not {settings.shards}; "
+            "omit shards= or use another namespace"
         )
     core.use_shards(shards)
     yield from open_shards(core, LAYOUT)
 
 
 def _cluster_seeds(core: Core, url: str) -> Operation[list[Address]]:
-    """The node to ask first if the server is part of a Cluster, else nothing."""
+    """Return the node to ask first if the server is part of a Cluster, otherwise nothing."""
     parts = urlsplit(url)
     if parts.scheme not in ("redis", "rediss"):
         return []
-    [about] = yield from raw(core, [(0, ("INFO", "cluster"))])
-    if b"cluster_enabled:1" not in about:
+    [info] = yield from raw(core, [(0, ("INFO", "cluster"))])
+    if b"cluster_enabled:1" not in info:
         return []
     return [(parts.hostname or "localhost", parts.port or 6379)]
 
 
-def _common(asked: Wanted) -> dict[str, Any]:
+def _common(settings: ConnectSettings) -> dict[str, Any]:
     return {
         "protocol": 2,
-        "socket_timeout": asked.timeout,
-        "socket_connect_timeout": asked.timeout,
+        "socket_timeout": settings.timeout,
+        "socket_connect_timeout": settings.timeout,
         "health_check_interval": 0,
     }
 
 
 def _topology(
-    asked: Wanted, url: str, seeds: list[Address] | None = None
+    settings: ConnectSettings, url: str, seeds: list[Address] | None = None
 ) -> Topology[ConnectionPool]:
-    options = {**_common(asked), "retry": Retry(NoBackoff(), 0)}
+    options = {**_common(settings), "retry": Retry(NoBackoff(), 0)}
     if "+sentinel" in url:
         hosts, service, given = _sentinels(url, parse_url)
         tls = {name: value for name, value in given.items() if name.startswith("ssl")}
         manager = Sentinel(hosts, sentinel_kwargs=options | tls, **options)
         pool = manager.master_for(service, **given).connection_pool
-        asking = [sentinel.connection_pool for sentinel in manager.sentinels]
-        return Topology(asked.namespace, lambda _: pool, sentinels=asking)
+        sentinels = [sentinel.connection_pool for sentinel in manager.sentinels]
+        return Topology(settings.namespace, lambda _: pool, sentinels=sentinels)
     parsed: dict[str, Any] = dict(parse_url(url))
     return Topology(
-        asked.namespace,
+        settings.namespace,
         lambda address: ConnectionPool(
             max_connections=CONNECTIONS, **{**options, **parsed, **_host(address)}
         ),
@@ -231,20 +238,20 @@ def _topology(
 
 
 def _async_topology(
-    asked: Wanted, url: str, seeds: list[Address] | None = None
+    settings: ConnectSettings, url: str, seeds: list[Address] | None = None
 ) -> Topology[AsyncConnectionPool]:
-    options = {**_common(asked), "retry": AsyncRetry(NoBackoff(), 0)}
+    options = {**_common(settings), "retry": AsyncRetry(NoBackoff(), 0)}
     if "+sentinel" in url:
         hosts, service, given = _sentinels(url, parse_async_url)
         tls = {name: value for name, value in given.items() if name.startswith("ssl")}
         manager = AsyncSentinel(hosts, sentinel_kwargs=options | tls, **options)
         client: redis_asyncio.Redis = manager.master_for(service, **given)
         pool = client.connection_pool
-        asking = [sentinel.connection_pool for sentinel in manager.sentinels]
-        return Topology(asked.namespace, lambda _: pool, sentinels=asking)
+        sentinels = [sentinel.connection_pool for sentinel in manager.sentinels]
+        return Topology(settings.namespace, lambda _: pool, sentinels=sentinels)
     parsed: dict[str, Any] = dict(parse_async_url(url))
     return Topology(
-        asked.namespace,
+        settings.namespace,
         lambda address: AsyncConnectionPool(
             max_connections=CONNECTIONS, **{**options, **parsed, **_host(address)}
         ),
@@ -256,25 +263,25 @@ def _host(address: Address) -> dict[str, Any]:
     return {"host": address[0], "port": address[1]} if address[0] else {}
 
 
-def _of_primary(url: str) -> str:
-    """What a Sentinel URL says of the server itself, which is not known yet."""
+def _primary_url(url: str) -> str:
+    """Return a URL with the options of a Sentinel URL for the primary, whose host is unknown."""
     parts = urlsplit(url)
     login, at, _ = parts.netloc.rpartition("@")
     return f"{parts.scheme.removesuffix('+sentinel')}://{login}{at}localhost/?{parts.query}"
 
 
 def _sentinels(url: str, parse: Callable[[str], Any]) -> tuple[list[Address], str, dict[str, Any]]:
-    """The hosts, the service and the options of redis+sentinel://user:password@a:1,b:2/service."""
+    """Split redis+sentinel://user:password@a:1,b:2/service into hosts, service and options."""
     parts = urlsplit(url)
     netloc = parts.netloc.rpartition("@")[2]
     service = parts.path.strip("/")
     hosts = [host.rpartition(":") for host in netloc.split(",")]
     if not service or not all(name and port.isdigit() for name, _, port in hosts):
         raise InvalidArgument(
-            "a Sentinel URL is redis+sentinel://host:port,host:port/service, "
+            "a Sentinel URL must be redis+sentinel://host:port,host:port/service, "
             f"not {parts.scheme}://.../{service}"
         )
-    options = dict(parse(_of_primary(url)))
+    options = dict(parse(_primary_url(url)))
     if options.pop("connection_class", None) is not None:
         options["ssl"] = True
     del options["host"]

@@ -185,7 +185,7 @@ class Sidecar:
     def _start(self) -> None:
         order = self._order
         if self._client is None:
-            asked = connecting.wanted(
+            asked = connecting.check_settings(
                 order.url, order.namespace, None, "raw", None, None, RETRY_FOR, CONNECT_SECONDS
             )
             self._client = connecting.connect(asked)

@@ -273,7 +273,7 @@ class Supervisor:
         hello = child.hello
         place = (hello.url, hello.namespace) if hello else ("", "default")
         if place not in self._clients:
-            asked = connecting.wanted(
+            asked = connecting.check_settings(
                 place[0] or None, place[1], None, "raw", None, None, RETRY_FOR, CONNECT_SECONDS
             )
             self._clients[place] = connecting.connect(asked)

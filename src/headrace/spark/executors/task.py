@@ -129,7 +129,7 @@ def run_task(assignment: Assignment, _rows: Iterator[Any]) -> Iterator[WorkCount
     """Run one task on an executor, and yield its counts. Spark calls this."""
     context = cast(TaskContext, TaskContext.get())
     worker = assignment.worker(context.partitionId(), context.attemptNumber(), secrets.token_hex(4))
-    asked = connecting.wanted(
+    asked = connecting.check_settings(
         assignment.url,
         assignment.namespace,
         None,

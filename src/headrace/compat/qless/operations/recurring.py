@@ -10,7 +10,7 @@ from headrace.engine.check import Span
 from headrace.operations import schedules
 from headrace.operations.core import Core
 from headrace.operations.ids import new_ids
-from headrace.operations.schedule_values import Schedule
+from headrace.operations.schedules import Schedule
 from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 

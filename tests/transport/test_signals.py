@@ -73,7 +73,7 @@ print(len(made), len(set(made)), queue.counts().waiting - 10)
 """
 
 
-def test_who_is_interrupted_in_a_call_can_go_on(valkey_url: str) -> None:
+def test_call_continues_after_a_signal_handler(valkey_url: str) -> None:
     namespace = f"signals-{uuid4().hex}"
 
     done = run_python(COMMON + INTERRUPTED, valkey_url, namespace, TIMES)
@@ -86,7 +86,7 @@ def test_who_is_interrupted_in_a_call_can_go_on(valkey_url: str) -> None:
         assert hr.audit().problems == []
 
 
-def test_a_call_in_the_middle_of_another_is_a_call_of_its_own(valkey_url: str) -> None:
+def test_call_inside_a_signal_handler_does_not_disturb_the_outer_call(valkey_url: str) -> None:
     done = run_python(COMMON + IN_BETWEEN, valkey_url, f"signals-{uuid4().hex}", TIMES)
 
     assert done.returncode == 0, done.stderr
@@ -94,7 +94,7 @@ def test_a_call_in_the_middle_of_another_is_a_call_of_its_own(valkey_url: str) -
     assert int(TIMES) < made == different == waiting
 
 
-def test_hiredis_is_given_no_number_as_it_dies_of_a_signal_while_it_asks_for_its_text(
+def test_commands_contain_no_numbers_because_hiredis_crashes_on_them_in_a_signal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     words = ("A", b"B", 7, -1, 0.5)

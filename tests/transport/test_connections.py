@@ -1,4 +1,4 @@
-"""Connections of awaiting code, and ears of either colour, where things happen in a bad order."""
+"""Connections of awaiting code, and ears of either kind, where things happen in a bad order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def until_cut(way: Way) -> None:
 # lines
 
 
-async def test_a_line_can_be_closed_and_opened_again_at_once(valkey_url: str) -> None:
+async def test_connection_can_be_closed_and_reopened_at_once(valkey_url: str) -> None:
     line = AsyncNodeConnection(maker(valkey_url), 20)
     for _ in range(20):
         await line.open()
@@ -57,7 +57,7 @@ async def test_a_line_can_be_closed_and_opened_again_at_once(valkey_url: str) ->
     assert not line.is_open
 
 
-async def test_a_line_on_which_more_is_said_than_was_asked_is_not_used_again(
+async def test_connection_with_surplus_replies_is_not_reused(
     valkey_url: str,
 ) -> None:
     line = AsyncNodeConnection(maker(valkey_url), 20)
@@ -72,14 +72,14 @@ async def test_a_line_on_which_more_is_said_than_was_asked_is_not_used_again(
     line.close()
 
 
-async def test_answers_that_come_one_after_the_other_are_waited_for(valkey_url: str) -> None:
+async def test_replies_that_arrive_separately_are_awaited(valkey_url: str) -> None:
     slow: Any = (0, ("XREAD", "BLOCK", 600, "STREAMS", f"none-{uuid4().hex}", "0-0"))
     options: Any = {"namespace": f"streams-{uuid4().hex}", "timeout": 1.5}
     async with await headrace.connect_async(valkey_url, **options) as hr:
         assert await hr.core.transport.send([slow] * 3) == [None] * 3
 
 
-async def test_a_line_that_is_cancelled_while_it_opens_leaves_no_connection(way: Way) -> None:
+async def test_connection_cancelled_while_opening_leaves_no_socket(way: Way) -> None:
     held = threading.Event()
     way.lose(b"SETINFO", LATE, meanwhile=lambda: print(held.wait(20)))
     line = AsyncNodeConnection(maker(way.url), 20)
@@ -94,7 +94,7 @@ async def test_a_line_that_is_cancelled_while_it_opens_leaves_no_connection(way:
     await until_nobody_is_connected(way)
 
 
-async def test_the_end_of_a_connection_that_has_just_been_opened_is_noticed(
+async def test_connection_closed_right_after_opening_is_noticed(
     tmp_path: Path,
 ) -> None:
     with closing(socket.socket(socket.AF_UNIX)) as door:
@@ -121,7 +121,7 @@ def greet_and_hang_up(door: socket.socket) -> None:
                 client.sendall(b"+OK\r\n" * asked)
 
 
-async def test_much_is_sent_while_others_are_answered(valkey_url: str) -> None:
+async def test_large_request_does_not_block_other_replies(valkey_url: str) -> None:
     namespace = f"streams-{uuid4().hex}"
     async with await headrace.connect_async(valkey_url, namespace=namespace) as hr:
         large = ["x" * 1_000_000] * 40
@@ -144,7 +144,7 @@ def async_on(url: str) -> Topology[AsyncConnectionPool]:
 
 
 @pytest.mark.timeout(15)
-def test_what_comes_with_the_confirmation_is_heard_at_once(
+def test_message_sent_with_the_confirmation_is_received(
     way: Way, admin: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscriptions, "PROBE_AFTER", NEVER)
@@ -156,7 +156,7 @@ def test_what_comes_with_the_confirmation_is_heard_at_once(
 
 
 @pytest.mark.timeout(15)
-def test_who_hears_while_another_thread_ends_the_ear_waits_for_no_other_connection(
+def test_subscription_ended_by_another_thread_returns_at_once(
     valkey_url: str,
 ) -> None:
     subscription = Subscription(on(valkey_url), ((0, CHANNEL),))
@@ -185,7 +185,7 @@ def test_who_hears_while_another_thread_ends_the_ear_waits_for_no_other_connecti
 
 
 @pytest.mark.timeout(15)
-def test_after_a_fork_an_ear_hears_nothing_and_waits_for_no_thread_of_the_parent(
+def test_subscription_in_a_forked_child_receives_nothing_and_does_not_hang(
     valkey_url: str,
 ) -> None:
     subscription = Subscription(on(valkey_url), ((0, CHANNEL),))
@@ -211,7 +211,7 @@ def publish(admin: redis.Redis, message: str) -> None:
     admin.execute_command("SPUBLISH", CHANNEL, message)
 
 
-async def test_an_ear_hears_at_once_what_comes_with_the_confirmation(
+async def test_async_message_sent_with_the_confirmation_is_received(
     way: Way, admin: redis.Redis
 ) -> None:
     way.lose(b"SSUBSCRIBE", TOGETHER, meanwhile=lambda: publish(admin, "early"))
@@ -222,7 +222,7 @@ async def test_an_ear_hears_at_once_what_comes_with_the_confirmation(
     subscription.disconnect()
 
 
-async def test_all_who_wait_at_an_ear_wake_up(valkey_url: str, admin: redis.Redis) -> None:
+async def test_message_wakes_all_waiting_tasks(valkey_url: str, admin: redis.Redis) -> None:
     subscription = AsyncSubscription(((0, CHANNEL),))
     await subscription.subscribe(async_on(valkey_url))
     waiting = [asyncio.ensure_future(subscription.receive(4)) for _ in range(3)]
@@ -237,7 +237,7 @@ async def test_all_who_wait_at_an_ear_wake_up(valkey_url: str, admin: redis.Redi
 
 
 @pytest.mark.parametrize("moment", ["opening", "subscribing"])
-async def test_an_ear_that_is_cancelled_while_it_subscribes_leaves_no_connection(
+async def test_subscription_cancelled_while_subscribing_leaves_no_connection(
     way: Way, moment: str
 ) -> None:
     held = threading.Event()
@@ -256,7 +256,7 @@ async def test_an_ear_that_is_cancelled_while_it_subscribes_leaves_no_connection
 
 
 @pytest.mark.parametrize("mark", [b"SETINFO", b"SSUBSCRIBE"])
-async def test_an_ear_that_loses_one_node_while_it_subscribes_to_another_is_broken(
+async def test_subscription_that_loses_a_node_while_subscribing_is_broken(
     valkey_url: str, way: Way, mark: bytes
 ) -> None:
     held = threading.Event()
@@ -292,7 +292,7 @@ def shard_on(topology: Topology[Any], name: str) -> int:
     return next(shard for shard in range(100) if topology.node_of(shard)[0] == name)
 
 
-def test_an_error_instead_of_a_sign_of_life_breaks_an_ear(
+def test_error_instead_of_a_pong_breaks_a_subscription(
     valkey_url: str, admin: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscriptions, "PROBE_AFTER", 0.05)

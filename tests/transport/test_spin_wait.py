@@ -96,7 +96,7 @@ def awake_on(
         pytest.param(Machine(500 * US, 50 * US), False, id="far"),
     ],
 )
-def test_what_was_quicker_in_the_trials_stands(
+def test_faster_way_of_the_trials_is_used(
     machine: Machine,
     *,
     is_awake: bool,
@@ -110,9 +110,7 @@ def test_what_was_quicker_in_the_trials_stands(
     assert {machine.ask(waiting) for _ in range(CALLS_BETWEEN_TRIALS)} == {is_awake}
 
 
-def test_it_is_found_out_anew_when_the_machine_has_changed(
-    connection: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trials_are_repeated(connection: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(40 * US, 50 * US)
     waiting = waiting_on(machine, connection, monkeypatch)
     for _ in range(IN_TRIALS + CALLS_BETWEEN_TRIALS - 1):
@@ -126,9 +124,7 @@ def test_it_is_found_out_anew_when_the_machine_has_changed(
     assert not machine.ask(waiting)
 
 
-def test_nobody_stays_awake_for_longer_than_it_takes_to_wake_up(
-    connection: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spin_is_bounded(connection: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(40 * US, 50 * US)
     waiting = awake_on(machine, connection, monkeypatch)
 
@@ -140,7 +136,9 @@ def test_nobody_stays_awake_for_longer_than_it_takes_to_wake_up(
     assert SPIN_FOR <= machine.now - begun <= SPIN_FOR + 2 * A_LOOK
 
 
-def test_who_asks_seldom_sleeps(connection: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_connection_does_not_spin(
+    connection: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine = Machine(40 * US, 50 * US)
     waiting = awake_on(machine, connection, monkeypatch)
 
@@ -152,7 +150,7 @@ def test_who_asks_seldom_sleeps(connection: socket.socket, monkeypatch: pytest.M
     assert machine.ask(waiting)
 
 
-def test_beside_other_threads_nobody_stays_awake_nor_tries_to(
+def test_process_with_threads_does_not_spin(
     connection: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(40 * US, 50 * US)
@@ -165,7 +163,7 @@ def test_beside_other_threads_nobody_stays_awake_nor_tries_to(
         assert machine.looks == []
 
 
-def test_where_nothing_can_be_polled_there_is_no_patience(
+def test_system_without_poll_does_not_spin(
     connection: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert SpinWait.on(connection.fileno()) is not None
@@ -173,3 +171,12 @@ def test_where_nothing_can_be_polled_there_is_no_patience(
     monkeypatch.delattr(select, "poll")
 
     assert SpinWait.on(connection.fileno()) is None
+
+
+@pytest.mark.parametrize(("value", "spins"), [("0", False), ("1", True), ("", True)])
+def test_environment_variable_switches_the_spin_wait_off(
+    connection: socket.socket, monkeypatch: pytest.MonkeyPatch, value: str, spins: bool
+) -> None:
+    monkeypatch.setenv("HEADRACE_SPIN_WAIT", value)
+
+    assert (SpinWait.on(connection.fileno()) is not None) is spins
