@@ -23,7 +23,7 @@ from headrace.engine.check import (
     text,
     whole,
 )
-from headrace.engine.profile import SETTINGS
+from headrace.engine.settings import SETTINGS
 from headrace.errors import InvalidArgument
 
 MOST_RETRIES = 1_000_000

@@ -95,7 +95,7 @@ def existing_job(client: Client, job_id: str) -> Job:
 
 def server_time(client: Client) -> datetime:
     """What the clock of the server says."""
-    from headrace.engine.moments import moment  # noqa: PLC0415
+    from headrace.engine.timestamps import moment  # noqa: PLC0415
     from headrace.operations.requests import raw  # noqa: PLC0415
     from headrace.transport.drive import drive  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ from headrace.cli.show import AsJson, as_line, table
 from headrace.cli.words import span
 
 if TYPE_CHECKING:
-    from headrace.engine.profile import Value
+    from headrace.engine.settings import Value
 
 Settings = Annotated[
     list[str] | None,
@@ -77,7 +77,7 @@ def _given(settings: list[str] | None) -> dict[str, Value]:
 
 
 def _setting(text: str) -> tuple[str, Value]:
-    from headrace.engine.profile import known, to_wire  # noqa: PLC0415  msgspec takes long to load
+    from headrace.engine.settings import known, to_wire  # noqa: PLC0415  msgspec takes long to load
 
     name, equals, value = text.partition("=")
     if not equals:
@@ -103,7 +103,7 @@ def _value(name: str, value: str, kind: str) -> Value:
 
 
 def _show(of: Mapping[str, str], found: Mapping[str, Value], *, as_json: bool) -> None:
-    from headrace.engine.profile import SETTINGS, default  # noqa: PLC0415
+    from headrace.engine.settings import SETTINGS, default  # noqa: PLC0415
 
     if as_json:
         typer.echo(as_line({**of, "settings": found}))

@@ -9,8 +9,8 @@ from datetime import datetime
 
 import msgspec
 
-from headrace.engine.moments import moment
 from headrace.engine.record import is_text, text_bytes
+from headrace.engine.timestamps import moment
 
 VERSION = 1
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from headrace.engine.profile import lua_defaults
+from headrace.engine.settings import lua_defaults
 
 LUA = files("headrace.engine") / "lua"
 LATER = re.compile(r"-- later\s{2,}(.*)")

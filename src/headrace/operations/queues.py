@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.engine.call import build, optional, queue_answer
 from headrace.engine.check import EPOCH, choice, day_number, page, text
-from headrace.engine.profile import PROFILES, SETTINGS, Value, default, from_wire, known, to_wire
+from headrace.engine.settings import PROFILES, SETTINGS, Value, default, from_wire, known, to_wire
 from headrace.engine.statistics import Stats, merged, read_series
 from headrace.errors import InvalidArgument, QueueNotFound
 from headrace.operations.core import Core

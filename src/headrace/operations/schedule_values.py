@@ -11,9 +11,8 @@ import msgspec
 from headrace.codecs.codec import Codec
 from headrace.engine.call import pack
 from headrace.engine.check import Span, milliseconds, whole
-from headrace.engine.cron import parse
-from headrace.engine.moments import moment
-from headrace.engine.zones import offsets, zone_of
+from headrace.engine.cron import offsets, parse, zone_of
+from headrace.engine.timestamps import moment
 from headrace.errors import InvalidArgument
 from headrace.options import Unset
 

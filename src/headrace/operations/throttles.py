@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from headrace.engine.call import build
 from headrace.engine.check import PAGE, Span, milliseconds, page, text, whole
-from headrace.engine.profile import MOST
-from headrace.engine.rate import rate_from_wire, rate_to_wire
+from headrace.engine.settings import LARGEST_COUNT, rate_from_wire, rate_to_wire
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import on_all_shards, shares
 from headrace.operations.requests import ask, raw
@@ -29,7 +28,7 @@ def set_throttle(
     text("throttle", name, core.limits.name)
     row = (
         name,
-        "none" if concurrency is None else whole("concurrency", concurrency, 0, MOST),
+        "none" if concurrency is None else whole("concurrency", concurrency, 0, LARGEST_COUNT),
         "none" if rate is None else rate_to_wire("rate", rate),
         -1 if ttl is None else milliseconds("ttl", ttl),
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from headrace.engine.call import build, each_state
 from headrace.engine.check import PAGE, Span
 from headrace.engine.events import VERSION, Event, read_told
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
 from headrace.operations.jobs import checked_rows

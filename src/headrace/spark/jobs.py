@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
-from headrace.engine.moments import EPOCH
+from headrace.engine.timestamps import EPOCH
 from headrace.operations.core import Core
 from headrace.operations.job_sets import JobSet, job_sets, read_jobs
 from headrace.operations.queues import all_queues

@@ -13,9 +13,9 @@ from headrace import Client
 from headrace import Job as SeenJob
 from headrace.engine.check import EPOCH as FIRST_DAY
 from headrace.engine.events import read_told
-from headrace.engine.moments import EPOCH
 from headrace.engine.record import decode_record
 from headrace.engine.statistics import Series
+from headrace.engine.timestamps import EPOCH
 from headrace.operations import audit as auditing
 from headrace.operations import event_log
 from headrace.operations import queues as queue_talks

@@ -9,7 +9,7 @@ from headrace.cli.doctor.finding import Finding, not_applicable, ok, problem, wa
 from headrace.cli.doctor.patient import Namespace
 from headrace.cli.lake.lagging import lagging
 from headrace.cli.words import some, span
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 
 AUDITED_AT_MOST = 200_000
 WRITES_LOOKED_AT = 1000

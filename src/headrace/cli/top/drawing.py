@@ -12,7 +12,7 @@ from headrace.cli.show import printable
 from headrace.cli.top.keys import HELP, State
 from headrace.cli.top.model import FailureRow, Row, Times, View
 from headrace.cli.words import size, span
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.operations.values import Worker
 
 HEADER = 2

@@ -26,7 +26,7 @@ from headrace.compat.importing.tally import Tally, key_of
 from headrace.compat.importing.thoonk import ThoonkReader
 from headrace.compat.importing.worqr import WorqrReader
 from headrace.compat.opening import chosen
-from headrace.engine.profile import Value
+from headrace.engine.settings import Value
 from headrace.errors import ImportRefused
 from headrace.feeds import operations
 from headrace.operations import queues, schedules

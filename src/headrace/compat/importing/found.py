@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from headrace.compat.importing.adopting import Adopted
 from headrace.compat.importing.source import Source
 from headrace.engine.check import Limits, text
-from headrace.engine.profile import Value
+from headrace.engine.settings import Value
 from headrace.engine.statistics import Series
 from headrace.errors import ImportRefused, InvalidArgument
 

@@ -26,7 +26,7 @@ from headrace.compat.importing.qless_keys import RECURRING, Keys
 from headrace.compat.importing.qless_stats import day_keys, days
 from headrace.compat.importing.source import in_pages
 from headrace.engine.check import LONGEST_MS
-from headrace.engine.profile import Value
+from headrace.engine.settings import Value
 from headrace.errors import ImportRefused
 
 PREFIX = "ql"
