@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.engine import keys
 from headrace.engine.call import Call, build
 from headrace.engine.check import whole
 from headrace.engine.shard import ingress_ids
@@ -15,7 +16,7 @@ from headrace.transport.drive import Operation
 
 def is_there(core: Core) -> Operation[bool]:
     """Whether the namespace has been made; who only looks does not make it."""
-    [layout] = yield from raw(core, [(0, ("HGET", core.key(0, "meta"), "layout"))])
+    [layout] = yield from raw(core, [(0, ("HGET", core.key(0, keys.META), "layout"))])
     return layout is not None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
+from headrace.engine import keys
 from headrace.engine.call import build, optional, queue_answer
 from headrace.engine.check import EPOCH, choice, day_number, page, text
 from headrace.engine.settings import PROFILES, SETTINGS, Value, default, from_wire, known, to_wire
@@ -63,8 +64,8 @@ def shares(core: Core, limits: Mapping[str, Value]) -> dict[str, bytes]:
 
 def settings(queue: QueueLike) -> Operation[dict[str, Value]]:
     """Every setting that holds for the queue, spans in seconds."""
-    keys = [queue.core.key(0, name) for name in ("config", f"settings:{queue.name}")]
-    shared, own = yield from raw(queue.core, [(0, ("HGETALL", key)) for key in keys])
+    hashes = [queue.core.key(0, name) for name in (keys.CONFIG, keys.settings(queue.name))]
+    shared, own = yield from raw(queue.core, [(0, ("HGETALL", key)) for key in hashes])
     stored = text_map(shared) | text_map(own)
     return {
         name: from_wire(name, stored[name]) if name in stored else default(name)
@@ -126,9 +127,9 @@ def queues(
 
 def queue_names(core: Core, offset: int, count: int) -> Operation[list[str]]:
     """Names of queues in the order of their first use, each shard having its own order."""
-    keys = [core.key(shard, "queues") for shard in range(core.shards)]
+    sets = [core.key(shard, keys.QUEUES) for shard in range(core.shards)]
     words = (0, offset + count - 1, "WITHSCORES")
-    replies = yield from raw(core, [(at, ("ZRANGE", key, *words)) for at, key in enumerate(keys)])
+    replies = yield from raw(core, [(at, ("ZRANGE", key, *words)) for at, key in enumerate(sets)])
     order: dict[str, float] = {}
     for reply in replies:
         for name, first_use in zip(reply[::2], reply[1::2], strict=True):
@@ -200,7 +201,7 @@ def config_get(client: ClientLike, name: str | None = None) -> Operation[Any]:
 
 def config(core: Core) -> Operation[dict[str, str]]:
     """Return the settings of the namespace that were set, as they are stored."""
-    [stored] = yield from raw(core, [(0, ("HGETALL", core.key(0, "config")))])
+    [stored] = yield from raw(core, [(0, ("HGETALL", core.key(0, keys.CONFIG)))])
     return text_map(stored)
 
 

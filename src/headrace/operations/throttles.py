@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.engine import keys
 from headrace.engine.call import build
 from headrace.engine.check import PAGE, Span, milliseconds, page, text, whole
 from headrace.engine.settings import LARGEST_COUNT, rate_from_wire, rate_to_wire
@@ -65,6 +66,6 @@ def throttle(client: ClientLike, name: str, *, count: int = 25) -> Operation[Thr
 def throttles(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation[list[str]]:
     """The names of the throttles that are set."""
     offset, count = page(offset, count)
-    words = ("ZRANGE", client.core.key(0, "throttles"), offset, offset + count - 1)
+    words = ("ZRANGE", client.core.key(0, keys.THROTTLES), offset, offset + count - 1)
     [found] = yield from raw(client.core, [(0, words)])
     return [name.decode() for name in found]

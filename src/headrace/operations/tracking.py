@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from headrace.engine import keys
 from headrace.engine.call import build, each_state
 from headrace.engine.check import PAGE, Span
 from headrace.engine.events import VERSION, Event, read_told
@@ -58,7 +59,7 @@ def listen_tracked(
 ) -> Operation[ListeningState[Event]]:
     """Subscribes to what happens to tracked jobs."""
     core = client.core
-    channels = [core.channel(shard, "tracked", "") for shard in range(core.shards)]
+    channels = [core.channel(shard, keys.tracked_channel, "") for shard in range(core.shards)]
     shards = {name: shard for shard, name in channels}
     newest: dict[int, int] = {}
 
@@ -75,8 +76,8 @@ def _missed(core: Core, newest: dict[int, int]) -> Callable[[], Operation[Iterab
     """Where the log has grown beyond what was heard, something may have been missed."""
 
     def check() -> Operation[Iterable[Event]]:
-        keys = [core.key(shard, "log") for shard in range(core.shards)]
-        words = [("HMGET", key, "number", "stamp") for key in keys]
+        logs = [core.key(shard, keys.LOG) for shard in range(core.shards)]
+        words = [("HMGET", key, "number", "stamp") for key in logs]
         logs = yield from raw(core, list(enumerate(words)))
         missed = []
         for shard, log in enumerate(logs):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from headrace.client.client import Client
+from headrace.engine import keys
 from headrace.engine.call import build
 from headrace.engine.events import entry_number
 from headrace.engine.record import decode_record, name_in
@@ -163,13 +164,15 @@ def look(core: Core) -> Operation[NamespaceFigures]:
     names = yield from all_queues(core)
     queues = {name: QueueFigures() for name in names[:QUEUES]}
     asked: Any = [(0, ("TIME",)), (0, ("INFO", "memory"))]
-    asked += [(shard, ("HMGET", core.key(shard, "log"), "number", "trimmed")) for shard in shards]
-    asked += [(shard, ("HGETALL", core.key(shard, "lakes"))) for shard in shards]
+    asked += [
+        (shard, ("HMGET", core.key(shard, keys.LOG), "number", "trimmed")) for shard in shards
+    ]
+    asked += [(shard, ("HGETALL", core.key(shard, keys.LAKES))) for shard in shards]
     [[seconds, micros], about, *rest] = yield from raw(core, asked)
     logs, lakes = rest[: core.shards], rest[core.shards :]
     now = int(seconds)
     asked = [
-        (shard, ("ZCOUNT", core.key(shard, "sessions"), f"{now}000", "+inf")) for shard in shards
+        (shard, ("ZCOUNT", core.key(shard, keys.SESSIONS), f"{now}000", "+inf")) for shard in shards
     ]
     workers = yield from raw(core, asked)
     yield from _count(core, queues)
@@ -204,12 +207,15 @@ def _count(core: Core, queues: dict[str, QueueFigures]) -> Operation[None]:
 
 
 def _read_books(core: Core, queues: dict[str, QueueFigures]) -> Operation[None]:
-    for name, reply in (yield from _of_each(core, queues, "HGETALL", "books:{}")):
+    for name, reply in (yield from _of_each(core, queues, "HGETALL", keys.books)):
         queues[name].books.update({one: int(n) for one, n in text_map(reply).items()})
 
 
 def _read_stats(core: Core, queues: dict[str, QueueFigures], day: int) -> Operation[None]:
-    for name, reply in (yield from _of_each(core, queues, "HMGET", f"stats:{day}:{{}}", *STATS)):
+    def stats_key(queue: str) -> str:
+        return keys.stats(f"{day}:{queue}")
+
+    for name, reply in (yield from _of_each(core, queues, "HMGET", stats_key, *STATS)):
         failures, retries, waits, wait_mean, runs, run_mean = (float(value or 0) for value in reply)
         queues[name].stats.update(
             {
@@ -226,12 +232,12 @@ def _read_stats(core: Core, queues: dict[str, QueueFigures], day: int) -> Operat
 
 def _look_at_next(core: Core, queues: dict[str, QueueFigures], now: float) -> Operation[None]:
     """Read how long the next job of each queue has waited."""
-    first = yield from _of_each(core, queues, "ZRANGE", "waiting:{}", "0", "0")
+    first = yield from _of_each(core, queues, "ZRANGE", keys.waiting, "0", "0")
     next_jobs = [(name, name_in(member[0])) for name, member in first if member]
     if not next_jobs:
         return
     commands: Any = [
-        (shard, ("GET", core.key(shard, f"job:{job_id}")))
+        (shard, ("GET", core.key(shard, keys.job(job_id))))
         for _, job_id in next_jobs
         for shard in [core.shard_of(job_id)]
     ]
@@ -242,14 +248,18 @@ def _look_at_next(core: Core, queues: dict[str, QueueFigures], now: float) -> Op
 
 
 def _of_each(
-    core: Core, queues: dict[str, QueueFigures], command: str, role: str, *rest: str
+    core: Core,
+    queues: dict[str, QueueFigures],
+    command: str,
+    key_of: Callable[[str], str],
+    *rest: str,
 ) -> Operation[list[tuple[str, Any]]]:
     """Return the replies to a command on one key per queue and shard, in one round trip."""
     about = [(name, shard) for name in queues for shard in range(core.shards)]
     if not about:
         return []
     commands: Any = [
-        (shard, (command, core.key(shard, role.format(name)), *rest)) for name, shard in about
+        (shard, (command, core.key(shard, key_of(name)), *rest)) for name, shard in about
     ]
     replies = yield from raw(core, commands)
     return [(name, reply) for (name, _), reply in zip(about, replies, strict=True)]
