@@ -75,7 +75,7 @@ def test_an_unknown_queue_is_one_line_and_exit_code_1(
     said = typed(*words)
 
     assert (said.code, said.out) == (1, "")
-    assert said.err == "headrace: queue 'mial' does not exist; the first put makes it\n"
+    assert said.err == "headrace: queue 'mial' does not exist; the first put creates it\n"
     assert list(client.queues()) == ["mail"], "nothing is made by looking"
     assert mail.counts().paused, "and a refused command does nothing"
 

@@ -230,20 +230,20 @@ def test_a_plain_file_in_place_of_the_socket_is_replaced(home: Path) -> None:
 def test_a_lock_held_by_something_that_is_no_server_is_named(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "PATIENCE", 0.1)
+    monkeypatch.setattr(embedded, "REPLY_TIMEOUT", 0.1)
     home.mkdir()
     with embedded._lock(home) as lock:
         assert lock
         with pytest.raises(EmbeddedServerError, match=embedded.LOCK):
             embedded.start(home)
-        with pytest.raises(EmbeddedServerError, match="does not stop: no answer"):
+        with pytest.raises(EmbeddedServerError, match="did not stop within .*: no reply"):
             embedded.stop(home)
 
 
 def test_a_server_that_reads_its_data_is_waited_for(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "PATIENCE", 0.05)
+    monkeypatch.setattr(embedded, "REPLY_TIMEOUT", 0.05)
     home.mkdir()
     replies = [b"-LOADING Valkey is loading the dataset in memory\r\n"] * 20 + [b"+PONG\r\n"]
     with socket.socket(socket.AF_UNIX) as server, embedded._lock(home):

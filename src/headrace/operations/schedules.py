@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from headrace.engine.call import Call, build, is_refusal, optional, packed
 from headrace.engine.check import Span, milliseconds, page, text
-from headrace.engine.shard import family
+from headrace.engine.shard import id_prefix_on_shard
 from headrace.errors import InvalidArgument, ScheduleNotFound
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
@@ -253,7 +253,7 @@ def _check_id(core: Core, schedule_id: str, options: dict[str, Any]) -> None:
 
 def _prefix(core: Core, schedule_id: str) -> bytes:
     """What the ids of its jobs begin with, so that they live on the same shard."""
-    found = schedule_id if core.shards == 1 else family(schedule_id)
+    found = schedule_id if core.shards == 1 else id_prefix_on_shard(schedule_id)
     if found is None:
         raise InvalidArgument(
             f"id {schedule_id!r} has a brace alone: with several shards braces are for a shared "

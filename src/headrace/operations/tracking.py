@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from headrace.engine import keys
 from headrace.engine.call import build, each_state
 from headrace.engine.check import PAGE, Span
-from headrace.engine.events import VERSION, Event, read_told
+from headrace.engine.events import VERSION, Event, read_published_event
 from headrace.engine.timestamps import moment
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
@@ -64,7 +64,7 @@ def listen_tracked(
     newest: dict[int, int] = {}
 
     def read(channel: str, message: bytes) -> Iterable[Event]:
-        event = read_told(shards[channel], message)
+        event = read_published_event(shards[channel], message)
         newest[event.shard] = max(event.number, newest.get(event.shard, 0))
         return [event]
 

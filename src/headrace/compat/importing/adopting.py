@@ -18,7 +18,7 @@ from headrace.engine.call import (
     packed,
 )
 from headrace.engine.record import decode_record
-from headrace.engine.shard import beside
+from headrace.engine.shard import id_on_same_shard
 from headrace.engine.statistics import Series
 from headrace.operations.batches import in_batches
 from headrace.operations.core import Core
@@ -124,7 +124,7 @@ def adopt(core: Core, name: str, jobs: Sequence[Adopted]) -> Operation[list[Take
 def _spare(core: Core, name: str, job: Adopted) -> str:
     """The same for every time a job is adopted, on its shard."""
     own = blake2b(f"{name}:{job.badge}".encode(), digest_size=6).hexdigest()
-    candidates = chain([beside(job.id, own)], (f"{own}-{number}" for number in count()))
+    candidates = chain([id_on_same_shard(job.id, own)], (f"{own}-{number}" for number in count()))
     return next(each for each in candidates if core.shard_of(each) == core.shard_of(job.id))
 
 
