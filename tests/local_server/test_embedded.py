@@ -230,13 +230,13 @@ def test_plain_file_in_place_of_the_socket_is_replaced(home: Path) -> None:
 def test_error_names_a_lock_that_no_server_holds(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "PATIENCE", 0.1)
+    monkeypatch.setattr(embedded, "REPLY_TIMEOUT", 0.1)
     home.mkdir()
     with embedded._lock(home) as lock:
         assert lock
         with pytest.raises(EmbeddedServerError, match=embedded.LOCK):
             embedded.start(home)
-        with pytest.raises(EmbeddedServerError, match="does not stop: no answer"):
+        with pytest.raises(EmbeddedServerError, match="did not stop within .*: no reply"):
             embedded.stop(home)
 
 

@@ -11,7 +11,7 @@ from headrace import Client, Job, Queue
 from headrace.cli.server import HERE
 from headrace.client import connect
 from headrace.engine.call import build
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.errors import HeadraceError, InvalidArgument, JobNotFound, QueueNotFound
 from headrace.operations.core import Core
 from headrace.operations.namespace import namespace_exists

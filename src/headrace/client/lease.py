@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from headrace.codecs.codec import Codec
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.operations import finishing
 from headrace.operations.core import Core
 from headrace.operations.method import AsyncMethods, SyncMethods, method

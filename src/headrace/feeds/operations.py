@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from headrace.engine.call import Call, build, feed_answer
 from headrace.engine.check import PAGE, choice, free_text, listed, page, text, whole
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.errors import FeedNotFound, InvalidArgument, ServerUnavailable
 from headrace.feeds.values import FeedCounts, FeedSettings
 from headrace.operations.batches import Row

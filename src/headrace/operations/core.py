@@ -92,11 +92,11 @@ class Core:
         return path
 
     def channel(self, shard: int, role: str, name: str) -> tuple[int, str]:
-        """Return a channel for notices as (shard, channel name)."""
+        """Return a channel for notices with its shard; roles are in `headrace.engine.keys`."""
         return shard, f"{prefix(self.namespace, shard)}{role}:{name}"
 
     def key(self, shard: int, name: str) -> str:
-        """Return the full name of a key of a shard."""
+        """Return a key of a shard; names are in `headrace.engine.keys`."""
         return f"{prefix(self.namespace, shard)}{name}"
 
     def words(self, shard: int, call: Call[Any], *, again: bool = False) -> tuple[Any, ...]:

@@ -12,8 +12,8 @@ from typing import Any
 
 from headrace.engine.call import Answer, Call, build, each_state, is_refusal, optional, pack
 from headrace.engine.check import LONGEST_MS, Span, milliseconds, text, whole
-from headrace.engine.moments import EPOCH
-from headrace.engine.rate import rate_to_wire
+from headrace.engine.settings import rate_to_wire
+from headrace.engine.timestamps import EPOCH
 from headrace.errors import InvalidArgument, ServerUnavailable
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core

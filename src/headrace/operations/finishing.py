@@ -28,7 +28,7 @@ from headrace.engine.check import (
     number,
     text,
 )
-from headrace.engine.moments import moment_or_none
+from headrace.engine.timestamps import moment_or_none
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations.batches import Row, in_batches, rounds
 from headrace.operations.core import Core

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headrace.engine.check import text
-from headrace.engine.shard import beside
+from headrace.engine.shard import id_on_same_shard
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
 from headrace.options import check_option
@@ -124,7 +124,7 @@ def spare_id(core: Core, name: str) -> str:
     longest = core.limits.name
     nonce = new_nonce()
     start = name.encode()[: longest - len(nonce) - 1].decode(errors="ignore")
-    spare = beside(name, nonce)
+    spare = id_on_same_shard(name, nonce)
     while len(spare.encode()) > longest or core.shard_of(spare) != core.shard_of(name):
         spare = f"{start}~{new_nonce()}"
     return spare

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.engine import keys
 from headrace.engine.call import Call, build
 from headrace.engine.check import whole
 from headrace.engine.shard import ingress_ids
@@ -15,7 +16,7 @@ from headrace.transport.drive import Operation
 
 def namespace_exists(core: Core) -> Operation[bool]:
     """Return whether the namespace exists, without creating it."""
-    [layout] = yield from raw(core, [(0, ("HGET", core.key(0, "meta"), "layout"))])
+    [layout] = yield from raw(core, [(0, ("HGET", core.key(0, keys.META), "layout"))])
     return layout is not None
 
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
+from headrace.engine import keys
 from headrace.engine.call import build, optional, queue_answer
 from headrace.engine.check import EPOCH, choice, day_number, page, text
-from headrace.engine.profile import PROFILES, SETTINGS, Value, default, from_wire, known, to_wire
+from headrace.engine.settings import PROFILES, SETTINGS, Value, default, from_wire, known, to_wire
 from headrace.engine.statistics import Stats, merged, read_series
 from headrace.errors import InvalidArgument, QueueNotFound
 from headrace.operations.core import Core
@@ -74,8 +75,8 @@ def settings(queue: QueueLike) -> Operation[dict[str, Value]]:
 
     queue.settings()["lease"]
     """
-    keys = [queue.core.key(0, name) for name in ("config", f"settings:{queue.name}")]
-    shared, own = yield from raw(queue.core, [(0, ("HGETALL", key)) for key in keys])
+    hashes = [queue.core.key(0, name) for name in (keys.CONFIG, keys.settings(queue.name))]
+    shared, own = yield from raw(queue.core, [(0, ("HGETALL", key)) for key in hashes])
     stored = text_map(shared) | text_map(own)
     return {
         name: from_wire(name, stored[name]) if name in stored else default(name)
@@ -141,9 +142,9 @@ def queues(
 
 def queue_names(core: Core, offset: int, count: int) -> Operation[list[str]]:
     """Return the names of queues by first use; the earliest first use on a shard counts."""
-    keys = [core.key(shard, "queues") for shard in range(core.shards)]
+    sets = [core.key(shard, keys.QUEUES) for shard in range(core.shards)]
     words = (0, offset + count - 1, "WITHSCORES")
-    replies = yield from raw(core, [(at, ("ZRANGE", key, *words)) for at, key in enumerate(keys)])
+    replies = yield from raw(core, [(at, ("ZRANGE", key, *words)) for at, key in enumerate(sets)])
     order: dict[str, float] = {}
     for reply in replies:
         for name, first_use in zip(reply[::2], reply[1::2], strict=True):
@@ -228,7 +229,7 @@ def config_get(client: ClientLike, name: str | None = None) -> Operation[Any]:
 
 def config(core: Core) -> Operation[dict[str, str]]:
     """Return the explicit settings of the namespace in their stored form."""
-    [stored] = yield from raw(core, [(0, ("HGETALL", core.key(0, "config")))])
+    [stored] = yield from raw(core, [(0, ("HGETALL", core.key(0, keys.CONFIG)))])
     return text_map(stored)
 
 

@@ -12,10 +12,9 @@ import msgspec
 from headrace.codecs.codec import Codec
 from headrace.engine.call import Call, build, is_refusal, optional, pack, packed
 from headrace.engine.check import Span, milliseconds, page, text, whole
-from headrace.engine.cron import parse
-from headrace.engine.moments import moment
-from headrace.engine.shard import family
-from headrace.engine.zones import offsets, zone_of
+from headrace.engine.cron import offsets, parse, zone_of
+from headrace.engine.shard import id_prefix_on_shard
+from headrace.engine.timestamps import moment
 from headrace.errors import InvalidArgument, ScheduleNotFound
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
@@ -294,7 +293,7 @@ def _check_id(core: Core, schedule_id: str, options: dict[str, Any]) -> None:
 
 def _prefix(core: Core, schedule_id: str) -> bytes:
     """Return the prefix of the job ids of a schedule, which keeps the jobs on its shard."""
-    found = schedule_id if core.shards == 1 else family(schedule_id)
+    found = schedule_id if core.shards == 1 else id_prefix_on_shard(schedule_id)
     if found is None:
         raise InvalidArgument(
             f"id {schedule_id!r} has an unpaired brace; with several shards braces must enclose a "

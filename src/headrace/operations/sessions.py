@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.engine.call import Call, build, session_answer
 from headrace.engine.check import PAGE, Span, milliseconds, page, text
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.errors import SessionEnded
 from headrace.operations.core import Core
 from headrace.operations.protocols import ClientLike, SessionLike

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from headrace.engine import keys
 from headrace.engine.call import build, is_refusal, job_refusal, pack
 from headrace.engine.check import page, text, whole
 from headrace.engine.check import tags as checked_tags
@@ -98,7 +99,7 @@ def top_of_shards(
     """Return tags of each shard with their counts, the most used first."""
     words = ("+inf", least, "BYSCORE", "REV", "LIMIT", offset, count, "WITHSCORES")
     replies = yield from raw(
-        core, [(shard, ("ZRANGE", core.key(shard, "tags"), *words)) for shard in shards]
+        core, [(shard, ("ZRANGE", core.key(shard, keys.TAGS), *words)) for shard in shards]
     )
     return [
         {tag.decode(): int(times) for tag, times in zip(reply[::2], reply[1::2], strict=True)}

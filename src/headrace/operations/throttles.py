@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from headrace.engine import keys
 from headrace.engine.call import build
 from headrace.engine.check import PAGE, Span, milliseconds, page, text, whole
-from headrace.engine.profile import MOST
-from headrace.engine.rate import rate_from_wire, rate_to_wire
+from headrace.engine.settings import LARGEST_COUNT, rate_from_wire, rate_to_wire
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import on_all_shards, shares
 from headrace.operations.requests import ask, raw
@@ -33,7 +33,7 @@ def set_throttle(
     text("throttle", name, core.limits.name)
     row = (
         name,
-        "none" if concurrency is None else whole("concurrency", concurrency, 0, MOST),
+        "none" if concurrency is None else whole("concurrency", concurrency, 0, LARGEST_COUNT),
         "none" if rate is None else rate_to_wire("rate", rate),
         -1 if ttl is None else milliseconds("ttl", ttl),
     )
@@ -73,6 +73,6 @@ def throttle(client: ClientLike, name: str, *, count: int = 25) -> Operation[Thr
 def throttles(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation[list[str]]:
     """Return a page of the names of the throttles that are set."""
     offset, count = page(offset, count)
-    words = ("ZRANGE", client.core.key(0, "throttles"), offset, offset + count - 1)
+    words = ("ZRANGE", client.core.key(0, keys.THROTTLES), offset, offset + count - 1)
     [found] = yield from raw(client.core, [(0, words)])
     return [name.decode() for name in found]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from headrace.engine import keys
 from headrace.engine.call import build, each_state
 from headrace.engine.check import PAGE, Span
-from headrace.engine.events import VERSION, Event, read_told
-from headrace.engine.moments import moment
+from headrace.engine.events import VERSION, Event, read_published_event
+from headrace.engine.timestamps import moment
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
 from headrace.operations.jobs import checked_rows
@@ -63,12 +64,12 @@ def listen_tracked(
 ) -> Operation[ListeningState[Event]]:
     """Subscribe to the events of tracked jobs; see Tracking.listen."""
     core = client.core
-    channels = [core.channel(shard, "tracked", "") for shard in range(core.shards)]
+    channels = [core.channel(shard, keys.tracked_channel, "") for shard in range(core.shards)]
     shards = {name: shard for shard, name in channels}
     newest: dict[int, int] = {}
 
     def read(channel: str, message: bytes) -> Iterable[Event]:
-        event = read_told(shards[channel], message)
+        event = read_published_event(shards[channel], message)
         newest[event.shard] = max(event.number, newest.get(event.shard, 0))
         return [event]
 
@@ -80,8 +81,8 @@ def _missed(core: Core, newest: dict[int, int]) -> Callable[[], Operation[Iterab
     """Return a check that reports shards whose log has events that were not received."""
 
     def check() -> Operation[Iterable[Event]]:
-        keys = [core.key(shard, "log") for shard in range(core.shards)]
-        words = [("HMGET", key, "number", "stamp") for key in keys]
+        logs = [core.key(shard, keys.LOG) for shard in range(core.shards)]
+        words = [("HMGET", key, "number", "stamp") for key in logs]
         logs = yield from raw(core, list(enumerate(words)))
         missed = []
         for shard, log in enumerate(logs):

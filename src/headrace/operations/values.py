@@ -10,8 +10,8 @@ import msgspec
 
 from headrace.codecs.codec import Codec
 from headrace.engine.check import Span
-from headrace.engine.moments import moment, moment_or_none
 from headrace.engine.record import Record, decode_record
+from headrace.engine.timestamps import moment, moment_or_none
 from headrace.operations.ids import GROUP_MARK
 from headrace.options import UNSET
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from headrace.engine.call import build, is_refusal
 from headrace.engine.check import text
-from headrace.engine.moments import moment_or_none
-from headrace.engine.rate import rate_from_wire
+from headrace.engine.settings import rate_from_wire
+from headrace.engine.timestamps import moment_or_none
 from headrace.errors import JobNotFound
 from headrace.operations.protocols import ClientLike
 from headrace.operations.requests import ask_one

@@ -14,7 +14,7 @@ from typing import Any, Self
 from headrace.client import connect
 from headrace.client.client import Client
 from headrace.engine import check
-from headrace.engine.profile import SETTINGS
+from headrace.engine.settings import SETTINGS
 from headrace.engine.states import STATES
 from headrace.errors import InvalidArgument, NamespaceNotFound
 from headrace.local_server import embedded

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from headrace.client.client import AsyncClient
+from headrace.engine import keys
 from headrace.engine.record import decode_record, text_bytes
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
@@ -100,10 +101,12 @@ def worker_notices(
     """
     shards = range(core.shards)
     work = {
-        core.channel(shard, "queue", queue): (queue, shard) for queue in queues for shard in shards
+        core.channel(shard, keys.queue_channel, queue): (queue, shard)
+        for queue in queues
+        for shard in shards
     }
     by_name = {channel: source for (_, channel), source in work.items()}
-    own = [core.channel(shard, "worker", leases.worker) for shard in shards]
+    own = [core.channel(shard, keys.worker_channel, leases.worker) for shard in shards]
 
     def read(channel: str, message: bytes) -> Iterable[LostLease]:
         source = by_name.get(channel)
@@ -144,7 +147,7 @@ def held_jobs(core: Core, worker: str, known: set[str]) -> Operation[list[Popped
     """
     shards = range(core.shards)
     lists = yield from raw(
-        core, [(shard, ("ZRANGE", core.key(shard, f"held:{worker}"), 0, -1)) for shard in shards]
+        core, [(shard, ("ZRANGE", core.key(shard, keys.held(worker)), 0, -1)) for shard in shards]
     )
     unknown = [
         (shard, job_id)
@@ -155,7 +158,7 @@ def held_jobs(core: Core, worker: str, known: set[str]) -> Operation[list[Popped
     if not unknown:
         return []
     records = yield from raw(
-        core, [(shard, ("GET", core.key(shard, f"job:{job_id}"))) for shard, job_id in unknown]
+        core, [(shard, ("GET", core.key(shard, keys.job(job_id)))) for shard, job_id in unknown]
     )
     found = [
         Popped(job_id, decode_record(packed), packed, b"")

@@ -25,7 +25,7 @@ from headrace.compat.importing.source_server import SourceServer
 from headrace.compat.importing.thoonk_reader import ThoonkReader
 from headrace.compat.importing.worqr_reader import WorqrReader
 from headrace.compat.opening import is_configured
-from headrace.engine.profile import Value
+from headrace.engine.settings import Value
 from headrace.errors import ImportRefused
 from headrace.feeds import operations
 from headrace.operations import queues, schedules
