@@ -168,7 +168,7 @@ async def test_reconnected_listener_receives_the_number_of_missed_changes(
 async def test_listener_of_all_feeds_receives_the_number_of_missed_changes(
     far_client: Any, way: Way, calm: Client
 ) -> None:
-    listening = await got(far_client.listen_feeds(wait=20))
+    listening = await got(far_client.feeds.listen(wait=20))
 
     def make_two() -> None:
         for name in ("a", "b"):
