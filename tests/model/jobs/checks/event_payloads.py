@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace import Put
 from tests.model.harness import Swaps, opened
 
-# Below the first limit jobs take the fast path; payloads above the second are stored separately.
+# Payloads around the first limit take the fast path, those around the second the general path.
 LIMITS = (10, 16_384)
 
 
