@@ -29,9 +29,9 @@ import headrace
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.spark import plots, session, work
-from headrace.spark.hot import look
-from headrace.spark.options import Server
+from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import sync
+from headrace.spark.query import open_history
 from headrace.spark.rollup import rollup
 
 NAMESPACE = "flights"
@@ -60,7 +60,7 @@ def run(rows: int | None) -> None:
     started = time.monotonic()
     with timed("spark", "started a session on all cores of this machine"):
         spark = session(spark_sql_shuffle_partitions="4")
-    server = Server(url=os.environ.get("HEADRACE_URL", ""), namespace=NAMESPACE).settled()
+    server = ServerAddress(url=os.environ.get("HEADRACE_URL", ""), namespace=NAMESPACE).settled()
     with headrace.connect(server.url, namespace=NAMESPACE) as hr:
         put(spark, hr, server, rows)
         work_off(spark, server)
@@ -72,8 +72,8 @@ def run(rows: int | None) -> None:
     say("done", f"in {time.monotonic() - started:.0f} s")
 
 
-def put(spark: SparkSession, hr: headrace.Client, server: Server, rows: int | None) -> None:
-    """Put one job per flight. The id of the write makes sure that this happens only once."""
+def put(spark: SparkSession, hr: headrace.Client, server: ServerAddress, rows: int | None) -> None:
+    """A job for each flight. The id of the write makes it one that is done once."""
     with timed("read", "the flights"):
         flights = read(spark, rows)
     write_id = f"flights-of-2013-{rows or 'all'}"
@@ -127,8 +127,8 @@ def judge(flights: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def work_off(spark: SparkSession, server: Server) -> None:
-    """Run the jobs on Spark executors."""
+def work_off(spark: SparkSession, server: ServerAddress) -> None:
+    """The executors are the workers."""
     with timed("work", "executors call judge() with a frame of up to 2,000 flights"):
         counts = work(
             spark,
@@ -158,8 +158,8 @@ def write_letters(hr: headrace.Client) -> None:
     say("", f"{written:,} letters")
 
 
-def bring_to_lake(spark: SparkSession, server: Server) -> Lake:
-    """Sync the history into a lake and build its tables."""
+def bring_to_lake(spark: SparkSession, server: ServerAddress) -> Lake:
+    """History as files, and tables over it."""
     files = LocalFiles(LAKE)
     with timed("sync", f"the history into {LAKE}"):
         batches = list(sync(spark, server, files))
@@ -175,8 +175,8 @@ def answer(spark: SparkSession, lake: Lake) -> None:
     """Query which airline cancelled the most flights, and how the jobs ran."""
     spark.read.csv(file("airlines.csv"), header=True).createOrReplaceTempView("airline")
     with (
-        look(spark, lake) as history,
-        timed("ask", "the airlines with the most lost flights, and a plot"),
+        open_history(spark, lake) as history,
+        timed("ask", "the airlines that lost most, and a picture"),
     ):
         daily, attempts = history.table("daily"), history.table("attempts")
         daily.createOrReplaceTempView("daily")

@@ -17,10 +17,7 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-# Tests of the compatibility APIs; "dialects" is the old name of the directory.
-API_TESTS = next(
-    path for name in ("compat", "dialects") if (path := ROOT / "tests" / name).is_dir()
-)
+API_TESTS = ROOT / "tests" / "compat"
 APIS = {"T": "thoonk", "Q": "qless", "W": "worqr", "R": "redis_queue"}
 
 
@@ -49,7 +46,7 @@ def proofs() -> dict[str, Proof]:
     """Return the proofs by the id of the requirement."""
     found: dict[str, Proof] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        is_of_api = path.is_relative_to(API_TESTS)
+        is_of_api = any(path.is_relative_to(API_TESTS / api) for api in APIS.values())
         for name, identity in _marked(ast.parse(path.read_text())):
             proof = found.setdefault(identity, Proof())
             tests = proof.api if is_of_api else proof.engine

@@ -30,9 +30,9 @@ from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.local_server.scratch import private_server
 from headrace.spark import session
-from headrace.spark.equality import compare
-from headrace.spark.hot import look, make_views
-from headrace.spark.options import Server
+from headrace.spark.comparison import compare
+from headrace.spark.options import ServerAddress
+from headrace.spark.query import create_views, open_history
 from tests.support import servers
 
 RESULTS = Path(__file__).parent.parent / "results"
@@ -50,15 +50,15 @@ class Run:
 
     def __init__(self, spark: SparkSession, url: str, scratch: Path, console: Console) -> None:
         self.spark = spark
-        self.server = Server(url=url, namespace=NAMESPACE)
+        self.server = ServerAddress(url=url, namespace=NAMESPACE)
         self.scratch = scratch
         self.console = console
         self.found: Figures = {}
 
-    def make(self, namespace: str, events: int, days_ago: float = 2.5) -> Server:
-        """Create a history of its own."""
+    def make(self, namespace: str, events: int, days_ago: float = 2.5) -> ServerAddress:
+        """A history of its own."""
         make_history(self.server.url, namespace, events, days_ago=days_ago)
-        return Server(url=self.server.url, namespace=namespace)
+        return ServerAddress(url=self.server.url, namespace=namespace)
 
     def note(self, name: str, **figures: float) -> None:
         """Store figures and print them."""
@@ -133,9 +133,9 @@ def rollups(run: Run, rounds: int) -> None:
 
 
 def _ask(run: Run, lake: Lake, by_hand: tables.Tables) -> None:
-    """Measure one query, and check whether the books balance."""
-    with look(run.spark, lake) as now:
-        make_views(now)
+    """One question, and whether the books balance."""
+    with open_history(run.spark, lake) as now:
+        create_views(now)
         began = time.perf_counter()
         rows = run.spark.sql(
             "select queue, sum(wait_count) as waits from daily where by = 'all' group by queue"

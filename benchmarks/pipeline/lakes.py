@@ -11,23 +11,23 @@ from pyspark.sql import SparkSession
 from benchmarks.pipeline.loops import log_to_parquet
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.spark.options import Server
+from headrace.spark.lake_events import lake_events
+from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import sync
 from headrace.spark.rollup import rollup
-from headrace.spark.stored import lake_events
 from headrace.spark.tables.daily import daily
-from headrace.spark.tables.histories import count_tagged
+from headrace.spark.tables.expressions import count_tagged
 
 
-def sync_rate(spark: SparkSession, server: Server, lake: Path) -> tuple[int, float]:
-    """Return the number of events written to the lake, and events per second."""
+def sync_rate(spark: SparkSession, server: ServerAddress, lake: Path) -> tuple[int, float]:
+    """How many events came into the lake, and how many a second."""
     began = time.perf_counter()
     events = sum(batch.events for batch in sync(spark, server, LocalFiles(lake)))
     return events, events / (time.perf_counter() - began)
 
 
-def loop_rate(server: Server, folder: Path) -> tuple[int, float]:
-    """Do the same with a plain loop in one process."""
+def loop_rate(server: ServerAddress, folder: Path) -> tuple[int, float]:
+    """The same by a plain loop in one process."""
     folder.mkdir()
     began = time.perf_counter()
     events = log_to_parquet(server.url, f"hr:{{{server.namespace}:0}}:events", folder)

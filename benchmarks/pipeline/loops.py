@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import redis
 
-from headrace.lake.columns import event_columns
+from headrace.lake.event_columns import event_columns
 
 PAGE = 5000
 ROWS_A_FILE = 500_000

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.engine.statistics import bin_name
-from headrace.lake.manifest import Snapshot
+from headrace.lake.manifest import LakeSnapshot
 
 COLUMNS = (
     "at",
@@ -146,8 +146,8 @@ class Tables:
         return sum(day.wait.count for day in days)
 
 
-def daily_by_loop(snapshot: Snapshot, lake: Path) -> Tables:
-    """Build the table daily: by queue and day, in total, by worker and by tag."""
+def daily_by_loop(snapshot: LakeSnapshot, lake: Path) -> Tables:
+    """The table daily alone: by queue and day, in all, by worker and by tag."""
     tables = Tables()
     columns = ("at", "kind", "job_id", "queue", "worker", "wait", "run", "tags")
     tags_of: dict[str, list[str]] = {}
@@ -178,8 +178,8 @@ def _count(places: list[Day], kind: str, wait: int, run: int) -> None:
             place.run.add(run, name)
 
 
-def by_loop(snapshot: Snapshot, lake: Path, folder: Path) -> Tables:
-    """Read all events once, in order, and write the tables."""
+def by_loop(snapshot: LakeSnapshot, lake: Path, folder: Path) -> Tables:
+    """Reads all events once, in their order, and writes the tables."""
     tables = Tables()
     for batch in _batches([lake / file.path for file in snapshot.files], COLUMNS):
         _add(tables, batch)

@@ -36,8 +36,8 @@ from headrace.errors import (
     TooMany,
     Unreadable,
     WorkerError,
+    WriteAborted,
     WriteError,
-    WriteGivenUp,
     WriteIdTaken,
     WriteLost,
     WrongState,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from headrace.engine.statistics import Series, Stats
     from headrace.feeds.feed import AsyncFeed, Feed
     from headrace.feeds.values import FeedCounts, FeedEvent, FeedSettings
-    from headrace.operations.lake_values import LakeShard
+    from headrace.operations.lakes import LakeShard
     from headrace.operations.listening import AsyncListener, Listener
     from headrace.operations.schedule_values import Schedule
     from headrace.operations.values import (
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
         Throttle,
         Tracked,
         Worker,
-        Written,
+        WriteStatus,
     )
     from headrace.options import Put
 
@@ -118,7 +118,7 @@ _LATER = {
     "FeedSettings": "headrace.feeds.values",
     "Group": "headrace.client.group",
     "Job": "headrace.operations.values",
-    "LakeShard": "headrace.operations.lake_values",
+    "LakeShard": "headrace.operations.lakes",
     "Lease": "headrace.client.lease",
     "Limits": "headrace.engine.check",
     "Listener": "headrace.operations.listening",
@@ -138,7 +138,7 @@ _LATER = {
     "Tracked": "headrace.operations.values",
     "Watch": "headrace.client.watch",
     "Worker": "headrace.operations.values",
-    "Written": "headrace.operations.values",
+    "WriteStatus": "headrace.operations.values",
 }
 
 __all__ = [
@@ -221,11 +221,11 @@ __all__ = [
     "Watch",
     "Worker",
     "WorkerError",
+    "WriteAborted",
     "WriteError",
-    "WriteGivenUp",
     "WriteIdTaken",
     "WriteLost",
-    "Written",
+    "WriteStatus",
     "WrongState",
     "connect",
     "connect_async",

@@ -21,11 +21,11 @@ HeadraceError
 │   ├── FeedNotFound        no such feed, or no longer
 │   └── ItemNotFound        the feed has no such item; .item_id
 ├── LakeRefused             the server has another log than this lake, or too many lakes; .lake
-├── WriteError              about a write from Spark; nothing of it was published
-│   ├── StagedLost          rows that were staged are not there any more
-│   ├── WriteGivenUp        it waited too long for its decision, or was aborted; .write
-│   ├── WriteLost           rows were lost after the decision; .write, .lost
-│   └── WriteIdTaken        its id is that of a write into another queue; .write, .queue
+├── WriteError              about a write from Spark
+│   ├── StagedLost          the server lost staged rows before the commit; nothing was published
+│   ├── WriteAborted        the write was aborted or waited too long for its commit; .write
+│   ├── WriteLost           the server lost rows after the commit; .write, .lost
+│   └── WriteIdTaken        its id belongs to a write into another queue; .write, .queue
 ├── ImportRefused           what is to be imported is not there, is something else, or has changed
 ├── NoResult                the job has no result (yet); .state
 ├── Unreadable              data or a result was written by another codec or key; .payload
@@ -255,59 +255,58 @@ class LakeRefused(HeadraceError):
 
 
 class WriteError(HeadraceError):
-    """A write from Spark failed before it was decided: nothing of it was published."""
+    """A write from Spark failed."""
 
 
 class StagedLost(WriteError):
-    """Rows that were staged are not there any more."""
+    """The server lost rows that were staged for a write, before the commit."""
 
     def __init__(self) -> None:
         super().__init__(
-            "rows that were staged for this write are not there any more: they are kept for a "
-            "day, and a server that lost its memory has lost them too; nothing was published, "
-            "write the DataFrame again"
+            "the server no longer has the rows that were staged for this write: they expire after "
+            "a day, or the server lost its data; nothing was published, write the DataFrame again"
         )
 
 
-class WriteGivenUp(WriteError):
-    """The write was aborted, or waited too long for its decision."""
+class WriteAborted(WriteError):
+    """The write was aborted, or waited too long for its commit."""
 
     def __init__(self, write: str) -> None:
         super().__init__(
-            f"write {write!r} was given up: it was aborted, or prepared a day before it was to be "
-            "decided, or the server has lost its memory since; nothing of it was published, write "
-            "the DataFrame again"
+            f"write {write!r} was aborted: by Spark, because more than a day passed before its "
+            "commit, or because the server lost its data; nothing of it was published, write the "
+            "DataFrame again"
         )
         self.write = write
 
 
 class WriteLost(WriteError):
-    """The server lost a write, or rows of it, after it was decided."""
+    """The server lost a write, or rows of it, after the commit."""
 
     def __init__(self, write: str, rows: int = 0, lost: Mapping[int, int] | None = None) -> None:
         if lost:
             lacking = ", ".join(f"shard {shard} lacks {count}" for shard, count in lost.items())
             about = (
-                f"{lacking} of its {rows} rows: the server lost them after it was decided, the "
-                "others are jobs"
+                f"{lacking} of its {rows} rows: the server lost them after the commit; the other "
+                "rows are jobs"
             )
         else:
             about = (
-                "the server knows nothing of it any more, though it was decided: it has lost its "
-                "memory, and which rows are jobs is not known"
+                "the server no longer knows it, although it was committed: the server lost its "
+                "data, and it is unknown which rows are jobs"
             )
-        super().__init__(f"write {write!r}: {about}. Write what is missing, as another write")
+        super().__init__(f"write {write!r}: {about}. Write the missing rows again, with another id")
         self.write = write
         self.lost = dict(lost or {})
 
 
 class WriteIdTaken(WriteError):
-    """A write of this id was made before, into another queue."""
+    """There is already a write with this id, into another queue."""
 
     def __init__(self, write: str, queue: str) -> None:
         super().__init__(
-            f"write {write!r} was made before, into queue {queue!r}, and an id is for one write: "
-            "nothing was published; give this one an id of its own, or a stream its own checkpoint"
+            f"the id of write {write!r} was already used for a write into queue {queue!r}: nothing "
+            "was published; use another writeId, or for a stream another checkpoint"
         )
         self.write = write
         self.queue = queue

@@ -1,4 +1,4 @@
-"""Spark looks here for format("headrace")."""
+"""The package in which Spark looks for format("headrace")."""
 
 from headrace.spark.source import HeadraceSource as DefaultSource
 

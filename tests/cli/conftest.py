@@ -1,4 +1,4 @@
-"""The command line as it is typed, against a real server."""
+"""Fixtures that run the command line against a real server."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from headrace.cli.main import main
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a command printed, and its exit code."""
+class CommandResult:
+    """The output and the exit code of a command."""
 
     code: int
     out: str
@@ -28,19 +28,19 @@ class Said:
 
     @property
     def rows(self) -> list[list[str]]:
-        """The cells of a table; in tests none is empty that matters."""
+        """The words of each line; the tests rely on no empty cell."""
         return [line.split() for line in self.out.splitlines()]
 
 
-class Type(Protocol):
-    """Types a command."""
+class RunCommand(Protocol):
+    """A function that runs a command."""
 
-    def __call__(self, *words: str) -> Said: ...
+    def __call__(self, *words: str) -> CommandResult: ...
 
 
 @pytest.fixture
 def client(valkey_url: str) -> Iterator[headrace.Client]:
-    """A client on a namespace of its own; the command line reads the clock of the server."""
+    """Return a client for a new namespace that uses the server's clock."""
     with headrace.connect(valkey_url, namespace=f"cli-{uuid4().hex[:12]}") as found:
         yield found
 
@@ -51,17 +51,17 @@ def mail(client: headrace.Client) -> headrace.Queue:
 
 
 @pytest.fixture
-def typed(
+def cli(
     client: headrace.Client,
     valkey_url: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> Type:
-    """Runs the command line in this process, on the namespace of the client."""
+) -> RunCommand:
+    """Run commands in this process, on the namespace of the client."""
     monkeypatch.setenv("HEADRACE_URL", valkey_url)
     monkeypatch.setenv("HEADRACE_NAMESPACE", client.core.namespace)
 
-    def run(*words: str) -> Said:
+    def run(*words: str) -> CommandResult:
         monkeypatch.setattr("sys.argv", ["headrace", *words])
         capsys.readouterr()
         code: Any = 0
@@ -69,13 +69,13 @@ def typed(
             main()
         except SystemExit as ended:
             code = ended.code
-        said = capsys.readouterr()
-        return Said(int(code or 0), said.out, said.err)
+        result = capsys.readouterr()
+        return CommandResult(int(code or 0), result.out, result.err)
 
     return run
 
 
 def fail(queue: headrace.Queue, kind: str, message: str, *, times: int = 1) -> None:
-    """Lets the next jobs of a queue fail for good."""
+    """Pop jobs of a queue and fail them permanently."""
     for lease in queue.pop("ann", count=times):
         lease.fail(kind, message)

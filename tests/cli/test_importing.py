@@ -1,4 +1,4 @@
-"""import: what is shown and asked before anything comes, and what is said in the end."""
+"""`headrace import`: the plan, the confirmation and the report."""
 
 from __future__ import annotations
 
@@ -13,116 +13,117 @@ from pathlib import Path
 import pytest
 
 from headrace import Client
-from tests.cli.conftest import Type
-from tests.cli.terminal import MAIN, on_a_terminal
-from tests.importing.old import Old, line_of
+from tests.cli.conftest import RunCommand
+from tests.cli.support.terminal import MAIN, on_a_terminal
+from tests.compat.importing.installation import Installation, waiting
 from tests.support.servers import until
 
 KEYS = "LPUSH worqr:queues:q a b\nLPUSH worqr:processes:q_1 r\nSADD worqr:workers w"
 
 
 @pytest.fixture
-def old(valkey_url: str) -> Iterator[Old]:
-    found = Old(valkey_url)
-    yield found
-    found.close()
+def old(valkey_url: str) -> Iterator[Installation]:
+    with Installation(valkey_url) as found:
+        yield found
 
 
-def test_nothing_is_brought_unless_somebody_agrees(typed: Type, client: Client, old: Old) -> None:
-    old.lay(KEYS)
+def test_nothing_is_imported_without_a_confirmation(
+    cli: RunCommand, client: Client, old: Installation
+) -> None:
+    old.write(KEYS)
 
-    said = typed("import", "worqr", old.url)
-    assert said.code == 1
-    assert said.rows[1][:3] == ["q", "running", "1"]
-    assert said.out.endswith("3 things of worqr.\n")
-    assert said.err == "headrace: nothing was brought; --yes brings it\n"
+    done = cli("import", "worqr", old.url)
+    assert done.code == 1
+    assert done.rows[1][:3] == ["q", "running", "1"]
+    assert done.out.endswith("Found 3 items of worqr.\n")
+    assert done.err == "headrace: nothing was imported; pass --yes to import it\n"
 
-    only_counted = typed("import", "worqr", old.url, "--dry-run", "--json")
+    only_counted = cli("import", "worqr", old.url, "--dry-run", "--json")
     assert only_counted.code == 0
     found = only_counted.json["found"]
     assert [(each["what"], each["count"]) for each in found] == [("running", 1), ("waiting", 2)]
     assert client.queues() == {}
 
 
-def test_it_is_brought_verified_and_told(typed: Type, client: Client, old: Old) -> None:
-    old.lay(KEYS)
+def test_yes_imports_and_verifies(cli: RunCommand, client: Client, old: Installation) -> None:
+    old.write(KEYS)
     before = old.dump()
 
-    said = typed("import", "worqr", old.url, "--yes")
-    assert (said.code, said.out.splitlines()[-1]) == (0, "3 things brought; 3 verified.")
-    assert line_of(client.queue("q")) == [b"r", b"a", b"b"]
+    done = cli("import", "worqr", old.url, "--yes")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "3 items imported; 3 verified.")
+    assert waiting(client.queue("q")) == [b"r", b"a", b"b"]
 
-    again = typed("import", "worqr", old.url, "--yes", "--json")
+    again = cli("import", "worqr", old.url, "--yes", "--json")
     facts = again.json
-    assert (facts["brought"], facts["known"], facts["verified"], facts["deleted"]) == (
-        *(0, 3),
-        *(True, False),
-    )
+    assert (facts["imported"], facts["imported_before"], facts["verified"]) == (0, 3, True)
     assert old.dump() == before
 
 
-def test_the_source_is_deleted_only_if_that_is_said(typed: Type, client: Client, old: Old) -> None:
-    old.lay(f"{KEYS}\nSET mine x")
+def test_items_that_are_left_out_are_listed(cli: RunCommand, old: Installation) -> None:
+    old.write("HSET ql:j:a state waiting queue q data 1\nZADD ql:q:q-work 1 a\nSET ql:other x")
 
-    said = typed("import", "worqr", old.url, "--yes", "--delete-source")
+    done = cli("import", "qless", old.url, "--yes")
 
-    assert said.out.endswith("3 things brought; 3 verified; deleted at the source.\n")
-    assert set(old.dump()) == {b"mine", b"worqr:workers"}
-    assert client.queue("q").counts().waiting == 3
-
-
-def test_what_was_left_out_stays_and_that_is_said(typed: Type, old: Old) -> None:
-    old.lay("HSET ql:j:a state waiting queue q data 1\nZADD ql:q:q-work 1 a\nSET ql:other x")
-
-    said = typed("import", "qless", old.url, "--yes", "--delete-source")
-
-    assert said.err == "left out: ql:other: this key is not known; it stays there\n"
-    assert said.out.endswith("1 verified; deleted at the source but for what was left out.\n")
-    assert set(old.dump()) == {b"ql:other"}
+    assert done.err == "left out: ql:other: unknown key\n"
+    assert done.out.endswith("1 item imported; 1 verified.\n")
 
 
-def test_what_makes_no_sense_is_refused(typed: Type, old: Old) -> None:
-    some = typed("import", "worqr", old.url, "--delete-source", "--queue", "q")
-    assert (some.code, some.err) == (
-        2,
-        "headrace: --delete-source deletes all of it: leave out --queue\n",
+def test_problem_of_the_check_is_an_error(
+    cli: RunCommand, client: Client, old: Installation
+) -> None:
+    old.write("HSET ql:r:each interval 60 data 1\nZADD ql:q:q-recur 1 each")
+    client.queue("mine").schedule("each", 7, every=60)
+
+    done = cli("import", "qless", old.url, "--yes")
+
+    assert done.code == 1
+    assert done.err == (
+        "headrace: differs from the source: schedule 'each' of 'q' has another queue or other data "
+        "here\n"
     )
-    assert typed("import", "resque", old.url).code == 2
-    assert typed("import", "worqr", "http://localhost").code == 2
-    nothing = typed("import", "worqr", old.url)
+
+
+def test_invalid_arguments_are_refused(cli: RunCommand, old: Installation) -> None:
+    assert cli("import", "resque", old.url).code == 2
+    assert cli("import", "worqr", "http://localhost").code == 2
+    nothing = cli("import", "worqr", old.url)
     assert nothing.code == 1
-    assert "has nothing of worqr" in nothing.err
-    nobody = typed("import", "worqr", "redis://127.0.0.1:1/0")
+    assert "has no data of worqr" in nothing.err
+    nobody = cli("import", "worqr", "redis://127.0.0.1:1/0")
     assert nobody.code == 1
     assert "did not answer" in nobody.err
 
 
-def test_on_a_terminal_it_asks(client: Client, valkey_url: str, old: Old, tmp_path: Path) -> None:
-    old.lay(KEYS)
+def test_terminal_is_asked_for_confirmation(
+    client: Client, valkey_url: str, old: Installation, tmp_path: Path
+) -> None:
+    old.write(KEYS)
     words = ("import", "worqr", old.url, "--into-url", valkey_url, "-n", client.core.namespace)
 
     with on_a_terminal(*words, cwd=tmp_path) as asked:
-        asked.until("Bring 3 things")
+        asked.until("Import 3 items")
         asked.press("n\r")
         assert asked.end() == 1
     assert client.queue("q").counts().waiting == 0
 
 
-def test_killed_in_the_middle_it_goes_on(client: Client, valkey_url: str, old: Old) -> None:
-    old.say("LPUSH", "worqr:queues:q", *(str(number) for number in range(3000)))
+def test_killed_import_continues_with_the_same_command(
+    client: Client, valkey_url: str, old: Installation
+) -> None:
+    old.run("LPUSH", "worqr:queues:q", *(str(number) for number in range(3000)))
     words = ["import", "worqr", old.url, "--into-url", valkey_url, "-n", client.core.namespace]
     command = [sys.executable, "-c", MAIN, *words, "--yes", "--json"]
     queue = client.queue("q")
 
     first = subprocess.Popen(command, stdout=subprocess.PIPE)
-    until(lambda: queue.counts().waiting > 0, "something has come")
+    until(lambda: queue.counts().waiting > 0, "some jobs are imported")
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
     came = queue.counts().waiting
 
     done = subprocess.run(command, capture_output=True, check=True)
     facts = json.loads(done.stdout)
-    assert (facts["brought"], facts["known"]) == (3000 - came, came)
+    assert (facts["imported"], facts["imported_before"]) == (3000 - came, came)
     assert facts["verified"]
     found = [
         job.payload

@@ -1,4 +1,4 @@
-"""Everything about one job: job, why, result."""
+"""The commands job, why and result."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 import headrace
 from headrace import Client, Queue
-from tests.cli.conftest import Type
+from tests.cli.conftest import RunCommand
 
 
-def test_a_job_is_shown_with_its_attempts_errors_progress_and_log(typed: Type, mail: Queue) -> None:
+def test_job_shows_attempts_errors_progress_and_log(cli: RunCommand, mail: Queue) -> None:
     mail.put({"to": "ada"}, id="ada", tags=["vip"], priority=-2, retries=3, key="acme")
     mail.put({"to": "all"}, id="after", depends_on=["ada"])
     [lease] = mail.pop("ann")
@@ -18,9 +18,9 @@ def test_a_job_is_shown_with_its_attempts_errors_progress_and_log(typed: Type, m
     lease.progress(0.25, "rendered")
     lease.log("took the second server")
 
-    said = typed("job", "ada")
+    result = cli("job", "ada")
 
-    facts = said.out.partition("\n\n")[0].splitlines()
+    facts = result.out.partition("\n\n")[0].splitlines()
     lines = dict(line.split(maxsplit=1) for line in facts)
     assert (lines["state"], lines["queue"], lines["worker"]) == ("running", "mail", "bob")
     assert lines["data"] == '{"to": "ada"}'
@@ -28,38 +28,38 @@ def test_a_job_is_shown_with_its_attempts_errors_progress_and_log(typed: Type, m
     assert lines["progress"] == "25% rendered"
     assert (lines["tags"], lines["priority"], lines["key"]) == ("vip", "-2", "acme")
     assert lines["dependents"] == "after"
-    assert "ann" in said.out
-    assert "smtp     server busy" in said.out
-    assert "took the second server" in said.out
+    assert "ann" in result.out
+    assert "smtp     server busy" in result.out
+    assert "took the second server" in result.out
 
-    found = typed("job", "ada", "--json").json
+    found = cli("job", "ada", "--json").json
     assert [stage["message"] for stage in found["history"]] == ["server busy", ""]
     assert (found["data"], found["note"], found["why"]) == ({"to": "ada"}, "rendered", None)
     assert found["log"][0][1] == "took the second server"
 
-    blocked = typed("job", "after")
+    blocked = cli("job", "after")
     assert "depends on  ada" in blocked.out
     assert "why         blocked: job ada not complete yet" in blocked.out
-    assert typed("job", "after", "--json").json["why"] == "blocked: job ada not complete yet"
+    assert cli("job", "after", "--json").json["why"] == "blocked: job ada not complete yet"
 
 
-def test_why_says_what_a_job_waits_for(typed: Type, mail: Queue) -> None:
+def test_why_explains_what_a_job_waits_for(cli: RunCommand, mail: Queue) -> None:
     mail.put(1, id="a")
     mail.pause()
 
-    assert typed("why", "a").out == "queue mail is paused\n"
-    assert typed("why", "a", "--json").json == {"id": "a", "why": "queue mail is paused"}
+    assert cli("why", "a").out == "queue mail is paused\n"
+    assert cli("why", "a", "--json").json == {"id": "a", "why": "queue mail is paused"}
 
 
-def test_a_result_is_printed_and_may_be_taken(typed: Type, mail: Queue) -> None:
+def test_result_is_printed_and_taken(cli: RunCommand, mail: Queue) -> None:
     mail.put({"to": "ada"}, id="ada")
     mail.pop("ann")[0].complete({"sent": True})
 
-    assert typed("result", "ada").out == '{"sent": true}\n'
-    assert typed("result", "ada", "--take", "--json").json == {
+    assert cli("result", "ada").out == '{"sent": true}\n'
+    assert cli("result", "ada", "--take", "--json").json == {
         "id": "ada", "value": {"sent": True}, "data": {"to": "ada"},
     }  # fmt: skip
-    gone = typed("result", "ada", "--wait", "1ms")
+    gone = cli("result", "ada", "--wait", "1ms")
     assert (gone.code, gone.out) == (1, "")
     assert "has no result" in gone.err
 
@@ -67,11 +67,11 @@ def test_a_result_is_printed_and_may_be_taken(typed: Type, mail: Queue) -> None:
 @pytest.mark.parametrize(
     "command", ["job", "why", "result", "cancel", "retry", "release", "timeout"]
 )
-def test_an_unknown_job_is_one_line_and_exit_code_1(typed: Type, command: str) -> None:
-    said = typed(command, "nobody")
+def test_unknown_job_is_a_one_line_error(cli: RunCommand, command: str) -> None:
+    result = cli(command, "nobody")
 
-    assert said.code == 1
-    assert said.err == (
+    assert result.code == 1
+    assert result.err == (
         "headrace: job 'nobody' is unknown: it never was, or it is over and no longer kept\n"
     )
 
@@ -79,30 +79,32 @@ def test_an_unknown_job_is_one_line_and_exit_code_1(typed: Type, command: str) -
 @pytest.mark.parametrize(
     "command", ["job", "why", "result", "cancel", "retry", "release", "timeout"]
 )
-def test_an_id_that_cannot_be_one_is_exit_code_2(typed: Type, command: str) -> None:
-    assert typed(command, "").code == 2
-    assert typed(command, "x" * 300).code == 2
-    assert typed(command).code == 2
+def test_invalid_id_exits_with_2(cli: RunCommand, command: str) -> None:
+    assert cli(command, "").code == 2
+    assert cli(command, "x" * 300).code == 2
+    assert cli(command).code == 2
 
 
-def test_what_is_not_json_is_shown_as_bytes(typed: Type, client: Client, valkey_url: str) -> None:
+def test_data_that_is_not_json_is_shown_as_bytes(
+    cli: RunCommand, client: Client, valkey_url: str
+) -> None:
     with headrace.connect(valkey_url, namespace=client.core.namespace, codec="raw") as raw:
         raw.queue("mail").put(b"\x80\x1b[31m'\xff", id="raw")
         text = repr(b"\x80\x1b[31m'\xff")[2:-1]
 
-        assert text in typed("job", "raw").out
-        assert text in typed("peek", "mail").out
-        found = typed("job", "raw", "--json").json
+        assert text in cli("job", "raw").out
+        assert text in cli("peek", "mail").out
+        found = cli("job", "raw", "--json").json
         assert (found["data"], found["payload"]) == (None, text)
-        [event] = [typed("events", "--json").json]
+        [event] = [cli("events", "--json").json]
         assert (event["data"], event["payload"]) == (None, text)
 
         raw.queue("mail").pop("ann")[0].complete(b"\xfe")
-    assert typed("result", "raw").out == "\\xfe\n"
-    assert typed("result", "raw", "--json").json["payload"] == "\\xfe"
+    assert cli("result", "raw").out == "\\xfe\n"
+    assert cli("result", "raw", "--json").json["payload"] == "\\xfe"
 
 
-def test_nothing_that_was_put_makes_the_terminal_do_things(typed: Type, mail: Queue) -> None:
+def test_control_characters_in_data_are_escaped(cli: RunCommand, mail: Queue) -> None:
     mail.put("\x9b2J\x7f [bold]", id="a", tags=["[red]"])
     [lease] = mail.pop("ann")
     lease.log("\x1b[2J gone\r")
@@ -110,7 +112,7 @@ def test_nothing_that_was_put_makes_the_terminal_do_things(typed: Type, mail: Qu
     lease.fail("smtp", "\x1b[2J")
 
     for words in (("job", "a"), ("jobs", "mail", "--state", "failed"), ("failures",), ("events",)):
-        out = typed(*words).out
+        out = cli(*words).out
         assert out.replace("\n", "").isprintable()
-    assert "[bold]" in typed("job", "a").out
-    assert "\\x1b[2J gone\\r" in typed("job", "a").out
+    assert "[bold]" in cli("job", "a").out
+    assert "\\x1b[2J gone\\r" in cli("job", "a").out

@@ -1,4 +1,4 @@
-"""`headrace put`."""
+"""The command put."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from types import SimpleNamespace
 import pytest
 
 from headrace import Client, Queue
-from tests.cli.conftest import Type
+from tests.cli.conftest import RunCommand
 from tests.support.servers import until
 
 
-def test_put_prints_the_id_and_the_job_has_all_that_was_given(
-    typed: Type, client: Client, mail: Queue
+def test_put_prints_the_id_and_applies_all_options(
+    cli: RunCommand, client: Client, mail: Queue
 ) -> None:
-    said = typed(
+    result = cli(
         *("put", "mail", '{"to": "ada"}', "--id", "ada", "--priority", "-1", "--delay", "10m"),
         *("--tag", "vip", "--tag", "new", "--retries", "2", "--key", "acme", "--unique-by", "u"),
     )
 
-    assert (said.code, said.out, said.err) == (0, "ada\n", "")
+    assert (result.code, result.out, result.err) == (0, "ada\n", "")
     job = client.job("ada")
     assert job is not None
     assert (job.data, job.queue, job.state) == ({"to": "ada"}, "mail", "scheduled")
@@ -35,58 +35,58 @@ def test_put_prints_the_id_and_the_job_has_all_that_was_given(
     assert mail.counts().due == 0
 
 
-def test_put_tells_programs_the_id(typed: Type) -> None:
-    assert typed("put", "mail", "1", "--id", "a", "--json").json == {"id": "a", "queue": "mail"}
+def test_put_with_json_prints_id_and_queue(cli: RunCommand) -> None:
+    assert cli("put", "mail", "1", "--id", "a", "--json").json == {"id": "a", "queue": "mail"}
 
 
-def test_put_makes_an_id_where_none_is_given(typed: Type, client: Client) -> None:
-    made = typed("put", "mail", "null").out.strip()
+def test_put_without_id_generates_one(cli: RunCommand, client: Client) -> None:
+    made = cli("put", "mail", "null").out.strip()
 
     assert client.job(made) is not None
 
 
-def test_retries_none_is_without_limit(typed: Type, client: Client) -> None:
-    typed("put", "mail", "1", "--id", "a", "--retries", "none")
+def test_retries_none_means_no_limit(cli: RunCommand, client: Client) -> None:
+    cli("put", "mail", "1", "--id", "a", "--retries", "none")
 
     job = client.job("a")
     assert job is not None
     assert job.retries is None
 
 
-def test_put_depends_on_others(typed: Type, client: Client, mail: Queue) -> None:
+def test_put_with_a_dependency_is_blocked(cli: RunCommand, client: Client, mail: Queue) -> None:
     mail.put(1, id="first")
 
-    typed("put", "mail", "2", "--id", "second", "--depends-on", "first")
+    cli("put", "mail", "2", "--id", "second", "--depends-on", "first")
 
     job = client.job("second")
     assert job is not None
     assert (job.state, job.depends_on) == ("blocked", ["first"])
 
 
-def test_a_task_is_put_in_its_envelope(typed: Type, client: Client) -> None:
-    made = typed("put", "--task", "send", "mail", '{"to": "ada"}').out.strip()
+def test_a_task_is_put_in_its_envelope(cli: RunCommand, client: Client) -> None:
+    made = cli("put", "--task", "send", "mail", '{"to": "ada"}').out.strip()
 
     job = client.job(made)
     assert job is not None
     assert job.data == {"task": "send", "args": {"to": "ada"}}
 
 
-def test_a_task_takes_its_arguments_by_name(typed: Type, mail: Queue) -> None:
-    said = typed("put", "--task", "send", "mail", "[1]")
+def test_a_task_takes_its_arguments_by_name(cli: RunCommand, mail: Queue) -> None:
+    result = cli("put", "--task", "send", "mail", "[1]")
 
-    assert (said.code, said.out) == (2, "")
-    assert "arguments by name" in said.err
+    assert (result.code, result.out) == (2, "")
+    assert "arguments by name" in result.err
     assert mail.length() == 0
 
 
-def test_what_is_unique_is_refused_the_second_time(typed: Type, mail: Queue) -> None:
-    typed("put", "mail", '{"to": "ada"}', "--unique")
+def test_second_put_of_a_unique_job_is_refused(cli: RunCommand, mail: Queue) -> None:
+    cli("put", "mail", '{"to": "ada"}', "--unique")
 
-    said = typed("put", "mail", '{"to": "ada"}', "--unique")
+    result = cli("put", "mail", '{"to": "ada"}', "--unique")
 
-    assert (said.code, said.out) == (1, "")
-    assert len(said.err.splitlines()) == 1
-    assert "unique value" in said.err
+    assert (result.code, result.out) == (1, "")
+    assert len(result.err.splitlines()) == 1
+    assert "unique value" in result.err
     assert mail.length() == 1
 
 
@@ -101,22 +101,22 @@ def test_what_is_unique_is_refused_the_second_time(typed: Type, mail: Queue) -> 
         (["1", "--id-field", "n"], "--from"),
         (["--from", "-", "--id", "n"], "--id-field"),
         (["1", "--retries", "many"], "neither a number nor none"),
-        (["1", "--delay", "soon"], "not a span"),
+        (["1", "--delay", "soon"], "not a duration"),
         (["1", "--priority", "high"], "--priority"),
         (["1", "--on-exists", "explode"], "on_exists must be"),
         (["NaN"], "cannot be written as JSON"),
-        (["--from", "no such file"], "cannot be read"),
+        (["--from", "no such file"], "cannot read"),
     ],
 )
-def test_what_makes_no_sense_is_exit_code_2_and_puts_nothing(
-    typed: Type, mail: Queue, words: list[str], complaint: str, monkeypatch: pytest.MonkeyPatch
+def test_invalid_put_exits_with_2_and_puts_nothing(
+    cli: RunCommand, mail: Queue, words: list[str], complaint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
-    said = typed("put", "mail", *words)
+    result = cli("put", "mail", *words)
 
-    assert (said.code, said.out) == (2, "")
-    assert complaint in said.err
+    assert (result.code, result.out) == (2, "")
+    assert complaint in result.err
     assert mail.length() == 0
 
 
@@ -127,96 +127,94 @@ def lines_of(tmp_path: Path, *values: object) -> str:
 
 
 def test_each_line_of_a_file_becomes_a_job_in_order(
-    typed: Type, mail: Queue, tmp_path: Path
+    cli: RunCommand, mail: Queue, tmp_path: Path
 ) -> None:
     path = lines_of(tmp_path, *({"n": n} for n in range(600)))
 
-    said = typed("put", "mail", "--from", path, "--tag", "bulk")
+    result = cli("put", "mail", "--from", path, "--tag", "bulk")
 
-    assert (said.code, said.out, said.err) == (0, "600 jobs put into mail\n", "")
+    assert (result.code, result.out, result.err) == (0, "600 jobs put into mail\n", "")
     jobs = mail.peek(600)
     assert [job.data["n"] for job in jobs] == list(range(600))
     assert jobs[0].tags == ["bulk"]
 
 
-def test_lines_may_come_from_stdin_and_blank_ones_are_passed_over(
-    typed: Type, mail: Queue, monkeypatch: pytest.MonkeyPatch
+def test_lines_from_stdin_are_put_and_blank_lines_skipped(
+    cli: RunCommand, mail: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stdin = SimpleNamespace(buffer=io.BytesIO(b'{"n": 1}\n\n  \n{"n": 2}'), isatty=lambda: False)
     monkeypatch.setattr("sys.stdin", stdin)
 
-    said = typed("put", "mail", "--from", "-", "--json")
+    result = cli("put", "mail", "--from", "-", "--json")
 
-    assert said.json == {"queue": "mail", "put": 2, "known": 0}
+    assert result.json == {"queue": "mail", "put": 2, "known": 0}
     assert [job.data for job in mail.peek(5)] == [{"n": 1}, {"n": 2}]
 
 
-def test_lines_can_be_the_arguments_of_a_task(typed: Type, mail: Queue, tmp_path: Path) -> None:
-    typed("put", "mail", "--task", "send", "--from", lines_of(tmp_path, {"to": "ada"}))
+def test_lines_can_be_the_arguments_of_a_task(cli: RunCommand, mail: Queue, tmp_path: Path) -> None:
+    cli("put", "mail", "--task", "send", "--from", lines_of(tmp_path, {"to": "ada"}))
 
     assert mail.peek()[0].data == {"task": "send", "args": {"to": "ada"}}
 
 
-def test_a_file_with_ids_may_be_put_again(typed: Type, mail: Queue, tmp_path: Path) -> None:
+def test_a_file_with_ids_may_be_put_again(cli: RunCommand, mail: Queue, tmp_path: Path) -> None:
     first = lines_of(tmp_path, {"n": 1}, {"n": "two"}, {"n": 1})
-    said = typed("put", "mail", "--from", first, "--id-field", "n")
-    assert said.out == "2 jobs put into mail, 1 line known already\n"
+    result = cli("put", "mail", "--from", first, "--id-field", "n")
+    assert result.out == "2 jobs put into mail, 1 line known already\n"
     [lease] = mail.pop("ann")
     lease.complete()
 
     again = lines_of(tmp_path, {"n": 1}, {"n": "two"}, {"n": 3})
-    said = typed("put", "mail", "--from", again, "--id-field", "n")
+    result = cli("put", "mail", "--from", again, "--id-field", "n")
 
-    assert said.out == "1 job put into mail, 2 lines known already\n"
+    assert result.out == "1 job put into mail, 2 lines known already\n"
     assert [job.id for job in mail.peek(5)] == ["two", "3"]
 
 
 @pytest.mark.parametrize("line", ["nonsense", "[", '{"m": 1}', '{"n": null}', '{"n": true}', "7"])
-def test_what_is_before_a_line_that_cannot_be_put_is_put_and_counted(
-    typed: Type, mail: Queue, tmp_path: Path, line: str
+def test_lines_before_an_invalid_line_are_put_and_counted(
+    cli: RunCommand, mail: Queue, tmp_path: Path, line: str
 ) -> None:
     path = Path(lines_of(tmp_path, {"n": 1}, {"n": 2}))
     path.write_text(f'{path.read_text()}{line}\n{{"n": 3}}\n')
 
-    said = typed("put", "mail", "--from", str(path), "--id-field", "n")
+    result = cli("put", "mail", "--from", str(path), "--id-field", "n")
 
-    assert (said.code, said.out) == (1, "")
-    assert "line 3 cannot be put" in said.err
-    assert "; 2 jobs put; correct it, then the same command puts the rest" in said.err
+    assert (result.code, result.out) == (1, "")
+    assert "cannot put line 3" in result.err
+    assert "; 2 jobs put; correct it, then run the same command to put the rest" in result.err
     assert [job.id for job in mail.peek(5)] == ["1", "2"]
 
 
-def test_a_line_that_is_too_large_is_told_by_its_number_and_those_before_it_are_put(
-    typed: Type, mail: Queue, tmp_path: Path
-) -> None:
+def test_too_large_line_is_reported_by_number(cli: RunCommand, mail: Queue, tmp_path: Path) -> None:
     path = Path(lines_of(tmp_path, *range(253), "x" * (2 << 20), "later"))
     path.write_text(f"\n\n{path.read_text()}")
 
-    said = typed("put", "mail", "--from", str(path))
+    result = cli("put", "mail", "--from", str(path))
 
-    assert said.code == 1
-    assert "line 256 cannot be put: a payload may have" in said.err
-    assert said.err.endswith("; 253 jobs put\n")
+    assert result.code == 1
+    assert "cannot put line 256: a payload may have" in result.err
+    assert result.err.endswith("; 253 jobs put\n")
     assert mail.length() == 253
 
 
-def test_a_line_whose_job_cannot_be_is_told_by_its_number(
-    typed: Type, mail: Queue, tmp_path: Path
+def test_line_with_an_invalid_job_is_reported_by_number(
+    cli: RunCommand, mail: Queue, tmp_path: Path
 ) -> None:
     path = lines_of(tmp_path, {"n": "a"}, {"n": "b"}, {"n": "c"})
 
-    said = typed("put", "mail", "--from", path, "--id-field", "n", "--depends-on", "b")
+    result = cli("put", "mail", "--from", path, "--id-field", "n", "--depends-on", "b")
 
-    assert said.code == 1
-    assert "line 2 cannot be put: " in said.err
-    assert "; 1 job put; correct it, then" in said.err
+    assert result.code == 1
+    assert "cannot put line 2: " in result.err
+    assert "; 1 job put; correct it, then" in result.err
     assert mail.length() == 1
 
 
-def test_an_interrupted_put_tells_how_many_were_put(
+def test_interrupted_put_reports_the_number_of_jobs(
     client: Client, mail: Queue, valkey_url: str
 ) -> None:
-    """It is in the middle of a stream that does not end."""
+    """The interrupt arrives while stdin is still open."""
     command = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
     words = ["put", "mail", "--from", "-", "--id-field", "n"]
     env = {"HEADRACE_URL": valkey_url, "HEADRACE_NAMESPACE": client.core.namespace}
@@ -231,5 +229,5 @@ def test_an_interrupted_put_tells_how_many_were_put(
         _, err = process.communicate()
 
     assert process.returncode == 130
-    assert err == b"headrace: interrupted, 250 jobs put; the same command puts the rest\n"
+    assert err == b"headrace: interrupted, 250 jobs put; run the same command to put the rest\n"
     assert mail.length() == 250

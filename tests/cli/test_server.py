@@ -1,4 +1,4 @@
-"""`headrace up` and `headrace down`, as a user types them."""
+"""The commands up and down."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def headrace(here: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
 
 
-def test_up_prints_the_url_of_a_server_that_stays(here: Path) -> None:
+def test_up_prints_the_url_of_a_server_that_keeps_running(here: Path) -> None:
     up = headrace(here, "up")
 
     assert up.returncode == 0
@@ -38,7 +38,7 @@ def test_up_prints_the_url_of_a_server_that_stays(here: Path) -> None:
     assert (here / ".headrace").is_dir()
 
 
-def test_up_tells_programs_more(here: Path) -> None:
+def test_up_with_json_prints_pid_url_and_directory(here: Path) -> None:
     found = json.loads(headrace(here, "up", "--json").stdout)
 
     running = embedded.status(here / ".headrace")
@@ -50,7 +50,7 @@ def test_up_tells_programs_more(here: Path) -> None:
     }
 
 
-def test_down_stops_it_and_is_content_if_none_runs(here: Path) -> None:
+def test_down_stops_the_server_and_succeeds_if_none_runs(here: Path) -> None:
     headrace(here, "up")
 
     first = headrace(here, "down")
@@ -60,7 +60,7 @@ def test_down_stops_it_and_is_content_if_none_runs(here: Path) -> None:
     assert (second.returncode, second.stdout) == (0, "No server was running.\n")
 
 
-def test_down_tells_programs_what_it_did(here: Path) -> None:
+def test_down_with_json_reports_what_it_did(here: Path) -> None:
     headrace(here, "up")
     place = str(here / ".headrace")
 
@@ -69,7 +69,7 @@ def test_down_tells_programs_what_it_did(here: Path) -> None:
     assert stopped == [{"stopped": done, "directory": place} for done in (True, False)]
 
 
-def test_the_directory_is_a_choice(here: Path) -> None:
+def test_directory_option(here: Path) -> None:
     up = headrace(here, "up", "--directory", "elsewhere")
 
     assert up.stdout == f"unix://{here}/elsewhere/server.sock\n"
@@ -77,7 +77,7 @@ def test_the_directory_is_a_choice(here: Path) -> None:
     assert headrace(here, "down", "--directory", "elsewhere").returncode == 0
 
 
-def test_what_cannot_be_done_is_one_line_and_exit_code_1(here: Path) -> None:
+def test_failure_is_one_line_and_exit_code_1(here: Path) -> None:
     (here / ".headrace").touch()
 
     up = headrace(here, "up")
@@ -86,7 +86,7 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_1(here: Path) -> None:
     assert up.stderr == f"headrace: {here / '.headrace'} is a file, not a directory\n"
 
 
-def test_a_long_complaint_is_still_one_line(here: Path) -> None:
+def test_long_error_is_printed_as_one_line(here: Path) -> None:
     embedded.start(here / ".headrace")
     embedded.stop(here / ".headrace")
     [manifest] = here.glob(".headrace/appendonlydir/*.manifest")
@@ -100,11 +100,11 @@ def test_a_long_complaint_is_still_one_line(here: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["up", "--sideways"], ["sideways"]])
-def test_wrong_usage_is_exit_code_2(here: Path, arguments: list[str]) -> None:
+def test_wrong_usage_exits_with_2(here: Path, arguments: list[str]) -> None:
     assert headrace(here, *arguments).returncode == 2
 
 
-def test_the_version_is_that_of_the_package(here: Path) -> None:
+def test_version_is_that_of_the_package(here: Path) -> None:
     shown = headrace(here, "--version")
 
     assert (shown.returncode, shown.stdout.strip()) == (0, version("headrace"))

@@ -1,4 +1,4 @@
-"""`headrace stats`."""
+"""The command stats."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from itertools import pairwise
 import pytest
 
 from headrace import Client, Queue
-from headrace.cli.stats import edges, quantile
-from headrace.engine.statistics import BINS
-from tests.cli.conftest import Type, fail
+from headrace.engine.statistics import BINS, bin_bounds, quantile
+from tests.cli.conftest import RunCommand, fail
 
 
 def write(client: Client, day: str, **facts: dict[str, object]) -> None:
-    """What a server would have stored of a day on which more happened than a test can wait for."""
+    """Store statistics of a day directly, as the server would."""
     core = client.core
     for role, fields in facts.items():
         pairs = [str(word) for pair in fields.items() for word in pair]
@@ -22,20 +21,20 @@ def write(client: Client, day: str, **facts: dict[str, object]) -> None:
         assert isinstance(reply, int), reply
 
 
-def test_stats_of_today_count_pops_failures_and_retries(typed: Type, mail: Queue) -> None:
+def test_stats_of_today_count_pops_failures_and_retries(cli: RunCommand, mail: Queue) -> None:
     mail.put_many([1, 2, 3])
     fail(mail, "smtp", "busy")
     mail.pop("ann")[0].complete()
 
-    said = typed("stats", "mail")
+    result = cli("stats", "mail")
 
-    assert (said.code, said.err) == (0, "")
-    assert re.search(r"^failures +1$", said.out, re.MULTILINE)
-    assert "waiting time of 2 jobs" in said.out
-    assert "running time of 1 job\n" in said.out
-    assert re.search(r" 0 s - 1 s +2  █{40}$", said.out, re.MULTILINE)
-    assert "50% within 1 s, 90% within 1 s, 99% within 1 s" in said.out
-    found = typed("stats", "mail", "--json").json
+    assert (result.code, result.err) == (0, "")
+    assert re.search(r"^failures +1$", result.out, re.MULTILINE)
+    assert "waiting time of 2 jobs" in result.out
+    assert "running time of 1 job\n" in result.out
+    assert re.search(r" 0 s - 1 s +2  █{40}$", result.out, re.MULTILINE)
+    assert "50% within 1 s, 90% within 1 s, 99% within 1 s" in result.out
+    found = cli("stats", "mail", "--json").json
     assert (found["wait"]["count"], found["run"]["count"]) == (2, 1)
     assert (found["failures"], found["failed"], found["retries"]) == (1, 1, 0)
     assert found["wait"]["bins"] == {"s0": 2}
@@ -44,7 +43,7 @@ def test_stats_of_today_count_pops_failures_and_retries(typed: Type, mail: Queue
 
 
 def test_the_histogram_is_drawn_from_the_first_to_the_last_bar(
-    typed: Type, client: Client, mail: Queue
+    cli: RunCommand, client: Client, mail: Queue
 ) -> None:
     mail.pause()
     day = mail.stats().day
@@ -56,50 +55,48 @@ def test_the_histogram_is_drawn_from_the_first_to_the_last_bar(
         histogram={"wait:s1": 5, "wait:s7": 1, "wait:q4": 1, "wait:d40": 1},
     )
 
-    said = typed("stats", "mail", day.isoformat())
+    result = cli("stats", "mail", day.isoformat())
 
-    bars = re.findall(r"^ +(\d+ \w+ - .*?) +(\d+)(?:  (█+))?$", said.out, re.MULTILINE)
+    bars = re.findall(r"^ +(\d+ \w+ - .*?) +(\d+)(?:  (█+))?$", result.out, re.MULTILINE)
     assert [bar[:2] for bar in bars[:4]] == [
         ("1 s - 2 s", "5"), ("2 s - 5 s", "0"), ("5 s - 10 s", "1"), ("10 s - 20 s", "0"),
     ]  # fmt: skip
     assert len(bars[0][2]) == 40
     assert len(bars[2][2]) == 8
-    assert "1 h - 2 h          1" in said.out
-    assert "30 d -          1" in said.out
-    assert "mean 4 s, standard deviation 1 s" in said.out
-    assert "50% within 2 s" in said.out
+    assert "1 h - 2 h          1" in result.out
+    assert "30 d -          1" in result.out
+    assert "mean 4 s, standard deviation 1 s" in result.out
+    assert "50% within 2 s" in result.out
 
 
-def test_a_day_without_jobs_and_one_whose_histogram_is_gone(
-    typed: Type, client: Client, mail: Queue
+def test_day_without_jobs_and_day_with_an_expired_histogram(
+    cli: RunCommand, client: Client, mail: Queue
 ) -> None:
     mail.pause()
-    assert "nothing on this day" in typed("stats", "mail", "2020-01-01").out
-    assert typed("stats", "mail", "2020-01-01", "--json").json["wait"]["quantiles"]["0.5"] is None
+    assert "no jobs on this day" in cli("stats", "mail", "2020-01-01").out
+    assert cli("stats", "mail", "2020-01-01", "--json").json["wait"]["quantiles"]["0.5"] is None
     day = mail.stats().day
     number = (day - type(day)(1970, 1, 1)).days
     write(client, str(number), stats={"run:count": 2, "run:mean": 1500})
 
-    assert "its histogram is no longer kept" in typed("stats", "mail").out
+    assert "the histogram has expired" in cli("stats", "mail").out
 
 
 @pytest.mark.parametrize("day", ["yesterday", "2026-13-01", ""])
-def test_a_day_that_is_none_is_exit_code_2(typed: Type, mail: Queue, day: str) -> None:
+def test_invalid_day_exits_with_2(cli: RunCommand, mail: Queue, day: str) -> None:
     mail.pause()
 
-    assert (typed("stats", "mail", day).code, typed("stats", "mail", day).out) == (2, "")
+    assert (cli("stats", "mail", day).code, cli("stats", "mail", day).out) == (2, "")
 
 
-def test_bins_follow_each_other_without_a_hole() -> None:
-    assert edges(BINS[0]) == (0, 1)
+def test_bins_are_contiguous() -> None:
+    assert bin_bounds(BINS[0]) == (0, 1)
     for before, after in pairwise(BINS):
-        assert edges(before)[1] == edges(after)[0], (before, after)
+        assert bin_bounds(before)[1] == bin_bounds(after)[0], (before, after)
 
 
 @pytest.mark.parametrize(
     ("share", "bounds"), [(0.1, (0, 1)), (0.5, (0, 1)), (0.51, (5, 6)), (1, (60, 120))]
 )
-def test_a_quantile_is_the_bin_in_which_a_share_is_reached(
-    share: float, bounds: tuple[int, int]
-) -> None:
+def test_quantile_is_the_bin_that_reaches_the_share(share: float, bounds: tuple[int, int]) -> None:
     assert quantile({"m1": 1, "s0": 5, "s5": 4}, share) == bounds

@@ -1,4 +1,4 @@
-"""On a terminal: tables that fit, questions before many jobs are changed, a bar."""
+"""Tables, confirmations and progress bars on a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Typed = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def at_terminal(client: Client, valkey_url: str) -> Typed:
-    """Types a command at a terminal, and an answer; its exit code and all that was shown."""
+    """Run a command on a terminal, type an answer, and return the exit code and the output."""
     env = {
         **os.environ,
         "HEADRACE_URL": valkey_url,
@@ -51,12 +51,12 @@ def at_terminal(client: Client, valkey_url: str) -> Typed:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65_536)
-    except OSError:  # what Linux says when nobody is at the other end any more
+    except OSError:  # Linux reports EIO after the other end is closed.
         return b""
 
 
-def test_a_table_fits_the_terminal_and_ids_are_whole(at_terminal: Typed, mail: Queue) -> None:
-    job_id = "a-rather-long-id-that-nobody-may-cut"
+def test_table_fits_the_terminal_and_ids_are_not_cut(at_terminal: Typed, mail: Queue) -> None:
+    job_id = "a-rather-long-id-that-must-not-be-cut"
     mail.put({"text": "word " * 200}, id=job_id)
 
     code, shown = at_terminal("peek", "mail")
@@ -68,7 +68,9 @@ def test_a_table_fits_the_terminal_and_ids_are_whole(at_terminal: Typed, mail: Q
 
 
 @pytest.mark.parametrize("words", ["jobs mail --state failed", "failures", "failures smtp"])
-def test_a_row_is_a_line_and_its_id_is_whole(at_terminal: Typed, mail: Queue, words: str) -> None:
+def test_each_row_is_one_line_and_ids_are_not_cut(
+    at_terminal: Typed, mail: Queue, words: str
+) -> None:
     job_id = "0123456789abcdef01234567"
     mail.put({"text": "word " * 200}, id=job_id)
     fail(mail, "smtp", "the server did not answer in time, " * 9)
@@ -79,11 +81,11 @@ def test_a_row_is_a_line_and_its_id_is_whole(at_terminal: Typed, mail: Queue, wo
     rows = [line for line in shown.splitlines() if job_id in line]
     assert len(rows) == 1
     assert "…" in rows[0]
-    # A heading, a line under it, the row, the sentence, and none that is a part of another.
+    # The heading, its rule, the row and the total; no wrapped line.
     assert len([line for line in shown.splitlines() if line.strip()]) <= 4
 
 
-def test_a_schedule_is_a_line(at_terminal: Typed, mail: Queue) -> None:
+def test_schedule_is_one_line(at_terminal: Typed, mail: Queue) -> None:
     mail.schedule("nightly", {"text": "word " * 50}, cron="0 3 * * *", zone="Europe/Berlin")
 
     code, shown = at_terminal("schedules")
@@ -92,7 +94,7 @@ def test_a_schedule_is_a_line(at_terminal: Typed, mail: Queue) -> None:
     assert len([line for line in shown.splitlines() if line.strip()]) == 3
 
 
-def test_many_are_cancelled_only_after_a_yes(at_terminal: Typed, mail: Queue) -> None:
+def test_cancel_of_many_jobs_needs_a_yes(at_terminal: Typed, mail: Queue) -> None:
     mail.put_many([1, 2])
     words = ("cancel", "--queue", "mail", "--state", "waiting")
 
@@ -106,7 +108,7 @@ def test_many_are_cancelled_only_after_a_yes(at_terminal: Typed, mail: Queue) ->
     assert shown.endswith("2 jobs cancelled\n")
 
 
-def test_many_are_retried_only_after_a_yes_or_with_yes(
+def test_retry_of_many_jobs_needs_a_yes_or_the_option(
     at_terminal: Typed, client: Client, mail: Queue
 ) -> None:
     mail.put_many([1, 2])
@@ -123,7 +125,7 @@ def test_many_are_retried_only_after_a_yes_or_with_yes(
     assert client.failures.counts() == {}
 
 
-def test_jobs_that_are_named_are_not_asked_about(at_terminal: Typed, mail: Queue) -> None:
+def test_cancel_by_id_does_not_ask(at_terminal: Typed, mail: Queue) -> None:
     mail.put(1, id="a")
 
     code, shown = at_terminal("cancel", "a")
@@ -132,7 +134,9 @@ def test_jobs_that_are_named_are_not_asked_about(at_terminal: Typed, mail: Queue
     assert "?" not in shown
 
 
-def test_a_bar_shows_how_far_a_file_is(at_terminal: Typed, mail: Queue, tmp_path: Path) -> None:
+def test_put_from_a_file_shows_a_progress_bar(
+    at_terminal: Typed, mail: Queue, tmp_path: Path
+) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_text("1\n" * 600)
 
@@ -144,7 +148,7 @@ def test_a_bar_shows_how_far_a_file_is(at_terminal: Typed, mail: Queue, tmp_path
     assert mail.length() == 600
 
 
-def test_a_job_is_shown_with_its_traceback(at_terminal: Typed, mail: Queue) -> None:
+def test_job_shows_the_traceback(at_terminal: Typed, mail: Queue) -> None:
     mail.put(1, id="a")
     trace = "Traceback\n  File 'a.py'\x1b[2J\nOSError"
     mail.pop("ann")[0].fail("OSError", "[bold]", traceback=trace)
@@ -156,7 +160,7 @@ def test_a_job_is_shown_with_its_traceback(at_terminal: Typed, mail: Queue) -> N
     assert "  File 'a.py'\\x1b[2J\nOSError\n" in shown
 
 
-def test_nothing_is_asked_when_there_is_nothing_to_do(at_terminal: Typed, mail: Queue) -> None:
+def test_cancel_without_matching_jobs_does_not_ask(at_terminal: Typed, mail: Queue) -> None:
     mail.put(1)
 
     code, shown = at_terminal("cancel", "--queue", "mail", "--state", "failed")

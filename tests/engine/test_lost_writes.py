@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headrace import Client, WriteLost, Written
+from headrace import Client, WriteLost, WriteStatus
 from headrace.operations import writes
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
@@ -36,8 +36,8 @@ def lose(hr: Client, shard: int, *roles: str) -> None:
         hr.core.transport.send([(shard, ("DEL", hr.core.key(shard, role)))])
 
 
-def finished(hr: Client, bundle: str) -> Written:
-    return drive(hr.core.transport, writes.finish(hr.core, WRITE.name, bundle))
+def finished(hr: Client, transaction: str) -> WriteStatus:
+    return drive(hr.core.transport, writes.publish_and_finalize(hr.core, WRITE.name, transaction))
 
 
 def test_rows_lost_by_a_shard_are_counted_and_reported(opened: tuple[Client, Clock]) -> None:
@@ -45,17 +45,17 @@ def test_rows_lost_by_a_shard_are_counted_and_reported(opened: tuple[Client, Clo
     home = hr.core.shard_of(WRITE.name)
     other = (home + 1) % hr.core.shards
     rows = Counter(hr.core.shard_of(name) for name in IDS)
-    bundle = decided(hr)
+    transaction = decided(hr)
     lose(hr, other, "staged:parcel")
 
-    written = finished(hr, bundle)
+    written = finished(hr, transaction)
 
     assert written.lost == {other: rows[other]}
     assert written.made == 12 - rows[other]
     assert hr.writes.get("w") == written
     told = f"'w': shard {other} lacks {rows[other]} of its 12 rows"
     with pytest.raises(WriteLost, match=told) as lost:
-        writes.check_whole(written)
+        writes.check_complete(written)
     assert lost.value.lost == written.lost
     with pytest.raises(WriteLost, match=told):
         decided(hr)
@@ -65,14 +65,9 @@ def test_shard_that_lost_its_part_is_found_on_resume(url: str) -> None:
     hr, clock = open_with_clock(url, shards=3)
     with hr:
         other = (hr.core.shard_of(WRITE.name) + 1) % 3
-        bundle = decided(hr)
+        transaction = decided(hr)
         lose(
-            hr,
-            other,
-            "staged:parcel",
-            f"attempts:{bundle}",
-            f"transaction:{bundle}",
-            "transactions",
+            hr, other, "staged:parcel", f"parcels:{transaction}", f"bundle:{transaction}", "bundles"
         )
         clock.tick(2)
 
@@ -84,40 +79,40 @@ def test_shard_that_lost_its_part_is_found_on_resume(url: str) -> None:
 
 def test_complete_write_reports_no_loss(opened: tuple[Client, Clock]) -> None:
     hr, clock = opened
-    bundle = decided(hr)
+    transaction = decided(hr)
     clock.tick(2)
     hr.sweep()
 
-    again = finished(hr, bundle)
+    again = finished(hr, transaction)
 
     assert (again.lost, again.made) == ({}, 12)
-    writes.check_whole(again)
+    writes.check_complete(again)
 
 
 def test_rows_that_may_have_expired_are_not_reported_as_lost(url: str) -> None:
     hr, clock = open_with_clock(url, shards=3)
     with hr:
-        bundle = decided(hr)
+        transaction = decided(hr)
         for shard in range(3):
-            drive(hr.core.transport, writes.publish_on(hr.core, WRITE.name, shard, bundle))
+            drive(hr.core.transport, writes.publish_on(hr.core, WRITE.name, shard, transaction))
         for _ in range(2):
             clock.tick(4 * DAY)
             hr.queue("other").put_many(range(30))
 
-        assert finished(hr, bundle).lost == {}
+        assert finished(hr, transaction).lost == {}
         assert len(names_in(hr)) == 12
 
 
 def test_a_server_that_forgot_the_write_is_named(opened: tuple[Client, Clock]) -> None:
     hr, clock = opened
     home = hr.core.shard_of(WRITE.name)
-    bundle = decided(hr)
-    lose(hr, home, f"transaction:{bundle}", f"attempts:{bundle}")
-    with pytest.raises(WriteLost, match="knows nothing of it any more"):
-        finished(hr, bundle)
+    transaction = decided(hr)
+    lose(hr, home, f"bundle:{transaction}", f"parcels:{transaction}")
+    with pytest.raises(WriteLost, match="no longer knows it"):
+        finished(hr, transaction)
     lose(hr, home, f"write:{WRITE.name}")
-    with pytest.raises(WriteLost, match="knows nothing of it any more"):
-        finished(hr, bundle)
+    with pytest.raises(WriteLost, match="no longer knows it"):
+        finished(hr, transaction)
     clock.tick(2)
     assert hr.sweep() == []
 
@@ -134,9 +129,9 @@ def test_unpublishable_write_is_removed_from_the_commit_log(hr: Client, clock: C
 
 def test_a_write_without_rows_that_was_aborted_can_be_written(opened: tuple[Client, Clock]) -> None:
     hr, _ = opened
-    drive(hr.core.transport, writes.abandon(hr.core, WRITE, []))
+    drive(hr.core.transport, writes.abort(hr.core, WRITE, []))
 
-    bundle = drive(hr.core.transport, writes.decide(hr.core, WRITE, []))
+    transaction = drive(hr.core.transport, writes.commit(hr.core, WRITE, []))
 
-    assert bundle is not None
-    assert finished(hr, bundle).rows == 0
+    assert transaction is not None
+    assert finished(hr, transaction).rows == 0

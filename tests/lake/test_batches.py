@@ -8,7 +8,7 @@ import pytest
 from headrace.lake.batches import begin, delete_replaced, end, folder_of, sweep
 from headrace.lake.files import MAKING, LocalFiles
 from headrace.lake.lake import BatchDropped, Lake
-from headrace.lake.manifest import DataFile, Span
+from headrace.lake.manifest import DataFile, LogRange
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def begun_with_files(lake: Lake) -> str:
 def commit(lake: Lake, batch: str) -> None:
     base = lake.snapshot()
     to = f"1-{base.number + 1}"
-    lake.commit(base, batch, spans=[Span(shard=0, after=base.offsets[0], to=to)])
+    lake.commit(base, batch, ranges=[LogRange(shard=0, after=base.offsets[0], to=to)])
 
 
 def paths(lake: Lake) -> set[str]:
     return {found.path.split("/")[0] for found in lake.files.list("")}
 
 
-def test_what_a_dead_batch_left_is_removed(lake: Lake) -> None:
+def test_sweep_removes_files_of_abandoned_batch(lake: Lake) -> None:
     batch = begun_with_files(lake)
     lake.files.create(f"{MAKING}/half", b"")
     assert sweep(lake, older_than=0) == [batch]
@@ -41,14 +41,14 @@ def test_what_a_dead_batch_left_is_removed(lake: Lake) -> None:
     assert lake.snapshot().number == 1
 
 
-def test_what_may_live_is_left_alone(lake: Lake) -> None:
+def test_sweep_keeps_young_batch(lake: Lake) -> None:
     begun_with_files(lake)
     lake.files.create(f"{MAKING}/half", b"")
     assert sweep(lake) == []
     assert paths(lake) == {"lake.json", "begun", "events", MAKING}
 
 
-def test_what_is_committed_stays_also_if_its_note_is_left(lake: Lake) -> None:
+def test_sweep_keeps_committed_batch_with_leftover_note(lake: Lake) -> None:
     other, batch = begun_with_files(lake), begun_with_files(lake)
     commit(lake, other)
     end(lake, other)
@@ -58,7 +58,7 @@ def test_what_is_committed_stays_also_if_its_note_is_left(lake: Lake) -> None:
     assert len(lake.files.list("events")) == 2
 
 
-def test_who_slept_until_its_files_were_removed_commits_nothing(lake: Lake) -> None:
+def test_commit_of_swept_batch_is_refused(lake: Lake) -> None:
     asleep = begun_with_files(lake)
     sweep(Lake.open(lake.files), older_than=0)
     with pytest.raises(BatchDropped, match="run it again"):
@@ -67,7 +67,7 @@ def test_who_slept_until_its_files_were_removed_commits_nothing(lake: Lake) -> N
 
 
 class LateFiles(LocalFiles):
-    """Files of one who sweeps; before its first manifest is there, another commits a batch."""
+    """Files of a sweep: another process commits a batch before the first manifest of the sweep."""
 
     batch: str | None = None
 
@@ -78,7 +78,7 @@ class LateFiles(LocalFiles):
         return super().create(path, content)
 
 
-def test_who_wakes_up_while_another_sweeps_keeps_its_files(lake: Lake) -> None:
+def test_batch_committed_during_sweep_keeps_its_files(lake: Lake) -> None:
     batch, dead = begun_with_files(lake), begun_with_files(lake)
     files = LateFiles(str(lake.files))
     files.batch = batch
@@ -87,7 +87,7 @@ def test_who_wakes_up_while_another_sweeps_keeps_its_files(lake: Lake) -> None:
     assert lake.snapshot().dropped == (dead,)
 
 
-def test_one_who_died_while_sweeping_is_followed_by_the_next(lake: Lake) -> None:
+def test_next_sweep_finishes_interrupted_sweep(lake: Lake) -> None:
     dead = begun_with_files(lake)
     lake.commit(lake.snapshot(), "sweep", dropped=[dead])
     assert sweep(lake, older_than=0) == [dead]
@@ -95,7 +95,7 @@ def test_one_who_died_while_sweeping_is_followed_by_the_next(lake: Lake) -> None
     assert lake.snapshot().number == 1
 
 
-def test_what_was_replaced_stays_for_the_grace_that_was_given(lake: Lake) -> None:
+def test_replaced_files_stay_for_grace_of_their_batch(lake: Lake) -> None:
     old = DataFile(path="events/old", day=date(2026, 11, 1), queue="mail", rows=1, bytes=1)
     lake.files.create(old.path, b"x")
     lake.commit(lake.snapshot(), "first", added=[old])
@@ -108,6 +108,6 @@ def test_what_was_replaced_stays_for_the_grace_that_was_given(lake: Lake) -> Non
     assert paths(lake) == {"lake.json", "manifests"}
 
 
-def test_no_two_batches_are_the_same(lake: Lake) -> None:
+def test_batch_names_are_unique(lake: Lake) -> None:
     base = lake.snapshot()
     assert len({begin(lake, base) for _ in range(100)}) == 100

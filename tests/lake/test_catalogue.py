@@ -1,4 +1,4 @@
-"""The catalogue: which days are to be built, which builds count, which may go."""
+"""The catalogue: stale days, valid builds, and builds that sweep removes."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ import time
 from datetime import date
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from headrace.lake import catalogue
-from headrace.lake.catalogue import NOTHING, Built, Catalogue
+from headrace.lake.catalogue import NOTHING, Catalogue, DayBuild
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import LakeMoved
 
 MON, TUE, WED = date(2026, 1, 5), date(2026, 1, 6), date(2026, 1, 7)
 
 
-def built(day: date, events: int = 10, before: str = NOTHING, after: str = NOTHING) -> Built:
-    return Built(
+def built(day: date, events: int = 10, before: str = NOTHING, after: str = NOTHING) -> DayBuild:
+    return DayBuild(
         day=day, events=events, before=before, after=after, build=f"b{day.day}", tables=("daily",)
     )
 
 
-def counted(*days: Built) -> Catalogue:
+def counted(*days: DayBuild) -> Catalogue:
     return Catalogue(number=1, days=days)
 
 
@@ -33,29 +32,29 @@ def files(tmp_path: Path) -> LocalFiles:
     return LocalFiles(tmp_path)
 
 
-def test_at_first_all_days_are_built_together() -> None:
+def test_first_run_builds_all_days() -> None:
     assert catalogue.next_run(Catalogue(), {TUE: 1, MON: 1}) == [MON, TUE]
 
 
-def test_nothing_is_built_when_nothing_has_changed() -> None:
+def test_unchanged_days_are_not_rebuilt() -> None:
     known = counted(built(MON, after="x"), built(TUE, before="x"))
 
     assert catalogue.next_run(known, {MON: 10, TUE: 10}) == []
     assert [each.day for each in catalogue.fresh(known, {MON: 10, TUE: 10})] == [MON, TUE]
 
 
-def test_a_new_day_is_built_alone() -> None:
+def test_new_day_is_built_alone() -> None:
     assert catalogue.next_run(counted(built(MON), built(TUE)), {MON: 10, TUE: 10, WED: 1}) == [WED]
 
 
-def test_late_events_build_their_day_again_and_not_the_next() -> None:
+def test_late_events_rebuild_only_their_day() -> None:
     known = counted(built(MON), built(TUE), built(WED))
 
     assert catalogue.next_run(known, {MON: 11, TUE: 10, WED: 10}) == [MON]
     assert catalogue.fresh(known, {MON: 11, TUE: 10, WED: 10}) == []
 
 
-def test_a_day_is_built_again_when_the_day_before_leaves_something_else() -> None:
+def test_day_is_rebuilt_when_carried_events_change() -> None:
     known = counted(
         built(MON, after="new"), built(TUE, before="old", after="y"), built(WED, 10, "y")
     )
@@ -63,44 +62,14 @@ def test_a_day_is_built_again_when_the_day_before_leaves_something_else() -> Non
     assert catalogue.next_run(known, {MON: 10, TUE: 10, WED: 10}) == [TUE]
 
 
-def test_what_an_earlier_version_made_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_days_built_by_earlier_version_are_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
     known = counted(built(MON))
     monkeypatch.setattr(catalogue, "VERSION", catalogue.VERSION + 1)
 
     assert catalogue.next_run(known, {MON: 10}) == [MON]
 
 
-def numbered(day: date, first: int, last: int, other: tuple[int, int] = (1, 2)) -> Built:
-    return msgspec.structs.replace(built(day), numbers={0: (first, last), day.day: other})
-
-
-def test_days_among_whose_events_are_those_of_the_next_are_built_with_it() -> None:
-    known = counted(numbered(MON, 1, 9), numbered(TUE, 5, 8), numbered(WED, 10, 12))
-    events = {MON: 10, TUE: 10, WED: 10}
-
-    assert catalogue.next_run(known, events) == []
-    assert catalogue.next_run(known, events | {TUE: 11}) == [MON, TUE]
-    assert catalogue.next_run(known, events | {MON: 11}) == [MON, TUE]
-    assert catalogue.next_run(known, events | {WED: 11}) == [WED]
-
-
-def test_a_day_between_two_that_belong_together_is_built_with_them() -> None:
-    known = counted(numbered(MON, 1, 9), built(TUE), numbered(WED, 5, 12))
-
-    assert catalogue.next_run(known, {MON: 10, TUE: 10, WED: 11}) == [MON, TUE, WED]
-
-
-def test_that_days_belong_together_is_seen_when_one_is_built() -> None:
-    known = counted(numbered(MON, 1, 4), numbered(TUE, 5, 8), numbered(WED, 9, 12))
-
-    assert catalogue.whole_run(known, [numbered(TUE, 5, 8)]) == [TUE]
-    assert catalogue.whole_run(known, [numbered(TUE, 5, 13)]) == [TUE, WED]
-    assert catalogue.whole_run(known, [numbered(TUE, 4, 13)]) == [TUE, WED]
-    assert catalogue.whole_run(known, [numbered(TUE, 3, 8)]) == [MON, TUE]
-    assert catalogue.whole_run(known, [numbered(MON, 1, 13)]) == [MON, TUE, WED]
-
-
-def test_builds_take_the_place_of_those_of_their_days(files: LocalFiles) -> None:
+def test_commit_replaces_builds_of_same_day(files: LocalFiles) -> None:
     first = catalogue.commit(files, Catalogue(), [built(MON), built(TUE)])
     again = built(MON, events=11)
 
@@ -109,7 +78,7 @@ def test_builds_take_the_place_of_those_of_their_days(files: LocalFiles) -> None
     assert catalogue.newest(files) == Catalogue(number=2, days=(again, built(TUE)))
 
 
-def test_of_two_rollups_one_is_committed(files: LocalFiles) -> None:
+def test_second_of_two_rollup_commits_is_refused(files: LocalFiles) -> None:
     catalogue.commit(files, Catalogue(), [built(MON)])
 
     with pytest.raises(LakeMoved, match="run it again"):
@@ -118,7 +87,7 @@ def test_of_two_rollups_one_is_committed(files: LocalFiles) -> None:
     assert catalogue.newest(files).days == (built(MON),)
 
 
-def test_no_catalogue_is_an_empty_one(files: LocalFiles) -> None:
+def test_missing_catalogue_is_empty(files: LocalFiles) -> None:
     assert catalogue.newest(files) == Catalogue()
 
 
@@ -130,14 +99,14 @@ def write_build(root: Path, day: date, *, age: float) -> Path:
     return file
 
 
-def test_builds_that_have_not_counted_for_a_while_go(tmp_path: Path, files: LocalFiles) -> None:
+def test_sweep_removes_builds_replaced_before_grace(tmp_path: Path, files: LocalFiles) -> None:
     replaced, dead = write_build(tmp_path, MON, age=900), write_build(tmp_path, TUE, age=900)
     begun, counts = (
         write_build(tmp_path, date(2026, 1, 8), age=1),
         write_build(tmp_path, WED, age=900),
     )
     first = catalogue.commit(files, Catalogue(), [built(MON)])
-    another = Built(day=MON, events=11, before="", after="", build="b7", tables=("daily",))
+    another = DayBuild(day=MON, events=11, before="", after="", build="b7", tables=("daily",))
     catalogue.commit(files, first, [another])
 
     catalogue.sweep(files, grace=600)

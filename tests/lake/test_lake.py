@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import InvalidArgument
-from headrace.lake.files import Found, LocalFiles
+from headrace.lake.files import FileInfo, LocalFiles
 from headrace.lake.lake import (
     CHECKPOINT_EVERY,
     CHECKPOINTS_KEPT,
@@ -19,13 +19,13 @@ from headrace.lake.lake import (
     LakeNotFound,
     manifest_path,
 )
-from headrace.lake.manifest import DataFile, LakeUnreadable, Snapshot, Span
+from headrace.lake.manifest import DataFile, LakeSnapshot, LakeUnreadable, LogRange
 
 DAY = dt.date(2026, 11, 1)
 
 
 class CountingFiles(LocalFiles):
-    """Files that count what is done with them."""
+    """Files that count their operations."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -35,7 +35,7 @@ class CountingFiles(LocalFiles):
         self.done["read"] += 1
         return super().read(path)
 
-    def list(self, folder: str) -> list[Found]:
+    def list(self, folder: str) -> list[FileInfo]:
         self.done["list"] += 1
         return super().list(folder)
 
@@ -49,28 +49,28 @@ def data_file(name: str) -> DataFile:
     return DataFile(path=f"events/{name}", day=DAY, queue="mail", rows=1, bytes=10)
 
 
-def commit_one(lake: Lake, base: Snapshot) -> Snapshot:
+def commit_one(lake: Lake, base: LakeSnapshot) -> LakeSnapshot:
     number = base.number + 1
-    span = Span(shard=0, after=base.offsets[0], to=f"{number}-{number}")
-    return lake.commit(base, f"b{number}", spans=[span], added=[data_file(f"f{number}")])
+    span = LogRange(shard=0, after=base.offsets[0], to=f"{number}-{number}")
+    return lake.commit(base, f"b{number}", ranges=[span], added=[data_file(f"f{number}")])
 
 
 def test_a_new_lake_is_empty(lake: Lake) -> None:
-    assert lake.snapshot() == Snapshot(number=0, offsets={0: "0-0", 1: "0-0"})
+    assert lake.snapshot() == LakeSnapshot(number=0, offsets={0: "0-0", 1: "0-0"})
 
 
-def test_a_lake_is_made_once(lake: Lake) -> None:
-    with pytest.raises(LakeExists, match="there is a lake in /"):
+def test_second_create_is_refused(lake: Lake) -> None:
+    with pytest.raises(LakeExists, match="there is already a lake in /"):
         Lake.create(lake.files, "shop", [1])
     assert Lake.open(lake.files).identity == lake.identity
 
 
-def test_where_no_lake_is_none_is_opened(tmp_path: Path) -> None:
-    with pytest.raises(LakeNotFound, match="headrace lake sync makes one"):
+def test_open_without_lake_raises(tmp_path: Path) -> None:
+    with pytest.raises(LakeNotFound, match="create one with headrace lake sync"):
         Lake.open(LocalFiles(tmp_path))
 
 
-def test_what_was_committed_is_in_the_snapshot_of_everybody(lake: Lake) -> None:
+def test_commit_is_visible_to_all_readers(lake: Lake) -> None:
     other = Lake.open(lake.files)
     other.snapshot()
     mine = commit_one(lake, lake.snapshot())
@@ -87,11 +87,11 @@ def test_files_are_replaced(lake: Lake) -> None:
     assert [file.path for file in first.files] == ["events/f1"]
 
 
-def test_who_comes_second_commits_nothing(lake: Lake) -> None:
+def test_commit_on_old_snapshot_is_refused(lake: Lake) -> None:
     base = lake.snapshot()
     first = commit_one(lake, base)
     other = Lake.open(lake.files)
-    with pytest.raises(LakeMoved, match="another writer has committed manifest 1"):
+    with pytest.raises(LakeMoved, match="another writer committed manifest 1"):
         other.commit(base, "late", added=[data_file("late")])
     assert other.snapshot() == first
 
@@ -103,9 +103,9 @@ def test_racing_writers_each_commit_once(lake: Lake) -> None:
             while True:
                 base = mine.snapshot()
                 number = base.number + 1
-                span = Span(shard=0, after=base.offsets[0], to=f"{number}-{number}")
+                span = LogRange(shard=0, after=base.offsets[0], to=f"{number}-{number}")
                 try:
-                    mine.commit(base, name, spans=[span], added=[data_file(f"{name}{turn}")])
+                    mine.commit(base, name, ranges=[span], added=[data_file(f"{name}{turn}")])
                 except LakeMoved:
                     continue
                 break
@@ -120,20 +120,20 @@ def test_racing_writers_each_commit_once(lake: Lake) -> None:
     )
 
 
-def test_what_does_not_begin_where_the_lake_ends_is_refused(lake: Lake) -> None:
+def test_range_that_does_not_follow_the_lake_is_refused(lake: Lake) -> None:
     base = commit_one(lake, lake.snapshot())
     for after in ("0-0", "2-2"):
-        with pytest.raises(InvalidArgument, match="has shard 0 up to 1-1"):
-            lake.commit(base, "b", spans=[Span(shard=0, after=after, to="9-9")])
+        with pytest.raises(InvalidArgument, match="has the events of shard 0 up to 1-1"):
+            lake.commit(base, "b", ranges=[LogRange(shard=0, after=after, to="9-9")])
     assert lake.snapshot() == base
 
 
-def test_what_is_not_in_the_lake_is_not_removed_from_it(lake: Lake) -> None:
+def test_removing_unknown_file_is_refused(lake: Lake) -> None:
     with pytest.raises(InvalidArgument, match="'events/x' is not in the lake"):
         lake.commit(lake.snapshot(), "b", removed=["events/x"])
 
 
-def test_a_lake_with_many_manifests_is_opened_by_reading_few(lake: Lake) -> None:
+def test_checkpoints_limit_manifests_read_on_open(lake: Lake) -> None:
     base = lake.snapshot()
     for _ in range(CHECKPOINT_EVERY * 5 + 3):
         base = commit_one(lake, base)
@@ -145,7 +145,7 @@ def test_a_lake_with_many_manifests_is_opened_by_reading_few(lake: Lake) -> None
 
 
 @pytest.mark.parametrize("missing", ["all", "newest"])
-def test_a_lake_is_opened_without_checkpoints_too(lake: Lake, missing: str) -> None:
+def test_lake_opens_without_checkpoints(lake: Lake, missing: str) -> None:
     base = lake.snapshot()
     for _ in range(CHECKPOINT_EVERY * 2 + 1):
         base = commit_one(lake, base)
@@ -155,7 +155,7 @@ def test_a_lake_is_opened_without_checkpoints_too(lake: Lake, missing: str) -> N
     assert Lake.open(lake.files).snapshot() == base
 
 
-def test_manifests_are_told_from_a_number_on(lake: Lake) -> None:
+def test_manifests_are_listed_from_a_number_on(lake: Lake) -> None:
     base = lake.snapshot()
     for _ in range(3):
         base = commit_one(lake, base)
@@ -164,7 +164,7 @@ def test_manifests_are_told_from_a_number_on(lake: Lake) -> None:
     assert list(lake.manifests(beyond=3)) == []
 
 
-def test_a_lake_of_a_later_version_is_not_touched(lake: Lake) -> None:
+def test_lake_of_later_version_is_refused(lake: Lake) -> None:
     commit_one(lake, lake.snapshot())
     path = Path(str(lake.files)) / manifest_path(1)
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 2}))
@@ -172,7 +172,7 @@ def test_a_lake_of_a_later_version_is_not_touched(lake: Lake) -> None:
         Lake.open(lake.files).snapshot()
 
 
-def test_a_stranger_among_the_checkpoints_is_named(lake: Lake) -> None:
+def test_unknown_file_among_checkpoints_is_named(lake: Lake) -> None:
     base = lake.snapshot()
     for _ in range(CHECKPOINT_EVERY):
         base = commit_one(lake, base)

@@ -6,27 +6,42 @@ import sys
 import time
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from headrace.lake import lock
-from headrace.lake.files import LocalFiles
-from headrace.lake.lock import EXPIRES, Holder, LakeBusy, held
+from headrace.lake.files import Files, LocalFiles
+from headrace.lake.lock import EXPIRES, LakeBusy, LockHolder, held
 from headrace.lake.manifest import packed, unpacked
 
 PATH = "locks/sync.json"
 
 
+class RemoteFiles:
+    """Files on a file system without flock."""
+
+    def __init__(self, root: Path) -> None:
+        local = LocalFiles(root)
+        self.root = local.root
+        self.read, self.create, self.flush = local.read, local.create, local.flush
+        self.list, self.delete = local.list, local.delete
+
+
 @pytest.fixture
-def files(tmp_path: Path) -> LocalFiles:
-    return LocalFiles(tmp_path)
+def remote(tmp_path: Path) -> RemoteFiles:
+    return RemoteFiles(tmp_path)
 
 
-def holder(files: LocalFiles) -> Holder:
-    return unpacked(Holder, PATH, files.read(PATH))
+@pytest.fixture(params=[LocalFiles, RemoteFiles])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+    made: Files = request.param(tmp_path)
+    return made
 
 
-def test_a_lock_is_held_once(files: LocalFiles) -> None:
+def holder(files: Files) -> LockHolder:
+    return unpacked(LockHolder, PATH, files.read(PATH))
+
+
+def test_second_holder_of_same_lock_is_refused(files: Files) -> None:
     with held(files, "sync"):
         with (
             pytest.raises(LakeBusy, match=rf"another sync .* process {os.getpid()} on"),
@@ -35,121 +50,80 @@ def test_a_lock_is_held_once(files: LocalFiles) -> None:
             pass
         with held(files, "compact"):
             pass
-        assert holder(files).pid == os.getpid()
     with held(files, "sync"):
         pass
-    assert files.list("locks") == []
 
 
-def test_a_lock_is_given_back_after_a_failure(files: LocalFiles) -> None:
+def test_lock_is_released_after_failure(files: Files) -> None:
     with pytest.raises(RuntimeError), held(files, "sync"):
         raise RuntimeError
     with held(files, "sync"):
         pass
 
 
-def test_who_died_here_holds_nothing(files: LocalFiles) -> None:
+def test_kernel_releases_local_lock_of_killed_process(tmp_path: Path) -> None:
     program = f"""
 import os, signal
 from headrace.lake.files import LocalFiles
 from headrace.lake.lock import held
-with held(LocalFiles({str(files)!r}), "sync"):
+with held(LocalFiles({str(tmp_path)!r}), "sync"):
     os.kill(os.getpid(), signal.SIGKILL)
 """
-    # Not waited for: a process that nobody has buried is dead too.
+    # Not waited for: a zombie holds no lock either.
     dead = subprocess.Popen([sys.executable, "-c", program])
     os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
-    assert holder(files).pid == dead.pid
-    with held(files, "sync"):
-        assert holder(files).pid == os.getpid()
+    assert f"process {dead.pid}" in (tmp_path / "locks" / "sync.lock").read_text()
+    with held(LocalFiles(tmp_path), "sync") as mine:
+        mine.renew()
+        assert f"process {os.getpid()}" in (tmp_path / "locks" / "sync.lock").read_text()
     dead.wait()
 
 
-@pytest.fixture(params=["proc", "ps"])
-def told_by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How processes are known: by /proc as on Linux, or by ps as elsewhere."""
-    if request.param == "ps":
-        monkeypatch.setattr(lock, "PROC", Path("/nowhere"))
+def test_remote_lock_file_is_deleted_on_release(remote: RemoteFiles) -> None:
+    with held(remote, "sync"):
+        assert holder(remote).pid == os.getpid()
+    assert remote.list("locks") == []
 
 
-@pytest.mark.usefixtures("told_by")
-def test_a_process_is_known_by_when_it_began_however_that_is_told(files: LocalFiles) -> None:
-    with held(files, "sync"):
-        mine = holder(files)
-        with pytest.raises(LakeBusy, match="another sync"), held(files, "sync"):
-            pass
-    other = subprocess.Popen([sys.executable, "-c", ""])
-    os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
-    for pid in (1, other.pid):
-        files.create(PATH, packed(msgspec.structs.replace(mine, pid=pid)))
-        with held(files, "sync"):
-            assert holder(files).pid == os.getpid()
-    other.wait()
-
-
-def test_where_processes_are_not_known_one_lives_while_it_says_so(
-    files: LocalFiles, monkeypatch: pytest.MonkeyPatch
+def test_renew_fails_after_another_process_took_over(
+    remote: RemoteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "PROC", Path("/nowhere"))
-    monkeypatch.setenv("PATH", "/nowhere")
-    with held(files, "sync"):
-        assert holder(files).began == ""
-        with pytest.raises(LakeBusy, match="another sync"), held(files, "sync"):
-            pass
+    another = packed(LockHolder(host="elsewhere", pid=1, renewed=time.time()))
+    with held(remote, "sync") as mine:
+        remote.delete(PATH)
+        remote.create(PATH, another)
         monkeypatch.setattr(lock, "EXPIRES", 0.0)
-        with held(files, "sync"):
-            pass
-
-
-def test_who_slept_until_another_took_over_stops(
-    files: LocalFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    another = packed(Holder(host="elsewhere", pid=1, began="", told=time.time()))
-    with held(files, "sync") as mine:
-        files.delete(PATH)
-        files.create(PATH, another)
-        monkeypatch.setattr(lock, "EXPIRES", 0.0)
-        with pytest.raises(LakeBusy, match=r"has taken the lake in .* over"):
+        with pytest.raises(LakeBusy, match=r"another process took over the lake in"):
             mine.renew()
-    assert files.read(PATH) == another
-
-
-def test_another_process_with_the_same_number_is_not_the_holder(files: LocalFiles) -> None:
-    with held(files, "sync"):
-        mine = holder(files)
-    files.create(PATH, packed(msgspec.structs.replace(mine, began="1")))
-    with held(files, "sync"):
-        pass
+    assert remote.read(PATH) == another
 
 
 @pytest.mark.parametrize("silent", [0, EXPIRES - 60, EXPIRES + 1])
-def test_a_holder_on_another_machine_lives_while_it_says_so(
-    files: LocalFiles, silent: float
-) -> None:
-    told = time.time() - silent
-    files.create(PATH, packed(Holder(host="elsewhere", pid=1, began="", told=told)))
+def test_remote_lock_expires_without_renewal(remote: RemoteFiles, silent: float) -> None:
+    renewed = time.time() - silent
+    remote.create(PATH, packed(LockHolder(host="elsewhere", pid=1, renewed=renewed)))
     if silent > EXPIRES:
-        with held(files, "sync"):
+        with held(remote, "sync"):
             pass
     else:
-        with pytest.raises(LakeBusy, match="process 1 on elsewhere"), held(files, "sync"):
+        with pytest.raises(LakeBusy, match="process 1 on elsewhere"), held(remote, "sync"):
             pass
 
 
-def test_a_lock_is_renewed_when_its_time_has_come(
-    files: LocalFiles, monkeypatch: pytest.MonkeyPatch
+def test_remote_lock_is_rewritten_only_when_due(
+    remote: RemoteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with held(files, "sync") as mine:
-        first = holder(files)
+    with held(remote, "sync") as mine:
+        first = holder(remote)
         mine.renew()
-        assert holder(files) == first
+        assert holder(remote) == first
         monkeypatch.setattr(lock, "EXPIRES", 0.0)
         mine.renew()
-        assert holder(files).told > first.told
+        assert holder(remote).renewed > first.renewed
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b'{"format": 2}'])
-def test_a_lock_that_cannot_be_read_is_nobodys(files: LocalFiles, text: bytes) -> None:
-    files.create(PATH, text)
-    with held(files, "sync"):
+def test_unreadable_remote_lock_is_taken_over(remote: RemoteFiles, text: bytes) -> None:
+    remote.create(PATH, text)
+    with held(remote, "sync"):
         pass

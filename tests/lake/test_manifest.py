@@ -1,4 +1,4 @@
-"""What this version writes must be read for ever: the files in golden are never changed."""
+"""The format of manifests is stable: later versions must read the files in golden."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from headrace.lake.manifest import (
     DataFile,
-    Identity,
+    LakeIdentity,
+    LakeRecord,
+    LakeSnapshot,
     LakeUnreadable,
+    LogRange,
     Manifest,
-    Snapshot,
-    Span,
-    Value,
     after,
     packed,
     unpacked,
@@ -29,19 +29,21 @@ DATA_FILE = DataFile(
     rows=12,
     bytes=3456,
 )
-IDENTITY = Identity(id="0123456789abcdef", namespace="shop", logs=(1793491200000, 1793491200001))
+IDENTITY = LakeIdentity(
+    id="0123456789abcdef", namespace="shop", logs=(1793491200000, 1793491200001)
+)
 MANIFEST = Manifest(
     number=3,
     batch="b1",
     at=dt.datetime(2026, 11, 2, 3, 4, 5, 678000, tzinfo=dt.UTC),
-    spans=(
-        Span(shard=0, after="0-0", to="1793491200000-10"),
-        Span(shard=1, after="1793491200000-7", to="1793491200001-12", missing=3),
+    ranges=(
+        LogRange(shard=0, after="0-0", to="1793491200000-10"),
+        LogRange(shard=1, after="1793491200000-7", to="1793491200001-12", missing=3),
     ),
     added=(DATA_FILE,),
     removed=("events/batch=b0/day=2026-11-01/queue=mail/part-0.parquet",),
 )
-SNAPSHOT = Snapshot(
+SNAPSHOT = LakeSnapshot(
     number=3,
     offsets={0: "1793491200000-10", 1: "1793491200001-12"},
     missing=3,
@@ -51,25 +53,25 @@ VALUES = {"lake": IDENTITY, "manifest": MANIFEST, "checkpoint": SNAPSHOT}
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_what_format_1_wrote_is_read(name: str) -> None:
+def test_format_1_is_read(name: str) -> None:
     text = (GOLDEN / f"{name}.1.json").read_bytes()
     assert unpacked(type(VALUES[name]), name, text) == VALUES[name]
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_what_is_written_is_format_1(name: str) -> None:
+def test_format_1_is_written(name: str) -> None:
     assert packed(VALUES[name]) == (GOLDEN / f"{name}.1.json").read_bytes()
 
 
-def test_fields_that_a_later_version_added_are_passed_over() -> None:
+def test_unknown_fields_are_ignored() -> None:
     text = packed(IDENTITY).replace(b'"id"', b'"colour": "blue", "id"')
-    assert unpacked(Identity, "lake.json", text) == IDENTITY
+    assert unpacked(LakeIdentity, "lake.json", text) == IDENTITY
 
 
-def test_a_later_format_is_refused() -> None:
+def test_later_format_is_refused() -> None:
     text = packed(IDENTITY).replace(b'"format": 1', b'"format": 2')
-    with pytest.raises(LakeUnreadable, match=r"lake\.json has format 2.*reads up to 1: install"):
-        unpacked(Identity, "lake.json", text)
+    with pytest.raises(LakeUnreadable, match=r"lake\.json has format 2.*formats up to 1: install"):
+        unpacked(LakeIdentity, "lake.json", text)
 
 
 @pytest.mark.parametrize(
@@ -85,19 +87,23 @@ def test_a_later_format_is_refused() -> None:
         b"\xff",
     ],
 )
-@pytest.mark.parametrize("kind", [Identity, Manifest])
-def test_what_is_broken_is_refused(kind: type[Value], text: bytes) -> None:
-    with pytest.raises(LakeUnreadable, match=r"here\.json is not what Headrace writes there"):
+@pytest.mark.parametrize("kind", [LakeIdentity, Manifest])
+def test_corrupt_file_is_refused(kind: type[LakeRecord], text: bytes) -> None:
+    with pytest.raises(
+        LakeUnreadable, match=r"here\.json is corrupt or was not written by Headrace"
+    ):
         unpacked(kind, "here.json", text)
 
 
-def test_a_manifest_moves_a_snapshot_on() -> None:
+def test_manifest_is_applied_to_snapshot() -> None:
     gone = DataFile(path=MANIFEST.removed[0], day=DATA_FILE.day, queue="mail", rows=1, bytes=1)
-    before = Snapshot(number=2, offsets={1: "1793491200000-7", 2: "5-5"}, missing=1, files=(gone,))
-    assert after(before, MANIFEST) == Snapshot(
+    before = LakeSnapshot(
+        number=2, offsets={1: "1793491200000-7", 2: "5-5"}, missing=1, files=(gone,)
+    )
+    assert after(before, MANIFEST) == LakeSnapshot(
         number=3, offsets=SNAPSHOT.offsets | {2: "5-5"}, missing=4, files=(DATA_FILE,)
     )
 
 
-def test_a_span_knows_how_much_happened_in_it() -> None:
-    assert [span.numbers for span in MANIFEST.spans] == [10, 5]
+def test_size_of_range_is_known_from_entry_ids() -> None:
+    assert [span.size for span in MANIFEST.ranges] == [10, 5]

@@ -1,4 +1,4 @@
-"""Replays as they are written down: what no plan names goes, what one names stays."""
+"""Stored replay plans: sweep removes rows without a plan and keeps the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from headrace.errors import InvalidArgument
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.lake.replays import Plan, folder_of, plan_id, plans, sweep, write_plan
+from headrace.lake.replays import ReplayPlan, folder_of, plan_id, plans, sweep, write_plan
 from headrace.spark.replay import unfinished
 
 
@@ -19,9 +19,9 @@ def lake(tmp_path: Path) -> Lake:
     return Lake.create(LocalFiles(tmp_path), "shop", [7])
 
 
-def plan(write: str, rate: float | None = None) -> Plan:
+def plan(write: str, rate: float | None = None) -> ReplayPlan:
     replay, now = plan_id("true", "again", 0), dt.datetime.now(dt.UTC)
-    return Plan(id=replay, write=write, at=now, where="true", into="again", rows=1, rate=rate)
+    return ReplayPlan(id=replay, write=write, at=now, where="true", into="again", rows=1, rate=rate)
 
 
 def lay_rows(lake: Lake, replay: str, write: str) -> str:
@@ -30,7 +30,7 @@ def lay_rows(lake: Lake, replay: str, write: str) -> str:
     return folder
 
 
-def test_rows_that_no_plan_names_go_in_time(lake: Lake) -> None:
+def test_sweep_removes_rows_without_plan(lake: Lake) -> None:
     mine = plan("mine")
     named = lay_rows(lake, mine.id, mine.write)
     left = [lay_rows(lake, mine.id, "died"), lay_rows(lake, "other", "died")]
@@ -41,12 +41,10 @@ def test_rows_that_no_plan_names_go_in_time(lake: Lake) -> None:
     assert [found for found, _ in plans(lake)] == [mine]
 
 
-@pytest.mark.parametrize(("begun", "asked"), [(None, 5.0), (2.0, 5.0)])
-def test_a_replay_goes_on_only_at_the_rate_with_which_it_was_begun(
-    lake: Lake, begun: float | None, asked: float
-) -> None:
+@pytest.mark.parametrize(("begun", "rate"), [(None, 5.0), (2.0, 5.0)])
+def test_resumed_replay_keeps_its_rate(lake: Lake, begun: float | None, rate: float) -> None:
     mine = write_plan(lake, plan("mine", begun))
-    with pytest.raises(InvalidArgument, match="leave --rate out"):
-        unfinished(lake, "true", "again", rate=asked)
+    with pytest.raises(InvalidArgument, match="leave out --rate"):
+        unfinished(lake, "true", "again", rate=rate)
     assert unfinished(lake, "true", "again") == mine
     assert unfinished(lake, "true", "again", rate=begun) == mine

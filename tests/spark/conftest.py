@@ -1,4 +1,4 @@
-"""One Spark session for a test run, and clients whose clock is the server's own."""
+"""One Spark session for the whole test run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE = 300
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The first thing that Spark does takes long, on a busy machine very long."""
+    """Raise the timeout: the first query of Spark takes long on a busy machine."""
     for item in items:
         if item.path.is_relative_to(HERE) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(PATIENCE))
@@ -24,12 +24,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session on two threads of this machine."""
+    """Return a session on two threads of this machine."""
     scratch: Path = tmp_path_factory.mktemp("spark")
     made = session(
         "local[2]",
         spark_driver_memory="1g",
         spark_sql_shuffle_partitions="2",
+        # Compiling takes longer than the queries of tests, which have few rows.
+        spark_sql_codegen_wholeStage="false",
+        spark_sql_codegen_factoryMode="NO_CODEGEN",
         spark_sql_warehouse_dir=str(scratch / "warehouse"),
         spark_local_dir=str(scratch),
     )

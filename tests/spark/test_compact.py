@@ -11,15 +11,16 @@ from headrace import Client
 from headrace.lake.batches import sweep
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake, LakeMoved
-from headrace.lake.manifest import DataFile, Snapshot
+from headrace.lake.manifest import DataFile, LakeSnapshot
+from headrace.spark import batch_files
 from headrace.spark import compact as module
-from headrace.spark import counted
+from headrace.spark.batch_files import BatchMismatch
 from headrace.spark.compact import compact, delete_replaced, groups_of, parts_of
-from headrace.spark.counted import BatchMismatch
 from headrace.spark.hadoop_files import HadoopFiles
-from headrace.spark.options import Server
-from headrace.spark.pipeline import lake_events, sync
-from tests.spark.lakes import Died, DyingFiles, expect_equal
+from headrace.spark.lake_events import lake_events
+from headrace.spark.options import ServerAddress
+from headrace.spark.pipeline import sync
+from tests.spark.support.lakes import Died, DyingFiles, expect_equal
 
 pytestmark = pytest.mark.namespace(server_clock=True)
 
@@ -28,12 +29,12 @@ DAY = dt.date(2026, 11, 1)
 
 
 @pytest.fixture
-def server(valkey_url: str, hr: Client) -> Server:
-    return Server(url=valkey_url, namespace=hr.core.namespace)
+def server(valkey_url: str, hr: Client) -> ServerAddress:
+    return ServerAddress(url=valkey_url, namespace=hr.core.namespace)
 
 
 @pytest.fixture
-def lake(spark: SparkSession, hr: Client, server: Server, tmp_path: Path) -> Lake:
+def lake(spark: SparkSession, hr: Client, server: ServerAddress, tmp_path: Path) -> Lake:
     """A lake with two files for each of two queues, and one file for a third."""
     files = LocalFiles(tmp_path)
     hr.queue("once").put(1)
@@ -44,7 +45,7 @@ def lake(spark: SparkSession, hr: Client, server: Server, tmp_path: Path) -> Lak
     return Lake.open(files)
 
 
-def test_small_files_become_few_and_readers_notice_nothing(
+def test_compaction_merges_small_files_without_changing_rows(
     spark: SparkSession, hr: Client, lake: Lake
 ) -> None:
     before = lake.snapshot()
@@ -59,7 +60,7 @@ def test_small_files_become_few_and_readers_notice_nothing(
     expect_equal(spark, lake, hr.events())
     assert list(compact(spark, lake)) == []
 
-    # Who had begun to read goes on, as long as the old files stay.
+    # A reader of the old snapshot continues while the old files stay.
     assert delete_replaced(lake, grace=3600) == []
     assert reading.count() == before.rows
     assert len(delete_replaced(lake, grace=0)) == 4
@@ -70,31 +71,34 @@ def test_small_files_become_few_and_readers_notice_nothing(
 
 
 @pytest.mark.timeout(300)
-def test_whenever_a_compaction_dies_the_lake_stays_whole(
+def test_lake_is_complete_after_compaction_dies_at_any_step(
     spark: SparkSession, hr: Client, lake: Lake
 ) -> None:
     rows = lake.snapshot().rows
     died = []
-    for nth in range(1, 5):
+    for nth in range(1, 4):
         for after in (False, True):
             dying = DyingFiles(str(lake.files), nth, after=after)
             with pytest.raises(Died):
                 list(compact(spark, Lake.open(dying)))
             died.append(dying.operations[nth - 1])
-            lake.files.delete("locks")
             assert lake.snapshot().rows == rows
-            assert len(lake.snapshot().files) == (3 if (nth, after) == (4, True) else 5)
-    assert died[::2] == ["create locks", "create begun", "flush events", "create manifests"]
+            assert len(lake.snapshot().files) == (3 if (nth, after) == (3, True) else 5)
+    assert died[::2] == ["create begun", "flush events", "create manifests"]
     sweep(lake, older_than=0)
     delete_replaced(lake, grace=0)
     expect_equal(spark, lake, hr.events())
     assert lake.files.list("begun") == []
 
 
-def test_a_compaction_and_a_sync_do_not_hinder_each_other(
-    spark: SparkSession, hr: Client, server: Server, lake: Lake, monkeypatch: pytest.MonkeyPatch
+def test_compaction_and_sync_run_at_the_same_time(
+    spark: SparkSession,
+    hr: Client,
+    server: ServerAddress,
+    lake: Lake,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    written_parts = counted.written_parts
+    written_parts = batch_files.written_parts
 
     def and_a_sync(*args: object) -> object:
         hr.queue("mail").put_many(range(3))
@@ -106,10 +110,10 @@ def test_a_compaction_and_a_sync_do_not_hinder_each_other(
     expect_equal(spark, lake, hr.events())
 
 
-def test_of_two_compactions_of_the_same_files_one_is_committed(
+def test_second_compaction_of_same_files_is_refused(
     spark: SparkSession, hr: Client, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written_parts = counted.written_parts
+    written_parts = batch_files.written_parts
 
     def and_another(*args: object) -> object:
         monkeypatch.setattr(module, "written_parts", written_parts)
@@ -118,24 +122,24 @@ def test_of_two_compactions_of_the_same_files_one_is_committed(
         return written_parts(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "written_parts", and_another)
-    with pytest.raises(LakeMoved, match="another compaction has replaced the same files"):
+    with pytest.raises(LakeMoved, match="another compaction replaced the same files"):
         list(compact(spark, lake))
     expect_equal(spark, lake, hr.events())
 
 
-def test_what_is_not_the_same_is_not_committed(
+def test_compaction_that_changes_rows_is_not_committed(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = lake.snapshot()
-    data_files = counted.data_files
+    data_files = batch_files.data_files
     monkeypatch.setattr(module, "data_files", lambda parts: data_files(parts)[1:])
     with pytest.raises(BatchMismatch, match="nothing was committed"):
         list(compact(spark, lake))
     assert lake.snapshot() == before
 
 
-def test_a_lake_with_a_scheme_is_synced_and_compacted(
-    spark: SparkSession, hr: Client, server: Server, tmp_path: Path
+def test_lake_with_url_is_synced_and_compacted(
+    spark: SparkSession, hr: Client, server: ServerAddress, tmp_path: Path
 ) -> None:
     files = HadoopFiles(spark, f"file://{tmp_path}/far away")
     for _ in range(2):
@@ -151,17 +155,17 @@ def file_of(size: int, queue: str = "mail") -> DataFile:
     return DataFile(path=uuid4().hex, day=DAY, queue=queue, rows=1, bytes=size)
 
 
-def test_what_is_large_or_alone_stays() -> None:
+def test_large_and_single_files_are_not_rewritten() -> None:
     small, other, alone, large = (
         file_of(10),
         file_of(module.SMALL - 1),
         file_of(10, "post"),
         file_of(module.SMALL),
     )
-    assert groups_of(Snapshot(files=(small, large, other, alone))) == [(small, other)]
+    assert groups_of(LakeSnapshot(files=(small, large, other, alone))) == [(small, other)]
 
 
-def test_only_so_much_is_rewritten_at_once() -> None:
+def test_one_commit_rewrites_limited_bytes() -> None:
     groups = [(file_of(module.AT_ONCE // 3),) for _ in range(7)]
     assert [len(part) for part in parts_of(groups)] == [3, 3, 1]
     assert list(parts_of([])) == []

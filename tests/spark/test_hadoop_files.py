@@ -1,4 +1,4 @@
-"""The files of a lake through the JVM of Spark do what those of Python do."""
+"""HadoopFiles behave like LocalFiles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def files(spark: SparkSession, tmp_path: Path) -> HadoopFiles:
     return HadoopFiles(spark, f"file://{tmp_path}/a lake é")
 
 
-def test_what_was_created_is_read_and_listed(files: HadoopFiles, tmp_path: Path) -> None:
+def test_created_file_is_read_and_listed(files: HadoopFiles, tmp_path: Path) -> None:
     assert files.create("x/a/c.json", b"\0\xff")
     assert files.create("x/b", b"")
     assert files.read("x/a/c.json") == b"\0\xff"
@@ -39,7 +39,7 @@ def test_what_was_created_is_read_and_listed(files: HadoopFiles, tmp_path: Path)
     assert files.list("") == same.list("") == []
 
 
-def test_of_many_writers_one_creates(files: HadoopFiles) -> None:
+def test_one_of_many_writers_creates_the_file(files: HadoopFiles) -> None:
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda n: files.create("same", b"%d" % n), range(24)))
     assert made.count(True) == 1
@@ -48,8 +48,8 @@ def test_of_many_writers_one_creates(files: HadoopFiles) -> None:
     assert [found.path for found in files.list("")] == ["same"]
 
 
-def test_a_lake_lies_there_as_anywhere(files: HadoopFiles, tmp_path: Path) -> None:
-    with pytest.raises(LakeNotFound, match=r"file:///.*headrace lake sync makes one"):
+def test_lake_works_on_hadoop_files(files: HadoopFiles, tmp_path: Path) -> None:
+    with pytest.raises(LakeNotFound, match=r"file:///.*create one with headrace lake sync"):
         Lake.open(files)
     lake = Lake.create(files, "shop", [1])
     base = lake.snapshot()
@@ -61,6 +61,6 @@ def test_a_lake_lies_there_as_anywhere(files: HadoopFiles, tmp_path: Path) -> No
         pass
 
 
-def test_a_path_has_a_scheme(spark: SparkSession) -> None:
-    with pytest.raises(InvalidArgument, match="a path with a scheme is meant"):
+def test_path_without_scheme_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(InvalidArgument, match="the path must have a scheme"):
         HadoopFiles(spark, "/data")

@@ -12,17 +12,17 @@ from headrace.spark.java import JavaNotFound, is_recent, use_java
 
 @pytest.fixture
 def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine on which no Java is found."""
+    """Simulate a machine without Java."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
 
 @pytest.mark.usefixtures("no_java")
-def test_where_there_is_no_java_that_of_the_package_is_used(tmp_path: Path) -> None:
+def test_embedded_java_is_used_without_installed_java(tmp_path: Path) -> None:
     home = use_java(tmp_path / "own")
     assert os.environ["JAVA_HOME"] == home == use_java(tmp_path / "own")
     assert is_recent(home)
-    # What Spark's launcher asks for, and this Java has not, is left out; the rest is passed on.
+    # The launcher drops the module that this Java lacks, and passes the other arguments on.
     words = ["--add-modules=jdk.incubator.vector", "-Da=b c", "-XshowSettings:properties"]
     said = subprocess.run(
         [f"{home}/bin/java", *words, "-version"], capture_output=True, text=True, check=True
@@ -32,7 +32,7 @@ def test_where_there_is_no_java_that_of_the_package_is_used(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("no_java")
-def test_a_launcher_that_others_could_change_is_not_used(tmp_path: Path) -> None:
+def test_launcher_writable_by_others_is_refused(tmp_path: Path) -> None:
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o777)
     (tmp_path / "link").symlink_to(tmp_path)
@@ -41,7 +41,7 @@ def test_a_launcher_that_others_could_change_is_not_used(tmp_path: Path) -> None
             use_java(tmp_path / place)
 
 
-def test_a_java_that_is_too_old_is_passed_over(tmp_path: Path) -> None:
+def test_old_java_is_not_used(tmp_path: Path) -> None:
     program = tmp_path / "bin" / "java"
     program.parent.mkdir()
     for version, recent in (("1.8.0_392", False), ("11.0.2", False), ("17.0.9", True)):
@@ -51,7 +51,7 @@ def test_a_java_that_is_too_old_is_passed_over(tmp_path: Path) -> None:
     assert not is_recent(str(tmp_path / "nowhere"))
 
 
-def test_without_pyspark_it_is_said_what_to_install() -> None:
+def test_missing_pyspark_names_the_extra() -> None:
     program = "import sys; sys.modules['pyspark'] = None; import headrace.spark"
     said = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
@@ -72,11 +72,9 @@ spark.stop()
 @pytest.mark.long
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("no_java")
-def test_spark_runs_on_the_java_of_the_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spark_runs_on_embedded_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    # Spark's scripts are run by a shell and use its tools.
+    # Spark's scripts need a shell and its tools.
     for tool in ("bash", "sh", "dirname", "ps", "cat", "uname", "nice", "env", "rm"):
         for folder in ("/bin", "/usr/bin"):
             if Path(folder, tool).exists() and not (tmp_path / tool).exists():

@@ -17,18 +17,18 @@ from headrace.lake.lake import Lake, LakeMoved, LakeNotFound
 from headrace.lake.lock import LakeBusy
 from headrace.lake.opening import open_lake
 from headrace.spark import batch_files
-from headrace.spark.counted import BatchMismatch, Part, read_parts
+from headrace.spark.batch_files import BatchMismatch, FilePart, read_parts
 from headrace.spark.hadoop_files import HadoopFiles
-from headrace.spark.options import Server
+from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import follow, sync
-from tests.spark.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
+from tests.spark.support.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
 
 pytestmark = pytest.mark.namespace(shards=2, server_clock=True)
 
 
 @pytest.fixture
-def server(valkey_url: str, hr: Client) -> Server:
-    return Server(url=valkey_url, namespace=hr.core.namespace)
+def server(valkey_url: str, hr: Client) -> ServerAddress:
+    return ServerAddress(url=valkey_url, namespace=hr.core.namespace)
 
 
 @pytest.fixture
@@ -38,12 +38,12 @@ def files(tmp_path: Path) -> LocalFiles:
 
 @pytest.fixture(params=["directory", "scheme"])
 def place(request: pytest.FixtureRequest, spark: SparkSession, files: LocalFiles) -> Files:
-    """Where tasks write themselves, and where Spark writes."""
+    """Return files that tasks write, or that Spark writes."""
     return files if request.param == "directory" else HadoopFiles(spark, files.root)
 
 
 def work(hr: Client, count: int) -> None:
-    """Makes events of several kinds in several queues."""
+    """Create events of several kinds in several queues."""
     for name in ("mail", "a/b é"):
         queue = hr.queue(name)
         queue.put_many([{"n": n} for n in range(count)], tags=["vip"])
@@ -53,7 +53,7 @@ def work(hr: Client, count: int) -> None:
 
 
 def write_entry(hr: Client, *words: str) -> None:
-    """Writes an entry to the log of shard 0, as a later version may."""
+    """Write an entry to the log of shard 0, as a later version might."""
     log, events = hr.core.key(0, "log"), hr.core.key(0, "events")
     [about] = hr.core.transport.send([(0, ("HMGET", log, "number", "stamp"))])
     number, stamp = int(about[0]) + 1, int(about[1])
@@ -69,8 +69,8 @@ def write_entry(hr: Client, *words: str) -> None:
 PLAIN = (*("id", "j", "queue", "mail", "attempt", "0", "worker", ""), *("priority", "0"))
 
 
-def test_a_lake_equals_the_log(
-    spark: SparkSession, hr: Client, server: Server, place: Files
+def test_lake_equals_log(
+    spark: SparkSession, hr: Client, server: ServerAddress, place: Files
 ) -> None:
     work(hr, 20)
     yesterday = dt.datetime.now(dt.UTC) - dt.timedelta(days=1)
@@ -100,8 +100,8 @@ def test_a_lake_equals_the_log(
 
 
 @pytest.mark.timeout(300)
-def test_whenever_a_sync_dies_nothing_is_lost_and_nothing_doubled(
-    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+def test_sync_that_dies_at_any_step_loses_and_duplicates_nothing(
+    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
 ) -> None:
     work(hr, 2)
     list(sync(spark, server, files))
@@ -110,7 +110,6 @@ def test_whenever_a_sync_dies_nothing_is_lost_and_nothing_doubled(
     counting = DyingFiles(str(files))
     list(sync(spark, server, counting))
     assert counting.operations == [
-        "create locks",
         "list begun",
         "list .making",
         "list replays",
@@ -119,22 +118,20 @@ def test_whenever_a_sync_dies_nothing_is_lost_and_nothing_doubled(
         "flush events",
         "create manifests",
         "delete begun",
-        "delete locks",
     ]
     for nth, _ in enumerate(counting.operations, 1):
         for after in (False, True):
             work(hr, 1)
             with pytest.raises(Died):
                 list(sync(spark, server, DyingFiles(str(files), nth, after=after)))
-            files.delete("locks")
             expect_proof(hr, lake)
     list(sync(spark, server, files))
     expect_equal(spark, lake, hr.events())
     expect_proof(hr, lake)
 
 
-def test_of_what_was_dropped_a_gap_is_left(
-    spark: SparkSession, hr: Client, server: Server, place: Files
+def test_trimmed_events_become_gap_rows(
+    spark: SparkSession, hr: Client, server: ServerAddress, place: Files
 ) -> None:
     hr.config.set("events_count", 100)
     hr.config.set("events_cap", 300)
@@ -159,47 +156,49 @@ def test_of_what_was_dropped_a_gap_is_left(
     assert {file.queue for file in lake.snapshot().files} == {"mail", ""}
 
 
-def test_a_lake_is_of_one_log(
-    spark: SparkSession, valkey_url: str, hr: Client, server: Server, files: LocalFiles
+def test_lake_of_another_log_is_refused(
+    spark: SparkSession, valkey_url: str, hr: Client, server: ServerAddress, files: LocalFiles
 ) -> None:
     hr.queue("mail").put_many(range(10))
     list(sync(spark, server, files))
     with headrace.connect(valkey_url, namespace=uuid4().hex) as other:
-        elsewhere = Server(url=valkey_url, namespace=other.core.namespace)
-        with pytest.raises(LakeRefused, match=r"has the events of namespace .* each a lake of its"):
+        elsewhere = ServerAddress(url=valkey_url, namespace=other.core.namespace)
+        with pytest.raises(LakeRefused, match=r"has the events of namespace .* a separate lake"):
             list(sync(spark, elsewhere, files))
 
     meta = hr.core.key(1, "meta")
     [begun] = hr.core.transport.send([(1, ("HGET", meta, "created"))])
     hr.core.transport.send([(1, ("HSET", meta, "created", int(begun) + 1))])
-    with pytest.raises(LakeRefused, match="before it was made anew: give it a new lake"):
+    with pytest.raises(LakeRefused, match="deleted and recreated: use a new lake"):
         list(sync(spark, server, files))
     hr.core.transport.send([(1, ("HSET", meta, "created", begun))])
 
     hr.core.transport.send([(0, ("HINCRBY", hr.core.key(0, "log"), "number", -1))])
-    with pytest.raises(LakeRefused, match=r"the newest of the server is number .* has lost events"):
+    with pytest.raises(
+        LakeRefused, match=r"the newest event on the server is number .* lost events"
+    ):
         list(sync(spark, server, files))
 
 
-def test_where_no_namespace_is_no_lake_is_made(
+def test_unknown_namespace_creates_no_lake(
     spark: SparkSession, valkey_url: str, files: LocalFiles
 ) -> None:
     with pytest.raises(NamespaceNotFound):
-        list(sync(spark, Server(url=valkey_url, namespace="nowhere"), files))
+        list(sync(spark, ServerAddress(url=valkey_url, namespace="nowhere"), files))
     with pytest.raises(LakeNotFound):
         Lake.open(files)
 
 
 @pytest.mark.parametrize("batch", [0, -1, 1.5, "5", True])
-def test_a_batch_is_a_whole_number(
-    spark: SparkSession, server: Server, files: LocalFiles, batch: int
+def test_invalid_batch_size_is_refused(
+    spark: SparkSession, server: ServerAddress, files: LocalFiles, batch: int
 ) -> None:
     with pytest.raises(InvalidArgument, match="batch must be"):
         list(sync(spark, server, files, batch=batch))
 
 
-def test_of_two_syncs_one_is_told_and_without_a_lock_one_commits(
-    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+def test_second_sync_is_refused_and_without_lock_only_one_commits(
+    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
 ) -> None:
     work(hr, 5)
     first = sync(spark, server, files, batch=10)
@@ -219,16 +218,16 @@ def test_of_two_syncs_one_is_told_and_without_a_lock_one_commits(
     expect_proof(hr, lake)
 
 
-def test_a_batch_that_is_not_whole_is_not_committed(
+def test_incomplete_batch_is_not_committed(
     spark: SparkSession,
     hr: Client,
-    server: Server,
+    server: ServerAddress,
     files: LocalFiles,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     work(hr, 3)
 
-    def lose_one(place: LocalFiles, paths: list[str]) -> list[Part]:
+    def lose_one(place: LocalFiles, paths: list[str]) -> list[FilePart]:
         place.delete(paths[0])
         return read_parts(place, paths)
 
@@ -239,10 +238,10 @@ def test_a_batch_that_is_not_whole_is_not_committed(
     assert {row.entry for row in hr.lakes.list()} == {"0-0"}
 
 
-def test_what_attempts_have_left_goes(
+def test_files_of_failed_attempts_are_deleted(
     spark: SparkSession,
     hr: Client,
-    server: Server,
+    server: ServerAddress,
     files: LocalFiles,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -258,8 +257,8 @@ def test_what_attempts_have_left_goes(
     assert [found.path for found in files.list("events")] == [file.path for file in snapshot.files]
 
 
-def test_following_goes_on_until_it_is_stopped(
-    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+def test_follow_runs_until_stopped(
+    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
 ) -> None:
     work(hr, 3)
     stopping = threading.Event()
@@ -273,8 +272,8 @@ def test_following_goes_on_until_it_is_stopped(
     expect_equal(spark, Lake.open(files), hr.events())
 
 
-def test_the_settings_of_a_session_stay_as_they_are(
-    spark: SparkSession, hr: Client, server: Server, files: LocalFiles
+def test_sync_does_not_change_session_settings(
+    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
 ) -> None:
     name = "spark.sql.parquet.outputTimestampType"
     before = spark.conf.get(name)

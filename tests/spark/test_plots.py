@@ -1,4 +1,4 @@
-"""What is drawn of a history."""
+"""Plots of a history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def attempts(spark: SparkSession) -> DataFrame:
     return spark.sql(ATTEMPTS).selectExpr("outcome", f"{ended} as ended")
 
 
-def test_a_picture_counts_what_ended_in_each_step_and_how_long_jobs_waited(
+def test_picture_counts_outcomes_by_step_and_waiting_times(
     spark: SparkSession,
 ) -> None:
     found = plots.picture(attempts(spark), spark.sql(DAILY))
@@ -45,7 +45,7 @@ def test_a_picture_counts_what_ended_in_each_step_and_how_long_jobs_waited(
     assert len(found.waits) == 61
 
 
-def test_where_nothing_has_ended_there_is_nothing_to_draw(spark: SparkSession) -> None:
+def test_picture_without_finished_attempts_is_refused(spark: SparkSession) -> None:
     with pytest.raises(plots.NothingToDraw):
         plots.picture(attempts(spark).where("outcome = 'running'"), spark.sql(DAILY))
 
@@ -53,7 +53,7 @@ def test_where_nothing_has_ended_there_is_nothing_to_draw(spark: SparkSession) -
 @pytest.mark.parametrize(
     ("seconds", "step"), [(0, 1), (59, 1), (60, 2), (3600, 120), (86400, 1800), (10**7, 166667)]
 )
-def test_a_step_is_so_long_that_there_are_few(seconds: int, step: int) -> None:
+def test_step_limits_number_of_bars(seconds: int, step: int) -> None:
     assert plots.step_for(seconds) == step
 
 
@@ -61,11 +61,11 @@ def test_a_step_is_so_long_that_there_are_few(seconds: int, step: int) -> None:
     ("step", "words"),
     [(1, "second"), (30, "30 seconds"), (60, "minute"), (7200, "2 hours"), (86400, "day")],
 )
-def test_a_picture_says_how_long_its_steps_are(step: int, words: str) -> None:
+def test_title_has_the_step(step: int, words: str) -> None:
     assert drawn(step, completed=[1]).title == f"attempts that ended, every {words}"
 
 
-def test_a_file_is_a_picture_of_the_kind_that_its_name_says(tmp_path: Path) -> None:
+def test_file_has_the_format_of_its_suffix(tmp_path: Path) -> None:
     plots.save(drawn(completed=[1, 2], failed=[0, 1]), tmp_path / "one.png")
     plots.save(drawn(completed=[1]), tmp_path / "two.svg")
 
@@ -73,7 +73,7 @@ def test_a_file_is_a_picture_of_the_kind_that_its_name_says(tmp_path: Path) -> N
     assert "<svg" in (tmp_path / "two.svg").read_text()
 
 
-def test_a_terminal_shows_each_outcome_with_its_own_letter_as_high_as_its_count() -> None:
+def test_text_plot_has_a_letter_for_each_outcome() -> None:
     lines = COLOUR.sub("", plots.text(drawn(completed=[10, 40], lost=[0, 40]))).splitlines()
 
     body = [line.partition("┤")[2] or line.partition("│")[2] for line in lines[1:-3]]

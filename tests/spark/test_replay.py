@@ -14,11 +14,12 @@ from headrace import Client, LakeRefused
 from headrace.errors import InvalidArgument
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.lake.replays import Outcome, Plan, plans, write_outcome, write_plan
+from headrace.lake.replays import ReplayOutcome, ReplayPlan, plans, write_outcome, write_plan
 from headrace.spark import replay
-from headrace.spark.hot import look
-from headrace.spark.options import Server
-from headrace.spark.pipeline import lake_events, sync
+from headrace.spark.lake_events import lake_events
+from headrace.spark.options import ServerAddress
+from headrace.spark.pipeline import sync
+from headrace.spark.query import open_history
 from headrace.spark.tables import jobs as table_of_jobs
 
 FAILED = "queue = 'mail' and failure_type = 'Timeout' and state = 'failed'"
@@ -26,10 +27,10 @@ FAILED = "queue = 'mail' and failure_type = 'Timeout' and state = 'failed'"
 
 @dataclass(frozen=True)
 class Past:
-    """A namespace in which jobs have failed, and its lake."""
+    """A namespace with failed jobs, and its lake."""
 
     hr: Client
-    server: Server
+    server: ServerAddress
     lake: Lake
     jobs: DataFrame
     timeouts: list[str]
@@ -49,7 +50,7 @@ def past(
             leases.pop(job_id).fail("Timeout", "no answer")
         leases.pop(ids[3]).fail("BadInput", "no such user")
         hr.leases.complete(list(leases.values()))
-        server = Server(url=valkey_url, namespace=hr.core.namespace)
+        server = ServerAddress(url=valkey_url, namespace=hr.core.namespace)
         files = LocalFiles(tmp_path_factory.mktemp("replay") / "lake")
         assert [batch.events for batch in sync(spark, server, files)] == [21]
         lake = Lake.open(files)
@@ -57,13 +58,13 @@ def past(
         yield Past(hr, server, lake, table_of_jobs(events), ids[:3])
 
 
-def laid_down(spark: SparkSession, past: Past, into: str, rate: float | None = None) -> Plan:
-    jobs = replay.chosen(past.jobs, FAILED)
-    return replay.lay_down(spark, past.lake, jobs, FAILED, into, rate)
+def laid_down(spark: SparkSession, past: Past, into: str, rate: float | None = None) -> ReplayPlan:
+    jobs = replay.choose_jobs(past.jobs, FAILED)
+    return replay.store_plan(spark, past.lake, jobs, FAILED, into, rate)
 
 
-def test_what_was_chosen_is_counted_by_queue_state_and_failure(past: Past) -> None:
-    counts = replay.counted(replay.chosen(past.jobs, "queue = 'mail'"))
+def test_chosen_jobs_are_counted_by_queue_state_and_failure(past: Past) -> None:
+    counts = replay.count_jobs(replay.choose_jobs(past.jobs, "queue = 'mail'"))
     assert [msgspec.to_builtins(count) for count in counts] == [
         {
             "queue": "mail",
@@ -89,12 +90,10 @@ def test_what_was_chosen_is_counted_by_queue_state_and_failure(past: Past) -> No
     ]
 
 
-def test_jobs_of_the_past_become_new_ones_that_know_their_origin(
-    spark: SparkSession, past: Past
-) -> None:
+def test_replayed_jobs_have_their_origin(spark: SparkSession, past: Past) -> None:
     plan = laid_down(spark, past, "again")
     assert plan.rows == 3
-    assert replay.carry_out(spark, past.lake, plan, past.hr, past.server).made == 3
+    assert replay.run_plan(spark, past.lake, plan, past.hr, past.server).made == 3
     made = past.hr.queue("again").jobs("waiting").jobs
     assert sorted(job.origin or "" for job in made) == sorted(past.timeouts)
     originals = {job_id: past.hr.job(job_id) for job_id in past.timeouts}
@@ -105,7 +104,7 @@ def test_jobs_of_the_past_become_new_ones_that_know_their_origin(
         assert job.id != original.id
 
 
-def test_a_replay_that_died_at_any_point_makes_each_job_once(
+def test_replay_that_dies_at_any_step_puts_each_job_once(
     spark: SparkSession, past: Past, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = laid_down(spark, past, "once")
@@ -117,9 +116,9 @@ def test_a_replay_that_died_at_any_point_makes_each_job_once(
     with monkeypatch.context() as patch:
         patch.setattr(replay, "write_outcome", die)
         with pytest.raises(KeyboardInterrupt):
-            replay.carry_out(spark, past.lake, plan, past.hr, past.server)
+            replay.run_plan(spark, past.lake, plan, past.hr, past.server)
     assert replay.unfinished(past.lake, FAILED, "once") == plan
-    assert replay.carry_out(spark, past.lake, plan, past.hr, past.server).made == 3
+    assert replay.run_plan(spark, past.lake, plan, past.hr, past.server).made == 3
     assert past.hr.queue("once").counts().waiting == 3
     with pytest.raises(replay.ReplayDone, match="--again"):
         replay.unfinished(past.lake, FAILED, "once")
@@ -127,56 +126,56 @@ def test_a_replay_that_died_at_any_point_makes_each_job_once(
     assert replay.unfinished(past.lake, FAILED, "elsewhere") is None
 
 
-def test_of_two_who_replay_the_same_at_once_one_plan_holds(spark: SparkSession, past: Past) -> None:
+def test_two_replays_at_once_share_one_plan(spark: SparkSession, past: Past) -> None:
     first, second = laid_down(spark, past, "together"), None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(replay, "plans", lambda _lake: [])
         second = laid_down(spark, past, "together")
     assert second == first
     for plan in (first, second):
-        assert replay.carry_out(spark, past.lake, plan, past.hr, past.server).made == 3
+        assert replay.run_plan(spark, past.lake, plan, past.hr, past.server).made == 3
     assert past.hr.queue("together").counts().waiting == 3
 
 
-def test_a_paced_replay_lets_so_many_start_in_a_second(spark: SparkSession, past: Past) -> None:
+def test_rate_delays_jobs_of_replay(spark: SparkSession, past: Past) -> None:
     plan = laid_down(spark, past, "slowly", rate=2)
-    replay.carry_out(spark, past.lake, plan, past.hr, past.server)
+    replay.run_plan(spark, past.lake, plan, past.hr, past.server)
     counts = past.hr.queue("slowly").counts()
     assert (counts.waiting, counts.scheduled) == (2, 1)
 
 
-def test_a_lake_is_replayed_only_into_its_own_namespace(
+def test_replay_into_another_namespace_is_refused(
     spark: SparkSession, past: Past, valkey_url: str
 ) -> None:
-    plan = Plan(
+    plan = ReplayPlan(
         id="4567", write="w", at=dt.datetime.now(dt.UTC), where="true", into="again", rows=1
     )
     with headrace.connect(valkey_url, namespace=uuid4().hex) as other:
-        elsewhere = Server(url=valkey_url, namespace=other.core.namespace)
-        with pytest.raises(LakeRefused, match="of its own"):
-            replay.carry_out(spark, past.lake, plan, other, elsewhere)
+        elsewhere = ServerAddress(url=valkey_url, namespace=other.core.namespace)
+        with pytest.raises(LakeRefused, match="separate lake"):
+            replay.run_plan(spark, past.lake, plan, other, elsewhere)
         with (
-            pytest.raises(LakeRefused, match="of its own"),
-            look(spark, past.lake, elsewhere),
+            pytest.raises(LakeRefused, match="separate lake"),
+            open_history(spark, past.lake, elsewhere),
         ):
             pass
 
 
 @pytest.mark.parametrize("where", ["queue = ", "colour = 'red'", "", "1 + 1"])
-def test_a_condition_that_is_none_is_refused(past: Past, where: str) -> None:
+def test_invalid_condition_is_refused(past: Past, where: str) -> None:
     with pytest.raises(InvalidArgument, match="where") as refused:
-        replay.chosen(past.jobs, where)
+        replay.choose_jobs(past.jobs, where)
     assert "\n" not in str(refused.value)
 
 
-def test_what_the_ledger_may_have_forgotten_is_not_made_again(tmp_path: object) -> None:
+def test_replay_older_than_commit_log_is_refused(tmp_path: object) -> None:
     lake = Lake.create(LocalFiles(str(tmp_path)), "shop", [1])
     old = dt.datetime.now(dt.UTC) - dt.timedelta(days=8)
-    plan = Plan(id="0123", write="w", at=old, where="true", into="again", rows=3)
+    plan = ReplayPlan(id="0123", write="w", at=old, where="true", into="again", rows=3)
     write_plan(lake, plan)
     assert plans(lake) == [(plan, None)]
     with pytest.raises(replay.ReplayTooOld, match="replays/0123"):
         replay.unfinished(lake, "true", "again")
-    outcome = Outcome(at=old, made=3)
+    outcome = ReplayOutcome(at=old, made=3)
     write_outcome(lake, plan, outcome)
     assert plans(lake) == [(plan, outcome)]

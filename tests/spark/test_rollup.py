@@ -1,4 +1,4 @@
-"""The rollup and the hot view: days are built when they change, and every event counts once."""
+"""The rollup and the history view: changed days are rebuilt, and every event counts once."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace import Client, Put
 from headrace.engine.events import Event
 from headrace.lake import catalogue
-from headrace.lake.catalogue import Built, Catalogue
+from headrace.lake.catalogue import Catalogue, DayBuild
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile
-from headrace.spark import hot
+from headrace.spark import query
 from headrace.spark import rollup as rolling
-from headrace.spark.hot import VIEWS, look
-from headrace.spark.options import Server
+from headrace.spark.options import ServerAddress
+from headrace.spark.query import VIEWS, open_history
 from headrace.spark.rollup import rollup
 from headrace.testing import open_with_clock
-from tests.spark.comparing import KEYS, expect_table
-from tests.spark.histories import Chance, all_events, lake_of
-from tests.spark.lakes import Died, DyingFiles
+from tests.spark.support.histories import Chance, all_events, lake_of
+from tests.spark.support.lakes import Died, DyingFiles
+from tests.spark.support.tables import KEYS, expect_table
 
-# The first time Spark does anything takes long, on a busy machine very long.
+# The first query of Spark takes long on a busy machine.
 pytestmark = pytest.mark.timeout(900)
 
 
@@ -48,18 +48,25 @@ def story(hr: Client) -> list[Event]:
 
 
 @pytest.fixture(scope="module")
-def server(hr: Client, valkey_url: str) -> Server:
-    return Server(url=valkey_url, namespace=hr.core.namespace)
+def server(hr: Client, valkey_url: str) -> ServerAddress:
+    return ServerAddress(url=valkey_url, namespace=hr.core.namespace)
 
 
 def numbers(story: list[Event], day: date) -> dict[int, int]:
-    """How far each shard had come at the end of a day."""
+    """Return the last event number of each shard at the end of a day."""
     return {
         shard: max(
             (one.number for one in story if one.shard == shard and one.at.date() <= day), default=0
         )
         for shard in (0, 1)
     }
+
+
+def coverage(spark: SparkSession, lake: Lake, day: date) -> dict[int, tuple[int, int]]:
+    """Return the stored first and last event number of each shard on a day."""
+    built = [each for each in catalogue.newest(lake.files).days if each.day == day]
+    rows = rolling.stored_table(spark, lake, "log_coverage", built).collect()
+    return {row["shard"]: (row["first"], row["last"]) for row in rows}
 
 
 def days_of(story: list[Event]) -> list[date]:
@@ -71,7 +78,7 @@ def in_lake(story: list[Event], upto: dict[int, int]) -> list[Event]:
 
 
 class Rolled:
-    """A lake that was rolled up, then went on to the end of another day."""
+    """A lake that was rolled up and then synced up to the end of another day."""
 
     def __init__(
         self, spark: SparkSession, files: LocalFiles, story: list[Event], owner: Client
@@ -85,7 +92,7 @@ class Rolled:
 
 
 class DyingInBuild(DyingFiles):
-    """Files of a rollup that dies when it has written a table."""
+    """Files of a rollup that dies after it has written a table."""
 
     def flush(self, paths: Iterable[str]) -> None:
         self._left = 1
@@ -102,21 +109,21 @@ def rolled(
     return Rolled(spark, LocalFiles(tmp_path_factory.mktemp("lake")), story, hr)
 
 
-def test_the_first_rollup_builds_all_days_at_once(rolled: Rolled) -> None:
+def test_first_rollup_builds_all_days_at_once(rolled: Rolled) -> None:
     assert rolled.first == [tuple(rolled.days[:-2])]
 
 
 @pytest.mark.parametrize("name", [name for name in VIEWS if name != "events"])
-def test_a_table_unites_what_was_built_what_the_lake_has_and_what_the_server_has(
-    name: str, spark: SparkSession, rolled: Rolled, server: Server, story: list[Event]
+def test_table_combines_stored_days_lake_and_server(
+    name: str, spark: SparkSession, rolled: Rolled, server: ServerAddress, story: list[Event]
 ) -> None:
-    with look(spark, rolled.lake, server) as now:
+    with open_history(spark, rolled.lake, server) as now:
         assert [built.day for built in now.built] == rolled.days[:-3]
         assert now.later == rolled.days[-3:]
         expect_table(name, now.table(name), story)
 
 
-def test_later_a_day_costs_the_work_of_a_day(
+def test_next_rollup_builds_only_changed_days(
     spark: SparkSession, rolled: Rolled, story: list[Event]
 ) -> None:
     kept = catalogue.newest(rolled.lake.files)
@@ -124,34 +131,33 @@ def test_later_a_day_costs_the_work_of_a_day(
     with pytest.raises(Died):
         list(rollup(spark, Lake.open(DyingInBuild(str(rolled.lake.files)))))
     assert catalogue.newest(rolled.lake.files) == kept
-    rolled.lake.files.delete("locks")
 
     runs = [run.days for run in rollup(spark, rolled.lake)]
 
     late, new = rolled.days[-3:-1]
-    [built] = [each for each in catalogue.newest(rolled.lake.files).days if each.day == new]
-    of_day = [event for event in story if event.at.date() == new]
-    assert built.numbers == {
+    assert coverage(spark, rolled.lake, new) == {
         shard: (min(of_shard), max(of_shard))
         for shard in (0, 1)
-        if (of_shard := [event.number for event in of_day if event.shard == shard])
+        if (
+            of_shard := [one.number for one in story if one.at.date() == new and one.shard == shard]
+        )
     }
     assert runs == [(late, new)]
     after = {built.day: built.build for built in catalogue.newest(rolled.lake.files).days}
     assert {day for day in after if after[day] != before.get(day)} == {late, new}
     assert list(rollup(spark, rolled.lake)) == []
-    with look(spark, rolled.lake) as now:
+    with open_history(spark, rolled.lake) as now:
         assert now.later == []
         for name in KEYS:
             expect_table(name, now.table(name), in_lake(story, rolled.upto))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_event_is_there_once_wherever_the_lake_ends(
+def test_history_has_every_event_once_wherever_the_lake_ends(
     seed: int,
     spark: SparkSession,
     hr: Client,
-    server: Server,
+    server: ServerAddress,
     story: list[Event],
     tmp_path: Path,
 ) -> None:
@@ -159,7 +165,7 @@ def test_every_event_is_there_once_wherever_the_lake_ends(
     upto = {shard: Random(seed * 2 + shard).randint(0, number) for shard, number in last.items()}
     lake = lake_of(LocalFiles(tmp_path), story, upto, hr)
 
-    with look(spark, lake, server) as now:
+    with open_history(spark, lake, server) as now:
         rows = now.events.select("shard", "number", "kind", "job_id", "at", "day").collect()
 
     assert sorted(tuple(row) for row in rows) == sorted(
@@ -168,62 +174,66 @@ def test_every_event_is_there_once_wherever_the_lake_ends(
     )
 
 
-def test_a_look_begins_anew_if_what_it_asks_for_was_taken_and_trimmed(
+def test_history_is_read_again_if_events_are_synced_and_trimmed(
     spark: SparkSession, valkey_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, _ = open_with_clock(valkey_url)
-    beyond = hot._beyond
+    beyond = query._beyond
     with client:
         client.queue("mail").put_many(range(6))
         story = all_events(client)
         lake = lake_of(LocalFiles(tmp_path), story, {0: 2}, client)
 
         def and_a_sync(*args: Any) -> DataFrame:
-            monkeypatch.setattr(hot, "_beyond", beyond)
+            monkeypatch.setattr(query, "_beyond", beyond)
             found = beyond(*args)
             lake_of(LocalFiles(tmp_path), story, {0: 4}, client)
             trim = ("XTRIM", client.core.key(0, "events"), "MINID", "=", story[4].entry_id)
             assert client.core.transport.send([(0, trim)]) == [4]
             return found
 
-        monkeypatch.setattr(hot, "_beyond", and_a_sync)
-        with look(spark, lake, Server(url=valkey_url, namespace=client.core.namespace)) as now:
+        monkeypatch.setattr(query, "_beyond", and_a_sync)
+        with open_history(
+            spark, lake, ServerAddress(url=valkey_url, namespace=client.core.namespace)
+        ) as now:
             assert now.snapshot.number == 2
             assert sorted(row["number"] for row in now.events.collect()) == list(range(1, 7))
 
 
-def test_a_lake_of_nothing_has_tables_of_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_empty_lake_has_empty_tables(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake.create(LocalFiles(tmp_path), "told", [1])
 
     assert list(rollup(spark, lake)) == []
-    with look(spark, lake) as now:
+    with open_history(spark, lake) as now:
         assert now.table("daily").isEmpty()
         assert now.table("jobs").isEmpty()
 
 
-def test_a_run_grows_while_days_are_found_that_belong_to_it(
+def test_run_is_rebuilt_from_the_first_day_with_overlapping_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mon, tue = date(2026, 1, 5), date(2026, 1, 6)
-    numbers = {mon: (1, 9), tue: (5, 8)}
-    lake = Lake.create(LocalFiles(tmp_path), "told", [1])
-    added = [DataFile(path=str(day), day=day, queue="mail", rows=1, bytes=1) for day in numbers]
-    lake.commit(lake.snapshot(), "told", added=added)
+    mon, tue, wed = (date(2026, 1, day) for day in (5, 6, 7))
+    lake = Lake.create(LocalFiles(tmp_path), "shop", [1])
+    added = [DataFile(path=str(day), day=day, queue="mail", rows=1, bytes=1) for day in (tue, wed)]
+    snapshot = lake.commit(lake.snapshot(), "first", added=added)
     tried: list[list[date]] = []
 
-    def build(*args: Any) -> list[Built]:
+    def build(*args: Any) -> list[DayBuild]:
         tried.append(args[-1])
         known: dict[str, Any] = {"events": 1, "before": "", "after": "", "build": "b", "tables": ()}
-        return [Built(day=day, numbers={0: numbers[day]}, **known) for day in args[-1]]
+        return [DayBuild(day=day, **known) for day in args[-1]]
 
-    catalogue.commit(lake.files, Catalogue(), build([tue]))
+    catalogue.commit(lake.files, Catalogue(), build([tue, wed]))
+    late = DataFile(path=str(mon), day=mon, queue="mail", rows=1, bytes=1)
+    lake.commit(snapshot, "second", added=[late])
     monkeypatch.setattr(rolling, "_build", build)
-    assert [run.days for run in rollup(None, lake)] == [(mon, tue)]  # type: ignore[arg-type]
-    assert tried == [[tue], [mon], [mon, tue]]
+    monkeypatch.setattr(rolling, "_first_overlap", lambda *_: mon)
+    assert [run.days for run in rollup(None, lake)] == [(mon, tue, wed)]  # type: ignore[arg-type]
+    assert tried == [[tue, wed], [mon], [mon, tue, wed]]
 
 
 @pytest.mark.long
-def test_days_over_which_the_clock_was_set_back_are_as_if_built_at_once(
+def test_days_are_built_together_if_clock_was_set_back_over_midnight(
     spark: SparkSession, valkey_url: str, tmp_path: Path
 ) -> None:
     client, clock = open_with_clock(valkey_url)
@@ -249,9 +259,9 @@ def test_days_over_which_the_clock_was_set_back_are_as_if_built_at_once(
         for upto in (*seen, len(story)):
             lake = lake_of(files, story, {0: upto}, client)
             runs += [run.days for run in rollup(spark, lake)]
-    # At first both, then as a late event came, then as the later one went on.
+    # The first rollup, one after a late event, and one after more events of the second day.
     assert runs == [(date(2026, 1, 5), date(2026, 1, 6))] * 3
-    with look(spark, lake) as now:
+    with open_history(spark, lake) as now:
         assert now.later == []
         for name in ("attempts", "jobs", "daily"):
             expect_table(name, now.table(name), story)

@@ -14,13 +14,10 @@ from pyspark.sql import functions as fn
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace import Client, connect
-from headrace.spark.sink import StreamWriter, Target
+from headrace.spark.sink import SinkTarget, StreamWriter
 from tests.support.dump import dump
 
-pytestmark = pytest.mark.namespace(server_clock=True)
-
-
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.namespace(server_clock=True)]
 
 
 def save(frame: DataFrame, hr: Client, url: str, mode: str = "append", **options: str) -> None:
@@ -33,7 +30,7 @@ def numbers(hr: Client) -> list[Any]:
 
 
 def left_over(hr: Client) -> list[str]:
-    return [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
+    return [key for key in dump(hr) if "}:staged" in key or "}:attempts" in key]
 
 
 def test_rows_become_jobs_with_their_options(
@@ -62,9 +59,7 @@ def test_rows_become_jobs_with_their_options(
     assert left_over(hr) == []
 
 
-def test_a_write_that_runs_again_is_a_no_op(
-    spark: SparkSession, hr: Client, valkey_url: str
-) -> None:
+def test_repeated_write_does_nothing(spark: SparkSession, hr: Client, valkey_url: str) -> None:
     frame = spark.range(0, 1000, numPartitions=3).select(fn.col("id").alias("data.n"))
     for _ in range(2):
         save(frame, hr, valkey_url, writeId="once")
@@ -92,8 +87,8 @@ def test_on_four_shards_each_row_becomes_a_job(
 @pytest.mark.parametrize(
     ("mode", "column", "says"),
     [
-        ("append", "colour", "there is no use for a column 'colour'"),
-        ("overwrite", "data", r'mode\("overwrite"\) would delete jobs'),
+        ("append", "colour", "unknown column 'colour'"),
+        ("overwrite", "data", r'mode\("overwrite"\) is not supported'),
         (
             "errorifexists",
             "data",
@@ -101,7 +96,7 @@ def test_on_four_shards_each_row_becomes_a_job(
         ),
     ],
 )
-def test_what_cannot_be_written_is_said_before_anything_is(
+def test_wrong_frame_is_refused_before_anything_is_written(
     spark: SparkSession, hr: Client, valkey_url: str, mode: str, column: str, says: str
 ) -> None:
     frame = spark.range(3).withColumn(column, fn.lit("x")).drop("id").withColumn("data", fn.lit(1))
@@ -113,9 +108,7 @@ def test_what_cannot_be_written_is_said_before_anything_is(
     assert hr.queues() == {}
 
 
-def test_of_a_frame_with_a_wrong_row_nothing_is_published(
-    spark: SparkSession, hr: Client, valkey_url: str
-) -> None:
+def test_wrong_row_publishes_nothing(spark: SparkSession, hr: Client, valkey_url: str) -> None:
     frame = spark.range(0, 2000, numPartitions=2).select(
         fn.col("id").alias("data"),
         fn.when(fn.col("id") < 1999, 1.0).otherwise(-1.0).alias("delay"),
@@ -127,12 +120,12 @@ def test_of_a_frame_with_a_wrong_row_nothing_is_published(
     assert hr.writes.list() == []
 
 
-# streams
+# Streams
 
 
 @pytest.fixture
 def drop(tmp_path: Path) -> Path:
-    """A folder into which files are dropped; each becomes a batch."""
+    """A folder for input files; each file becomes a batch."""
     folder = tmp_path / "in"
     folder.mkdir()
     return folder
@@ -157,7 +150,7 @@ def run_stream(spark: SparkSession, hr: Client, url: str, drop: Path) -> Streami
     return query
 
 
-def test_a_stream_is_written_once_though_its_last_batch_runs_again(
+def test_repeated_last_batch_of_stream_is_written_once(
     spark: SparkSession, hr: Client, valkey_url: str, drop: Path
 ) -> None:
     for number in range(3):
@@ -165,7 +158,7 @@ def test_a_stream_is_written_once_though_its_last_batch_runs_again(
     query = run_stream(spark, hr, valkey_url, drop)
     assert numbers(hr) == [*range(6)]
 
-    # What a driver leaves that dies between the commit of the sink and its own.
+    # The state after a driver died between the commit of the sink and its own.
     commits = drop.parent / "checkpoint" / "commits"
     for path in (commits / "2", commits / ".2.crc"):
         path.unlink(missing_ok=True)
@@ -180,9 +173,9 @@ def test_a_stream_is_written_once_though_its_last_batch_runs_again(
     assert hr.audit().balanced
 
 
-def test_a_batch_of_no_query_is_refused(spark: SparkSession) -> None:
+def test_stream_batch_without_query_id_is_refused(spark: SparkSession) -> None:
     def stage(_: int) -> None:
-        StreamWriter(cast(Target, None)).write(iter(()))
+        StreamWriter(cast(SinkTarget, None)).write(iter(()))
 
-    with pytest.raises(Exception, match="does not say of which streaming query"):
+    with pytest.raises(Exception, match="did not set the local property"):
         spark.sparkContext.parallelize([0], 1).foreach(stage)

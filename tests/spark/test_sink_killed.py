@@ -1,4 +1,4 @@
-"""A driver that is killed with all its processes, again and again, while it writes a stream."""
+"""A driver that is killed repeatedly, with all its processes, while it writes a stream."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from tests.support import servers
 from tests.support.dump import dump
 
 ROWS = 40
-DRIVER = "tests.spark.driver_sink"
+DRIVER = "tests.spark.support.driver_sink"
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_driver_that_is_killed_twice_writes_each_row_once(tmp_path: Path) -> None:
+def test_driver_killed_twice_writes_each_row_once(tmp_path: Path) -> None:
     killed_again_and_again(tmp_path, batches=6, kills=2, shards=1)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("shards", "kills"), [(1, 22), (4, 8)])
-def test_a_driver_that_is_killed_at_many_points_writes_each_row_once(
+def test_driver_killed_at_many_points_writes_each_row_once(
     tmp_path: Path, shards: int, kills: int
 ) -> None:
     killed_again_and_again(tmp_path, batches=50, kills=kills, shards=shards)
@@ -50,7 +50,7 @@ def killed_again_and_again(home: Path, *, batches: int, kills: int, shards: int)
         connect(url, namespace=f"s-{uuid4().hex[:8]}", shards=shards) as hr,
     ):
         for number in range(kills):
-            # So that each life writes its part of the batches.
+            # Each run of the driver writes its part of the batches.
             until = batches * (number + 1) // (kills + 2)
             one_life(hr, url, home, until=until, then=chance.uniform(0, 1.5))
         one_life(hr, url, home, until=None, then=0)
@@ -61,7 +61,7 @@ def killed_again_and_again(home: Path, *, batches: int, kills: int, shards: int)
         jobs = [job.data["n"] for job in jobs_of(hr)]
         assert sorted(jobs) == [*range(batches * ROWS)]
         assert hr.audit().balanced
-        assert not [key for key in dump(hr) if "}:parcels" in key]
+        assert not [key for key in dump(hr) if "}:attempts" in key]
 
 
 def jobs_of(hr: Client) -> list[Job]:
@@ -72,7 +72,7 @@ def jobs_of(hr: Client) -> list[Job]:
 
 
 def one_life(hr: Client, url: str, home: Path, *, until: int | None, then: float) -> None:
-    """Runs a driver until there are jobs of so many batches, and a moment longer."""
+    """Run a driver until the jobs of `batches` batches exist, and a little longer."""
     command = [sys.executable, "-m", DRIVER, url, hr.core.namespace, str(home)]
     log = (home / "log").open("ab")
     with log, subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True) as driver:

@@ -1,4 +1,4 @@
-"""The writers of the sink as Spark calls them, each time pickled, but without Spark."""
+"""The writers of the sink, pickled and called as Spark does it, but without Spark."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from headrace import (
     InvalidArgument,
     ServerUnavailable,
     StagedLost,
-    WriteGivenUp,
+    WriteAborted,
     WriteIdTaken,
     WriteLost,
 )
 from headrace.operations import writes
 from headrace.spark.sink import (
     BatchWriter,
-    Staged,
+    StagedMessage,
     StreamWriter,
     batch_writer,
     stream_writer,
@@ -45,7 +45,7 @@ def options(hr: Client, valkey_url: str) -> dict[str, str]:
 
 
 def moved(value: T) -> T:
-    """As it comes to another process."""
+    """Return a copy, as another process gets it."""
     found: T = pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
     return found
 
@@ -53,13 +53,13 @@ def moved(value: T) -> T:
 def staged(
     writer: BatchWriter | StreamWriter, *partitions: list[int], query: str = "q"
 ) -> list[WriterCommitMessage | None]:
-    """What tasks tell the driver."""
+    """Return the commit messages of tasks."""
     found: list[WriterCommitMessage | None] = []
     for order, rows in enumerate(partitions):
         target = moved(writer).target
         batch = pa.RecordBatch.from_pydict({"data": rows})
         parcel = target.stage(iter([batch, batch.slice(0, 0)]), order)
-        found.append(moved(Staged(parcel, target.options.on_exists, query)))
+        found.append(moved(StagedMessage(parcel, target.options.on_exists, query)))
     return found
 
 
@@ -67,7 +67,7 @@ def held(hr: Client) -> list[Any]:
     return sorted(job.data for job in hr.queue("mail").jobs("waiting", count=1000).jobs)
 
 
-def test_a_write_becomes_jobs_when_it_is_committed(hr: Client, options: dict[str, str]) -> None:
+def test_rows_become_jobs_at_commit(hr: Client, options: dict[str, str]) -> None:
     writer = batch_writer(options, SCHEMA, False)
     messages = staged(writer, [1, 2], [], [3])
     assert held(hr) == []
@@ -79,7 +79,7 @@ def test_a_write_becomes_jobs_when_it_is_committed(hr: Client, options: dict[str
     assert (written.made, written.rows, written.queue) == (3, 3, "mail")
 
 
-def test_only_what_is_in_the_messages_is_published(hr: Client, options: dict[str, str]) -> None:
+def test_only_rows_of_commit_messages_are_published(hr: Client, options: dict[str, str]) -> None:
     writer = batch_writer(options, SCHEMA, False)
     staged(writer, [1, 2])
     winners = staged(writer, [1, 2])
@@ -90,7 +90,7 @@ def test_only_what_is_in_the_messages_is_published(hr: Client, options: dict[str
     assert held(hr) == [1, 2]
 
 
-def test_an_empty_write_is_a_write(hr: Client, options: dict[str, str]) -> None:
+def test_empty_write_is_recorded(hr: Client, options: dict[str, str]) -> None:
     writer = batch_writer({**options, "writeId": "nothing"}, SCHEMA, False)
     writer.commit(staged(writer, []))
     writer.commit([])
@@ -101,25 +101,23 @@ def test_an_empty_write_is_a_write(hr: Client, options: dict[str, str]) -> None:
     assert written.published_at is not None
 
 
-def test_a_write_with_an_id_is_done_once(hr: Client, options: dict[str, str]) -> None:
+def test_write_with_id_is_published_once(hr: Client, options: dict[str, str]) -> None:
     named = {**options, "writeId": "import"}
     for rows in ([1, 2], [1, 2], [3]):
         writer = batch_writer(named, SCHEMA, False)
         writer.commit(staged(writer, rows))
 
     assert held(hr) == [1, 2]
-    assert not [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
+    assert not [key for key in dump(hr) if "}:staged" in key or "}:attempts" in key]
 
 
-def test_the_id_of_a_write_is_not_taken_for_another_queue(
-    hr: Client, options: dict[str, str]
-) -> None:
+def test_write_id_of_another_queue_is_refused(hr: Client, options: dict[str, str]) -> None:
     named = {**options, "writeId": "monday"}
     first = batch_writer(named, SCHEMA, False)
     first.commit(staged(first, [1, 2]))
     second = batch_writer({**named, "queue": "elsewhere"}, SCHEMA, False)
     messages = staged(second, [3])
-    with pytest.raises(WriteIdTaken, match="an id of its own"):
+    with pytest.raises(WriteIdTaken, match="use another writeId"):
         second.commit(messages)
 
     assert held(hr) == [1, 2]
@@ -127,7 +125,7 @@ def test_the_id_of_a_write_is_not_taken_for_another_queue(
     assert not [key for key in dump(hr) if "}:staged" in key]
 
 
-def test_the_same_messages_may_be_committed_again(hr: Client, options: dict[str, str]) -> None:
+def test_repeated_commit_does_nothing(hr: Client, options: dict[str, str]) -> None:
     writer = batch_writer(options, SCHEMA, False)
     messages = staged(writer, [1, 2])
     writer.commit(messages)
@@ -136,7 +134,7 @@ def test_the_same_messages_may_be_committed_again(hr: Client, options: dict[str,
     assert held(hr) == [1, 2]
 
 
-def test_what_is_aborted_leaves_nothing(hr: Client, options: dict[str, str]) -> None:
+def test_aborted_write_leaves_nothing(hr: Client, options: dict[str, str]) -> None:
     writer = batch_writer(options, SCHEMA, False)
     messages = staged(writer, [1, 2], [3])
     moved(writer).abort([messages[0], None])
@@ -144,13 +142,11 @@ def test_what_is_aborted_leaves_nothing(hr: Client, options: dict[str, str]) -> 
 
     assert held(hr) == []
     assert not [key for key in dump(hr) if "}:staged" in key]
-    with pytest.raises(WriteGivenUp, match="nothing of it was published"):
+    with pytest.raises(WriteAborted, match="nothing of it was published"):
         writer.commit(messages)
 
 
-def test_what_was_staged_too_long_ago_is_not_published_in_part(
-    hr: Client, options: dict[str, str]
-) -> None:
+def test_write_with_expired_rows_publishes_nothing(hr: Client, options: dict[str, str]) -> None:
     writer = batch_writer(options, SCHEMA, False)
     messages = staged(writer, [1, 2], [3])
     [lost] = [key for key in dump(hr) if "}:staged" in key and key.endswith(name_of(messages[1]))]
@@ -165,11 +161,11 @@ def test_what_was_staged_too_long_ago_is_not_published_in_part(
 
 
 def name_of(message: WriterCommitMessage | None) -> str:
-    assert isinstance(message, Staged)
-    return message.parcel.name
+    assert isinstance(message, StagedMessage)
+    return message.attempt.name
 
 
-def test_an_abort_does_not_touch_what_was_committed(hr: Client, options: dict[str, str]) -> None:
+def test_abort_after_commit_changes_nothing(hr: Client, options: dict[str, str]) -> None:
     writer = stream_writer(options, SCHEMA, False)
     messages = staged(writer, [1, 2])
     writer.commit(messages, 0)
@@ -179,7 +175,7 @@ def test_an_abort_does_not_touch_what_was_committed(hr: Client, options: dict[st
     assert held(hr) == [1, 2]
 
 
-def test_a_batch_of_a_stream_runs_again_in_vain(hr: Client, options: dict[str, str]) -> None:
+def test_repeated_stream_batch_is_not_published_again(hr: Client, options: dict[str, str]) -> None:
     for batch, rows in ((0, [1]), (0, [1]), (1, [2]), (0, [1]), (1, [2])):
         writer = stream_writer(options, SCHEMA, False)
         moved(writer).commit(staged(writer, rows), batch)
@@ -191,7 +187,7 @@ def test_a_batch_of_a_stream_runs_again_in_vain(hr: Client, options: dict[str, s
     assert not [key for key in dump(hr) if "}:staged" in key]
 
 
-def test_two_queries_do_not_know_of_each_other(hr: Client, options: dict[str, str]) -> None:
+def test_two_streaming_queries_are_independent(hr: Client, options: dict[str, str]) -> None:
     for query in ("one", "two"):
         writer = stream_writer(options, SCHEMA, False)
         writer.commit(staged(writer, [1], query=query), 0)
@@ -199,7 +195,9 @@ def test_two_queries_do_not_know_of_each_other(hr: Client, options: dict[str, st
     assert held(hr) == [1, 1]
 
 
-def test_a_batch_without_partitions_is_nothing(hr: Client, options: dict[str, str]) -> None:
+def test_stream_batch_without_partitions_writes_nothing(
+    hr: Client, options: dict[str, str]
+) -> None:
     writer = stream_writer(options, SCHEMA, False)
     writer.commit([], 0)
     writer.abort([None], 0)
@@ -209,14 +207,14 @@ def test_a_batch_without_partitions_is_nothing(hr: Client, options: dict[str, st
 
 @pytest.mark.parametrize("op", ["stage", "prepare", "commit", "publish", "finalize", "write_state"])
 @pytest.mark.parametrize("moment", ["before the request", "before the answer"])
-def test_a_connection_that_breaks_loses_and_doubles_nothing(
+def test_broken_connection_loses_and_duplicates_nothing(
     hr: Client, options: dict[str, str], valkey_url: str, op: str, moment: str
 ) -> None:
     sha = hr.core.library[op].sha
     with way_to(valkey_url) as way:
         writer = batch_writer({**options, "url": way.url}, SCHEMA, False)
         for rows in ([0], [1, 2, 3]):
-            # The first time scripts are loaded, which is an exchange of its own.
+            # The first call also loads the scripts, which is a separate round trip.
             writer = batch_writer({**options, "url": way.url}, SCHEMA, False)
             if rows != [0]:
                 way.lose(sha, moment)
@@ -227,16 +225,16 @@ def test_a_connection_that_breaks_loses_and_doubles_nothing(
     assert hr.audit().balanced
 
 
-def test_a_commit_that_fails_after_its_effect_is_done_when_it_runs_again(
+def test_commit_whose_reply_was_lost_succeeds_when_repeated(
     hr: Client, options: dict[str, str], valkey_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.spark.options.RETRY_FOR", 0.1)
-    decide = hr.core.library["commit"].sha
+    commit = hr.core.library["decide"].sha
     with way_to(valkey_url) as way:
         writer = stream_writer({**options, "url": way.url}, SCHEMA, False)
         writer.commit(staged(writer, [0]), 0)
         messages = staged(writer, [1, 2])
-        way.lose(decide, "before the answer", meanwhile=way.close)
+        way.lose(commit, "before the answer", meanwhile=way.close)
         with pytest.raises(ServerUnavailable):
             writer.commit(messages, 1)
         way.open()
@@ -250,19 +248,22 @@ def test_a_commit_that_fails_after_its_effect_is_done_when_it_runs_again(
     assert not [key for key in dump(hr) if "}:staged" in key]
 
 
-def test_a_server_that_lost_rows_fails_the_write_also_when_it_is_run_again(
-    hr: Client, options: dict[str, str]
-) -> None:
+def test_lost_rows_fail_the_write_also_when_repeated(hr: Client, options: dict[str, str]) -> None:
     writer = batch_writer({**options, "writeId": "w"}, SCHEMA, False)
     messages = staged(writer, [1, 2], [3])
-    target, parcels = writer.target, [one.parcel for one in messages if isinstance(one, Staged)]
-    bundle = drive(hr.core.transport, writes.decide(hr.core, writer.write_of_all, parcels))
+    target, parcels = (
+        writer.target,
+        [one.attempt for one in messages if isinstance(one, StagedMessage)],
+    )
+    bundle = drive(hr.core.transport, writes.commit(hr.core, writer.spark_write, parcels))
     assert bundle is not None
     hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
 
     for run in (messages, staged(writer, [1, 2], [3])):
         with pytest.raises(WriteLost, match="shard 0 lacks 2 of its 3 rows"):
-            target.commit(writer.write_of_all, [one for one in run if isinstance(one, Staged)])
+            target.commit(
+                writer.spark_write, [one for one in run if isinstance(one, StagedMessage)]
+            )
 
     assert held(hr) == [3]
     written = hr.writes.get("w")
@@ -270,12 +271,12 @@ def test_a_server_that_lost_rows_fails_the_write_also_when_it_is_run_again(
     assert written.lost == {0: 2}
 
 
-def test_a_stream_goes_on_after_a_batch_that_lost_rows(hr: Client, options: dict[str, str]) -> None:
+def test_stream_continues_after_batch_with_lost_rows(hr: Client, options: dict[str, str]) -> None:
     writer = stream_writer(options, SCHEMA, False)
     messages = staged(writer, [1, 2], [3])
-    parcels = [one.parcel for one in messages if isinstance(one, Staged)]
+    parcels = [one.attempt for one in messages if isinstance(one, StagedMessage)]
     write = writes.stream_write("q", 0, "mail", "move")
-    assert drive(hr.core.transport, writes.decide(hr.core, write, parcels))
+    assert drive(hr.core.transport, writes.commit(hr.core, write, parcels))
     hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
 
     with pytest.raises(WriteLost):
@@ -286,17 +287,15 @@ def test_a_stream_goes_on_after_a_batch_that_lost_rows(hr: Client, options: dict
     assert held(hr) == [3, 4]
 
 
-# what is asked for
+# Options
 
 
-def test_the_policy_is_that_of_the_queue_unless_it_is_given(
-    hr: Client, options: dict[str, str]
-) -> None:
-    assert batch_writer(options, NAMED, False).write_of_all.on_exists == "move"
+def test_default_policy_is_that_of_the_queue(hr: Client, options: dict[str, str]) -> None:
+    assert batch_writer(options, NAMED, False).spark_write.on_exists == "move"
     hr.queue("mail").configure("task")
-    assert batch_writer(options, NAMED, False).write_of_all.on_exists == "duplicate"
+    assert batch_writer(options, NAMED, False).spark_write.on_exists == "duplicate"
     given = batch_writer({**options, "onExists": "reject"}, NAMED, False)
-    assert given.write_of_all.on_exists == "reject"
+    assert given.spark_write.on_exists == "reject"
 
 
 @pytest.mark.parametrize(
@@ -306,33 +305,35 @@ def test_the_policy_is_that_of_the_queue_unless_it_is_given(
         ({"queue": "a\n"}, "control characters"),
         ({"onExists": "sometimes"}, "option onExists must be one of move, replace"),
         ({"codec": "xml"}, "option codec must be one of json, msgpack, raw"),
-        ({"color": "red"}, "there is no option 'color' here"),
+        ({"color": "red"}, "unknown option 'color'"),
         ({"writeId": ""}, "option writeId must not be empty"),
     ],
 )
-def test_a_wrong_option_is_named(options: dict[str, str], more: dict[str, str], says: str) -> None:
+def test_wrong_option_is_named(options: dict[str, str], more: dict[str, str], says: str) -> None:
     with pytest.raises(InvalidArgument, match=says):
         batch_writer({**options, **more}, SCHEMA, False)
 
 
-def test_a_queue_must_be_named(options: dict[str, str]) -> None:
+def test_missing_queue_is_refused(options: dict[str, str]) -> None:
     del options["queue"]
-    with pytest.raises(InvalidArgument, match=r'say into which queue: .option\("queue"'):
+    with pytest.raises(
+        InvalidArgument, match=r'option queue is missing: set it with .option\("queue"'
+    ):
         batch_writer(options, SCHEMA, False)
 
 
-def test_nothing_is_overwritten(options: dict[str, str]) -> None:
+def test_mode_overwrite_is_refused(options: dict[str, str]) -> None:
     for make in (batch_writer, stream_writer):
-        with pytest.raises(InvalidArgument, match=r'mode\("overwrite"\) would delete jobs'):
+        with pytest.raises(InvalidArgument, match=r'mode\("overwrite"\) is not supported'):
             make(options, SCHEMA, True)
 
 
-def test_a_stream_names_its_batches_itself(options: dict[str, str]) -> None:
-    with pytest.raises(InvalidArgument, match=r"writeId is for df\.write"):
+def test_write_id_is_refused_for_streams(options: dict[str, str]) -> None:
+    with pytest.raises(InvalidArgument, match=r"writeId is only for df\.write"):
         stream_writer({**options, "writeId": "x"}, SCHEMA, False)
 
 
-def test_the_password_in_the_url_is_not_shown(options: dict[str, str]) -> None:
+def test_password_in_url_is_not_shown(options: dict[str, str]) -> None:
     writer = batch_writer(options, SCHEMA, False)
 
     assert options["url"] not in repr(writer.target)

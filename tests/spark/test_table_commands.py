@@ -1,4 +1,4 @@
-"""`lake rollup`, `lake sql` and `audit --lake` as they are typed, in the session of the tests."""
+"""`lake rollup`, `lake sql` and `audit --lake` as they are cli, in the session of the tests."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pyspark.sql import SparkSession
 from headrace import Client
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.spark.sql import QueryRefused, asked
-from tests.cli.conftest import Type, client, typed  # noqa: F401 - fixtures
-from tests.spark.histories import all_events, lake_of
+from headrace.spark.query import QueryRefused, run_query
+from tests.cli.conftest import RunCommand, cli, client  # noqa: F401 - fixtures
+from tests.spark.support.histories import all_events, lake_of
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
 
 @pytest.fixture
 def place(client: Client, tmp_path: Path) -> Path:  # noqa: F811
-    """A lake that has all but the last two events."""
+    """Return the folder of a lake that has all but the last two events."""
     mail = client.queue("mail")
     mail.put("x", id="a", tags=["vip"])
     mail.pop("ada")[0].fail("Boom", "it broke")
@@ -36,47 +36,47 @@ def place(client: Client, tmp_path: Path) -> Path:  # noqa: F811
 
 @pytest.mark.long
 def test_the_history_is_rolled_up_asked_and_compared(
-    typed: Type,  # noqa: F811
+    cli: RunCommand,  # noqa: F811
     client: Client,  # noqa: F811
     place: Path,
 ) -> None:
     here = ("--lake", str(place))
-    said = typed("lake", "rollup", *here)
-    assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("The tables of 1 day are built, of 3 events, in ")
-    assert typed("lake", "rollup", *here).out == "Nothing has changed.\n"
+    result = cli("lake", "rollup", *here)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("Built the tables of 1 day from 3 events in ")
+    assert cli("lake", "rollup", *here).out == "Nothing has changed.\n"
 
     question = "select queue, put, failures from daily where by = 'all'"
-    assert typed("lake", "sql", question, *here).rows == [
+    assert cli("lake", "sql", question, *here).rows == [
         ["queue", "put", "failures"],
         ["mail", "1", "1"],
     ]
     # With --live also what the lake does not have yet.
-    assert typed("lake", "sql", question, "--live", "--json", *here).json == {
+    assert cli("lake", "sql", question, "--live", "--json", *here).json == {
         "queue": "mail",
         "put": 2,
         "failures": 1,
     }
     out = place.parent / "failures.parquet"
-    assert typed("lake", "sql", "from failures", "--to", str(out), *here).code == 0
+    assert cli("lake", "sql", "from failures", "--to", str(out), *here).code == 0
     assert pq.read_table(out).to_pylist()[0]["message"] == "it broke"
     csv = place.parent / "answer.csv"
-    assert typed("lake", "sql", f"{question};", "--to", str(csv), *here).code == 0
+    assert cli("lake", "sql", f"{question};", "--to", str(csv), *here).code == 0
     [part] = csv.glob("*.csv")
     assert pd.read_csv(part).to_dict("records") == [{"queue": "mail", "put": 1, "failures": 1}]
 
-    said = typed("audit", *here)
-    assert (said.code, said.err) == (0, "")
-    assert "the lake says what the server says" in said.out
+    result = cli("audit", *here)
+    assert (result.code, result.err) == (0, "")
+    assert "the lake and the server agree" in result.out
     today = (datetime.now(UTC).date() - datetime(1970, 1, 1, tzinfo=UTC).date()).days
     summary = client.core.key(0, f"stats:{today}:mail")
     client.core.transport.send([(0, ("HINCRBY", summary, "failures", 1))])
-    said = typed("audit", *here)
-    assert said.code == 1
-    assert "the lake does not say what the server says: queue 'mail'" in said.err
-    assert "the number of failures is 1 in the lake, 2 on the server" in said.err
-    assert typed("audit", "--json", *here).json["lake"]["differences"] == [
-        said.err.split(": ", 2)[2].strip()
+    result = cli("audit", *here)
+    assert result.code == 1
+    assert "the lake and the server differ: queue 'mail'" in result.err
+    assert "the number of failures is 1 in the lake, 2 on the server" in result.err
+    assert cli("audit", "--json", *here).json["lake"]["differences"] == [
+        result.err.split(": ", 2)[2].strip()
     ]
 
 
@@ -94,29 +94,27 @@ def test_the_history_is_rolled_up_asked_and_compared(
         ("", "error"),
     ],
 )
-def test_what_is_no_question_is_refused_in_a_line(
-    spark: SparkSession, question: str, why: str
-) -> None:
+def test_invalid_query_is_refused_in_one_line(spark: SparkSession, question: str, why: str) -> None:
     with pytest.raises(QueryRefused) as refused:
-        asked(spark, question)
-    said = str(refused.value)
-    assert why in said
-    assert "\n" not in said
-    assert "at org.apache" not in said
+        run_query(spark, question)
+    result = str(refused.value)
+    assert why in result
+    assert "\n" not in result
+    assert "at org.apache" not in result
 
 
-def test_a_bad_target_is_refused_before_spark_is_asked(typed: Type, tmp_path: Path) -> None:  # noqa: F811
-    said = typed("lake", "sql", "select 1", "--to", "x.xlsx", "--lake", str(tmp_path))
-    assert (said.code, said.out) == (2, "")
-    assert "--to must end with one of .parquet, .csv, .json" in said.err
+def test_a_bad_target_is_refused_before_spark_is_asked(cli: RunCommand, tmp_path: Path) -> None:  # noqa: F811
+    result = cli("lake", "sql", "select 1", "--to", "x.xlsx", "--lake", str(tmp_path))
+    assert (result.code, result.out) == (2, "")
+    assert "--to must end with one of .parquet, .csv, .json" in result.err
 
 
-def test_there_must_be_a_lake(typed: Type, tmp_path: Path) -> None:  # noqa: F811
+def test_there_must_be_a_lake(cli: RunCommand, tmp_path: Path) -> None:  # noqa: F811
     for words in (["sql", "select 1"], ["rollup"]):
-        said = typed("lake", *words, "--lake", str(tmp_path))
-        assert said.code == 1
-        assert "headrace lake sync makes one" in said.err
+        result = cli("lake", *words, "--lake", str(tmp_path))
+        assert result.code == 1
+        assert "headrace lake sync makes one" in result.err
 
 
-def test_the_lake_is_that_of_the_tables(place: Path) -> None:
+def test_lake_has_all_events_of_the_tables(place: Path) -> None:
     assert Lake.open(LocalFiles(place)).snapshot().rows == 3

@@ -1,4 +1,4 @@
-"""Tables over events equal those of the reference, whatever happened."""
+"""Tables over random histories equal those of the reference."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from headrace.engine.events import Event
 from headrace.spark import tables
-from headrace.spark.tables.histories import count_tagged
-from headrace.spark.tables.series import SERIES
+from headrace.spark.tables.duration_stats import SERIES
+from headrace.spark.tables.expressions import count_tagged
 from headrace.testing import open_with_clock
-from tests.spark.comparing import expect_row, expect_table
-from tests.spark.histories import Chance, all_events, frame_of
+from tests.spark.support.histories import Chance, all_events, frame_of
+from tests.spark.support.tables import expect_row, expect_table
 
 TABLES = {
     "attempts": tables.attempts,
@@ -44,7 +44,7 @@ def events(spark: SparkSession, story: list[Event]) -> Iterator[DataFrame]:
     frame.unpersist()
 
 
-def test_the_history_has_all_that_can_happen(story: list[Event]) -> None:
+def test_random_history_has_every_kind_of_event(story: list[Event]) -> None:
     assert len({event.at.date() for event in story}) > 3
     assert {event.kind for event in story} >= {
         *("put", "due", "popped", "completed", "failed", "retried", "released", "lost"),
@@ -57,20 +57,18 @@ def test_the_history_has_all_that_can_happen(story: list[Event]) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_is_that_of_the_reference(name: str, events: DataFrame, story: list[Event]) -> None:
+def test_table_equals_reference(name: str, events: DataFrame, story: list[Event]) -> None:
     expect_table(name, TABLES[name](events), story)
 
 
-def test_what_is_known_of_tags_changes_no_table(events: DataFrame, story: list[Event]) -> None:
+def test_tag_count_does_not_change_tables(events: DataFrame, story: list[Event]) -> None:
     tagged = count_tagged(events)
     assert tagged == sum(event.tags not in (None, "[]") for event in story) > 0
     expect_table("daily", tables.daily(events, tagged=tagged), story)
     expect_table("attempts", tables.attempts(events, tagged=tagged), story)
 
 
-def test_where_there_are_no_tags_they_are_not_asked_for(
-    events: DataFrame, story: list[Event]
-) -> None:
+def test_tables_skip_tags_if_there_are_none(events: DataFrame, story: list[Event]) -> None:
     without = events.withColumn("tags", F.lit(None).cast("string"))
     told = [replace(event, tags=None) for event in story]
     assert count_tagged(without) == 0
@@ -78,7 +76,7 @@ def test_where_there_are_no_tags_they_are_not_asked_for(
     expect_table("attempts", tables.attempts(without, tagged=0), told)
 
 
-def test_days_are_merged_as_if_they_were_one(events: DataFrame) -> None:
+def test_merged_days_equal_one_long_day(events: DataFrame) -> None:
     keys = ["queue", "by", "name"]
     days = tables.merged_days(tables.daily(events), keys)
     one = tables.daily(events.withColumn("day", F.lit("2026-01-01").cast("date")))

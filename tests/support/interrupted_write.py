@@ -1,4 +1,4 @@
-"""A write from Spark whose driver dies right after the decision."""
+"""A write from Spark whose driver dies right after the commit."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from headrace.transport.drive import drive
 
 
 def write_and_die(hr: Client, rows: Sequence[Item], queue: str = "mail") -> str:
-    """Stage and decide rows as the write w; return the bundle, which is not published."""
+    """Stage and commit rows as the write w, and return the transaction without publishing it."""
     core = hr.core
     staging = Staging(core, "parcel")
     drive(core.transport, staging.add(rows))
-    parcel = drive(core.transport, staging.end(0))
+    attempt = drive(core.transport, staging.end(0))
     write = writes.batch_write("w", queue, "move")
-    bundle = drive(core.transport, writes.decide(core, write, [parcel]))
-    assert bundle is not None
-    return bundle
+    transaction = drive(core.transport, writes.commit(core, write, [attempt]))
+    assert transaction is not None
+    return transaction
 
 
 def was_long_ago(hr: Client) -> None:
-    """Let the time expire in which the driver is expected to publish."""
+    """Make all transactions look abandoned: their driver has been silent for too long."""
     core = hr.core
     for shard in range(core.shards):
-        [bundles] = core.transport.send(
+        [transactions] = core.transport.send(
             [(shard, ("ZRANGE", core.key(shard, "transactions"), 0, -1))]
         )
-        core.transport.send([(shard, ("ZADD", core.key(shard, "transactions"), 0, *bundles))])
+        core.transport.send([(shard, ("ZADD", core.key(shard, "transactions"), 0, *transactions))])

@@ -141,8 +141,8 @@ def test_scrape_of_many_queues_takes_few_round_trips(hr: headrace.Client) -> Non
     hr.core.transport.send = counting
     scraped(hr)
 
-    assert len(trips) <= 8
-    assert max(trips) <= 30 * hr.core.shards
+    assert len(trips) <= 5
+    assert max(trips) <= (2 * 30 + 5) * hr.core.shards
 
 
 def test_scrape_changes_nothing_on_the_server(hr: headrace.Client) -> None:
@@ -174,7 +174,7 @@ def test_metrics_command_serves_until_ctrl_c(valkey_url: str) -> None:
     with subprocess.Popen([*MAIN, *options], stdout=subprocess.PIPE, env=os.environ) as serving:
         assert serving.stdout is not None
         said = serving.stdout.readline().decode()
-        port = re.findall(r"at port (\d+)", said)[0]
+        port = re.findall(r"on port (\d+)", said)[0]
         with urllib.request.urlopen(f"http://localhost:{port}/metrics", timeout=10) as answer:
             text = answer.read().decode()
         serving.send_signal(2)

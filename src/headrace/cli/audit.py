@@ -1,42 +1,35 @@
-"""`audit`: whether the books balance, and whether a lake counts what the server counts."""
+"""`audit`: check the books, and compare a lake with the server."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from headrace.cli.lake.place import files_at
-from headrace.cli.lake.starting import spark_session
-from headrace.cli.opening import opened
-from headrace.cli.options import Namespace, Url
-from headrace.cli.show import AsJson, as_line, printable
-from headrace.cli.words import counted
+from headrace.cli import options
+from headrace.cli.connecting import ServerOptions, open_client
+from headrace.cli.output import counted, printable, to_json, warn
 
 if TYPE_CHECKING:
-    from headrace.spark.equality import Comparison
+    from headrace.spark.comparison import Comparison
 
 
-def audit(
-    *,
-    lake: Annotated[
-        str | None,
-        typer.Option("--lake", metavar="DIR", help="Compare it with what this lake says, too."),
-    ] = None,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Tell whether the books of all queues balance; exit code 1 if not.
+@click.command(epilog="Example: headrace audit")
+@click.option("--lake", metavar="DIR", help="Also compare the server with this lake.")
+@options.server
+@options.as_json
+def audit(lake: str | None, server: ServerOptions, as_json: bool) -> None:
+    """Check that the books of all queues balance.
 
-    With --lake also whether its history gives the statistics of each queue and day that the server
-    keeps, and its books.
+    With --lake, also check that its history gives the same books and daily statistics as the
+    server. The exit code is 1 if a check fails.
     """
-    with opened(url, namespace) as client:
+    with open_client(server) as client:
         found = client.audit()
-    compared = _compare(lake, url, namespace) if lake is not None else None
-    looked_at = f"{counted(found.jobs, 'job')} in {counted(found.queues, 'queue')} looked at"
+    compared = _compare(lake, server) if lake is not None else None
+    checked = f"checked {counted(found.jobs, 'job')} in {counted(found.queues, 'queue')}"
     if as_json:
         facts: dict[str, Any] = {
             "balanced": found.balanced,
@@ -46,42 +39,40 @@ def audit(
         }
         if compared is not None:
             facts["lake"] = {"equal": compared.equal, **asdict(compared)}
-        typer.echo(as_line(facts))
+        click.echo(to_json(facts))
     elif found.balanced:
-        typer.echo(f"{looked_at}: the books balance")
+        click.echo(f"{checked}: the books balance")
     if compared is not None and not as_json:
-        _tell(compared)
+        show_comparison(compared)
     if not found.balanced:
-        _complain(f"{looked_at}: the books do not balance", found.problems)
+        _report_problems(f"{checked}: the books do not balance", found.problems)
     if compared is not None and not compared.equal:
-        _complain("the lake does not say what the server says", compared.differences)
+        _report_problems("the lake and the server differ", compared.differences)
     if not found.balanced or (compared is not None and not compared.equal):
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
-def _compare(lake: str, url: str | None, namespace: str) -> Comparison:
-    with spark_session() as spark:
-        from headrace.lake.lake import Lake  # noqa: PLC0415 - msgspec takes long to load
-        from headrace.spark.equality import compare  # noqa: PLC0415 - pyspark
-        from headrace.spark.options import Server  # noqa: PLC0415
+def _compare(lake: str, server: ServerOptions) -> Comparison:
+    from headrace.cli.lake.queries import compare_with_server  # noqa: PLC0415 - needs pyspark
 
-        server = Server(url=url or "", namespace=namespace)
-        return compare(spark, Lake.open(files_at(lake, spark)), server)
+    return compare_with_server(lake, server)
 
 
-def _tell(compared: Comparison) -> None:
+def show_comparison(compared: Comparison) -> None:
+    """Print what was compared, and what was not."""
     for words in compared.left_out:
-        typer.echo(f"not compared: {printable(words)}")
+        click.echo(f"not compared: {printable(words)}")
     if not compared.values:
-        typer.echo("there was nothing to compare with the lake")
+        click.echo("the lake has nothing to compare")
     elif compared.equal:
-        typer.echo(
-            f"{counted(compared.values, 'figure')} of {counted(compared.queues, 'queue')} and "
-            f"{counted(compared.days, 'day')} compared: the lake says what the server says"
+        click.echo(
+            f"compared {counted(compared.values, 'figure')} of "
+            f"{counted(compared.queues, 'queue')} and {counted(compared.days, 'day')}: "
+            "the lake and the server agree"
         )
 
 
-def _complain(about: str, problems: list[str]) -> None:
+def _report_problems(about: str, problems: list[str]) -> None:
     first, *others = problems
     more = f" ({len(others):,} more: --json lists them)" if others else ""
-    typer.echo(f"headrace: {about}: {printable(first)}{more}", err=True)
+    warn(f"{about}: {printable(first)}{more}")

@@ -1,46 +1,54 @@
-"""`events`: the log of what happened, and of what happens."""
+"""`events`: the event log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterator, Sequence
 
-import typer
+import click
 
-from headrace.cli.completing import queue_names
-from headrace.cli.opening import opened
-from headrace.cli.options import JsonLines, Namespace, Url
-from headrace.cli.show import as_line, facts_of_event, printable
-
-if TYPE_CHECKING:
-    from headrace import Client, Event
-    from headrace.transport.drive import Operation
+from headrace import Client, Event
+from headrace.cli import options
+from headrace.cli.connecting import ServerOptions, open_client
+from headrace.cli.output import facts_of_event, printable, to_json
+from headrace.engine.events import KINDS, read_event
+from headrace.operations import event_log
+from headrace.operations.requests import raw
+from headrace.transport.drive import Operation, drive
 
 PAGE = 1000
 WAIT_MS = 1000
 
 
+@click.command(epilog="Example: headrace events --follow --queue mail")
+@click.option("--follow", "-f", is_flag=True, help="Print new events until Ctrl-C.")
+@click.option(
+    "--count",
+    type=click.IntRange(0),
+    metavar="NUMBER",
+    default=25,
+    help="Show this many of the newest events; default: 25.",
+)
+@options.in_queue
+@click.option("--job", metavar="ID", help="Only events of this job.")
+@click.option(
+    "--kind",
+    metavar="KIND",
+    multiple=True,
+    type=options.one_of("kind", tuple(KINDS)),
+    help="Only events of this kind; repeatable.",
+)
+@options.server
+@options.json_lines
 def events(
-    *,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on with what happens; Ctrl-C ends it.")
-    ] = False,
-    count: Annotated[int, typer.Option("--count", min=0, help="The newest so many.")] = 25,
-    queue: Annotated[
-        str | None,
-        typer.Option("--queue", metavar="QUEUE", autocompletion=queue_names, help="Of this queue."),
-    ] = None,
-    job: Annotated[str | None, typer.Option("--job", metavar="ID", help="Of this job.")] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option("--kind", metavar="KIND", help="Of this kind; may be given again."),
-    ] = None,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: JsonLines = False,
+    follow: bool,
+    count: int,
+    queue: str | None,
+    job: str | None,
+    kind: Sequence[str],
+    server: ServerOptions,
+    as_json: bool,
 ) -> None:
-    """Show what happened last; with --follow also what happens."""
-    _check_kinds(kind)
+    """Show the latest events; --follow also prints new ones."""
 
     def is_wanted(event: Event) -> bool:
         return (
@@ -49,38 +57,29 @@ def events(
             and (not kind or event.kind in kind)
         )
 
-    shown = json_of if as_json else line_of
-    with opened(url, namespace) as client:
+    formatted = json_of if as_json else line_of
+    with open_client(server) as client:
         seen: dict[int, str] = {}
         for event in newest(client, count, is_wanted, seen):
-            typer.echo(shown(event))
+            click.echo(formatted(event))
         if follow:
-            for event in filter(is_wanted, coming(client, seen)):
-                typer.echo(shown(event))
-
-
-def _check_kinds(kinds: list[str] | None) -> None:
-    from headrace.engine.events import KINDS  # noqa: PLC0415  msgspec takes long to load
-
-    for kind in kinds or ():
-        if kind not in KINDS:
-            raise typer.BadParameter(
-                f"no kind {kind!r}; there are: {', '.join(KINDS)}", param_hint="--kind"
-            )
+            for event in filter(is_wanted, new_events(client, seen)):
+                click.echo(formatted(event))
 
 
 def newest(
     client: Client, count: int, is_wanted: Callable[[Event], bool], seen: dict[int, str]
 ) -> list[Event]:
-    """The newest events that are wanted, oldest first; `seen` is told where each shard ends."""
-    from headrace.transport.drive import drive  # noqa: PLC0415  redis takes long to load
+    """Return the newest wanted events, oldest first.
 
+    Stores the id of the last entry of every shard in `seen`.
+    """
     found: list[Event] = []
     for shard in range(client.core.shards):
         kept: list[Event] = []
         before = "+"
         while True:
-            page = drive(client.core.transport, _read_back(client, shard, before))
+            page = drive(client.core.transport, _page_before(client, shard, before))
             if page:
                 seen.setdefault(shard, page[0].entry_id)
             kept += filter(is_wanted, page)
@@ -92,21 +91,15 @@ def newest(
     return found[-count:] if count else []
 
 
-def _read_back(client: Client, shard: int, before: str) -> Operation[list[Event]]:
-    from headrace.engine.events import read_event  # noqa: PLC0415
-    from headrace.operations.requests import raw  # noqa: PLC0415
-
+def _page_before(client: Client, shard: int, before: str) -> Operation[list[Event]]:
     key = client.core.key(shard, "events")
     words = ("XREVRANGE", key, before, "-", "COUNT", PAGE)
     [entries] = yield from raw(client.core, [(shard, words)])
     return [read_event(shard, entry_id, pairs) for entry_id, pairs in entries]
 
 
-def coming(client: Client, seen: dict[int, str]) -> Iterator[Event]:
-    """Events as they come, after those that were seen."""
-    from headrace.operations import event_log  # noqa: PLC0415
-    from headrace.transport.drive import drive  # noqa: PLC0415
-
+def new_events(client: Client, seen: dict[int, str]) -> Iterator[Event]:
+    """Yield events after the entries in `seen`, and wait for more."""
     transport = client.core.transport
     while True:
         found = drive(transport, event_log.events(client, after=seen))
@@ -118,12 +111,12 @@ def coming(client: Client, seen: dict[int, str]) -> Iterator[Event]:
 
 
 def json_of(event: Event) -> str:
-    """An event for programs."""
-    return as_line(facts_of_event(event))
+    """Format an event as one line of JSON."""
+    return to_json(facts_of_event(event))
 
 
 def line_of(event: Event) -> str:
-    """An event for people."""
+    """Format an event as one line of text."""
     words = (
         f"{event.at:%Y-%m-%d %H:%M:%S}.{event.at.microsecond // 1000:03}",
         f"{event.kind:<11}",

@@ -1,56 +1,37 @@
-"""`failures`, `retry`: what went wrong, and another try."""
+"""`failures`, `retry`: failed jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
+import click
 
-from headrace.cli.bulk import in_steps
-from headrace.cli.choosing import Choice, change_failed, check_choice, report, report_plan
-from headrace.cli.completing import failure_types
+from headrace.cli import options
+from headrace.cli.changing import in_steps, report, report_dry_run
+from headrace.cli.connecting import ServerOptions, open_client, server_time
 from headrace.cli.jobs import show_page
-from headrace.cli.opening import opened, server_time
-from headrace.cli.options import (
-    Delay,
-    DryRun,
-    Ids,
-    InQueue,
-    Namespace,
-    OfFailure,
-    Offset,
-    Url,
-    WithTag,
-    Yes,
+from headrace.cli.output import ago, hint_at_more, table, to_json
+from headrace.cli.selection import JobFilter, change_failed, check_selection
+from headrace.cli.shell_completion import failure_types
+
+
+@click.command(epilog="Example: headrace failures smtp")
+@click.argument(
+    "failure",
+    metavar="[TYPE]",
+    required=False,
+    shell_complete=failure_types,
+    help="List the jobs that failed with this type, newest first.",
 )
-from headrace.cli.show import AsJson, as_line, table, tell_more
-from headrace.cli.words import ago
-
-AtMost = Annotated[int, typer.Option("--count", min=1, help="The oldest so many, at most.")]
-Pace = Annotated[
-    str | None,
-    typer.Option("--pace", metavar="RATE", help="Start them one after the other: 100/s, 5/m."),
-]
-All = Annotated[bool, typer.Option("--all", help="All of them, not only --count.")]
-
-
+@options.offset
+@options.count(25, most=100)
+@options.server
+@options.as_json
 def failures(
-    failure: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TYPE", autocompletion=failure_types, help="List its jobs, newest first."
-        ),
-    ] = None,
-    *,
-    offset: Offset = 0,
-    count: Annotated[int, typer.Option("--count", min=1, max=100, help="Show up to so many.")] = 25,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
+    failure: str | None, offset: int, count: int, server: ServerOptions, as_json: bool
 ) -> None:
-    """List types of failures with their newest messages, or the jobs of one."""
-    with opened(url, namespace) as client:
+    """List failure types with their newest message, or the jobs of one type."""
+    with open_client(server) as client:
         if failure is not None:
             page, now = (
                 client.failures.jobs(failure, offset=offset, count=count),
@@ -59,9 +40,9 @@ def failures(
             show_page(page, f"failed with {failure}", now, as_json=as_json)
             return
         found, now = client.failures.groups(offset=offset, count=count), server_time(client)
-        tell_more(len(found), offset, count, client.failures.groups)
+        hint_at_more(len(found), offset, count, client.failures.groups)
     if as_json:
-        typer.echo(as_line({"failures": found}))
+        click.echo(to_json({"failures": found}))
     elif found:
         table(
             ("failure", "jobs", "newest", "queue", "job", "message"),
@@ -72,48 +53,65 @@ def failures(
             cut=True,
         )
     else:
-        typer.echo("nothing is failed")
+        click.echo("no failed jobs")
 
 
+@click.command(epilog="Example: headrace retry --failure smtp --queue mail --all")
+@options.job_ids
+@options.of_failure
+@options.in_queue
+@options.with_tag
+@click.option(
+    "--count",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    default=25,
+    help="Retry at most this many, oldest first; default: 25.",
+)
+@click.option("--all", "every", is_flag=True, help="Retry all matching jobs; ignore --count.")
+@options.delay
+@click.option("--pace", metavar="RATE", help="Spread the retries over time: 100/s, 5/m.")
+@options.yes
+@options.dry_run
+@options.server
+@options.as_json
 def retry(
-    ids: Ids = None,
-    *,
-    failure: OfFailure = None,
-    queue: InQueue = None,
-    tag: WithTag = None,
-    count: AtMost = 25,
-    every: All = False,
-    delay: Delay = None,
-    pace: Pace = None,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
+    ids: Sequence[str],
+    failure: str | None,
+    queue: str | None,
+    tag: str | None,
+    count: int,
+    every: bool,
+    delay: float | None,
+    pace: str | None,
+    yes: bool,
+    dry_run: bool,
+    server: ServerOptions,
+    as_json: bool,
 ) -> None:
-    """Try failed jobs again: by their ids, or by failure, queue, tag.
+    """Retry failed jobs, by id or by failure type, queue and tag.
 
-    The oldest are tried first; with --pace they are due one after the other.
+    The oldest jobs are retried first. With --pace the jobs become due one after the other.
     """
-    choice = Choice(failure=failure, queue=queue, tag=tag)
-    check_choice(ids, chosen_otherwise=choice.is_made())
+    job_filter = JobFilter(failure=failure, queue=queue, tag=tag)
+    check_selection(ids, job_filter)
     if ids and pace:
-        raise typer.BadParameter("not with ids", param_hint="--pace")
-    with opened(url, namespace) as client:
+        raise click.BadParameter("cannot be combined with ids", param_hint="--pace")
+    with open_client(server) as client:
         if not ids:
             change_failed(
-                client.failures.retry, choice, "retried", question="Retry", yes=yes,
+                client.failures.retry, job_filter, "retried", question="Retry", yes=yes,
                 dry_run=dry_run, as_json=as_json, count=None if every else count,
                 delay=delay or 0, pace=pace,
             )  # fmt: skip
             return
-        meant = list(dict.fromkeys(ids))
+        unique = list(dict.fromkeys(ids))
         if dry_run:
-            report_plan("retried", meant, as_json=as_json)
+            report_dry_run("retried", unique, as_json=as_json)
             return
 
         def act(part: Sequence[str]) -> Sequence[object]:
             return client.retry(*part, delay=delay or 0)
 
-        answers = in_steps(meant, act, "retried")
-    report("retried", meant, answers, as_json=as_json)
+        answers = in_steps(unique, act, "retried")
+    report("retried", unique, answers, as_json=as_json)

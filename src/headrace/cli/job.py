@@ -1,18 +1,17 @@
-"""`job`, `why`, `result`: everything about one job."""
+"""`job`, `why`, `result`: one job."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
-from headrace.cli.opening import existing_job, opened, server_time
-from headrace.cli.options import Id, Namespace, Url, seconds
-from headrace.cli.show import (
-    AsJson,
-    as_line,
+from headrace import Job
+from headrace.cli import options
+from headrace.cli.connecting import ServerOptions, existing_job, open_client, server_time
+from headrace.cli.output import (
+    ago,
     as_words,
     data_of,
     escaped,
@@ -22,41 +21,39 @@ from headrace.cli.show import (
     printable,
     show,
     table,
+    to_json,
 )
-from headrace.cli.words import ago
 from headrace.errors import Unreadable
 
-if TYPE_CHECKING:
-    from headrace import Job
+NOT_STARTED = ("waiting", "scheduled", "blocked")
 
 
-def job(
-    job_id: Id, *, url: Url = None, namespace: Namespace = "default", as_json: AsJson = False
-) -> None:
-    """Show everything about a job: data, attempts, errors, why it waits."""
-    with opened(url, namespace) as client:
+@click.command(epilog="Example: headrace job ada")
+@options.job_id
+@options.server
+@options.as_json
+def job(job_id: str, server: ServerOptions, as_json: bool) -> None:
+    """Show one job: data, attempts, errors, and why it waits."""
+    with open_client(server) as client:
         found = existing_job(client, job_id)
-        why = client.why_waiting(job_id) if found.state in _WAITS else None
+        reason = client.why_waiting(job_id) if found.state in NOT_STARTED else None
         now = server_time(client)
     if as_json:
-        typer.echo(as_line({**facts_of(found), "why": why}))
+        click.echo(to_json({**facts_of(found), "why": reason}))
         return
-    pairs(_facts(found, why, now))
-    _attempts(found, now)
-    _trace(found)
+    pairs(_facts(found, reason, now))
+    _show_attempts(found, now)
+    _show_traceback(found)
     if found.log:
         heading("log")
         for at, line in found.log:
-            typer.echo(f"{ago(at, now):>10}  {printable(line)}")
+            click.echo(f"{ago(at, now):>10}  {printable(line)}")
 
 
-_WAITS = ("waiting", "scheduled", "blocked")
-
-
-def _facts(found: Job, why: str | None, now: datetime) -> Iterator[tuple[str, object]]:
+def _facts(found: Job, reason: str | None, now: datetime) -> Iterator[tuple[str, object]]:
     yield "job", found.id
     yield "state", found.state
-    yield "why", why
+    yield "why", reason
     yield "queue", found.queue
     yield "data", data_of(found)
     yield "put", ago(found.put_at, now)
@@ -84,7 +81,7 @@ def _progress(found: Job) -> str | None:
 
 def _retries_left(found: Job) -> str:
     if found.retries is None:
-        return ", tried again without limit"
+        return ", unlimited retries"
     return f", {found.remaining} of {found.retries} retries left"
 
 
@@ -92,13 +89,13 @@ def _parents(found: Job) -> list[str]:
     return found.depends_on + [f"group {name}" for name in found.depends_on_groups]
 
 
-def _attempts(found: Job, now: datetime) -> None:
+def _show_attempts(found: Job, now: datetime) -> None:
     stages = [stage for stage in found.history if stage.popped or stage.outcome]
     if not stages:
         return
     heading("attempts")
     table(
-        ("queue", "began", "ended", "worker", "outcome", "failure", "message"),
+        ("queue", "started", "ended", "worker", "outcome", "failure", "message"),
         (
             (
                 stage.queue,
@@ -114,38 +111,36 @@ def _attempts(found: Job, now: datetime) -> None:
     )
 
 
-def _trace(found: Job) -> None:
-    """The newest traceback there is."""
+def _show_traceback(found: Job) -> None:
     traces = [stage.traceback for stage in found.history if stage.traceback]
     if traces:
         heading("traceback")
         for line in traces[-1].splitlines():
-            typer.echo(printable(line))
+            click.echo(printable(line))
 
 
-def why(
-    job_id: Id, *, url: Url = None, namespace: Namespace = "default", as_json: AsJson = False
-) -> None:
-    """Say why a job does not run yet."""
-    with opened(url, namespace) as client:
+@click.command(epilog="Example: headrace why ada")
+@options.job_id
+@options.server
+@options.as_json
+def why(job_id: str, server: ServerOptions, as_json: bool) -> None:
+    """Explain why a job is not running yet."""
+    with open_client(server) as client:
         reason = client.why_waiting(job_id)
     show({"id": job_id, "why": reason}, printable(reason), as_json=as_json)
 
 
+@click.command(epilog="Example: headrace result ada --wait 10")
+@options.job_id
+@options.duration("--wait", help="Wait up to this time for the result.")
+@click.option("--take", is_flag=True, help="Delete the result from the server.")
+@options.server
+@options.as_json
 def result(
-    job_id: Id,
-    *,
-    wait: Annotated[
-        float | None,
-        typer.Option("--wait", parser=seconds, metavar="SPAN", help="Wait for it so long."),
-    ] = None,
-    take: Annotated[bool, typer.Option("--take", help="Remove it for others.")] = False,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
+    job_id: str, wait: float | None, take: bool, server: ServerOptions, as_json: bool
 ) -> None:
     """Print the result of a job as JSON."""
-    with opened(url, namespace) as client:
+    with open_client(server) as client:
         try:
             found = client.result(job_id, wait=wait or 0, take=take)
         except Unreadable as error:

@@ -1,71 +1,71 @@
-"""`peek`, `jobs`, `tags`: jobs in a list."""
+"""`peek`, `jobs`, `tags`: lists of jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
-from headrace.cli.opening import existing, opened, server_time
-from headrace.cli.options import Count, InState, Namespace, Offset, Queue, SomeQueue, Url, WithTag
-from headrace.cli.show import AsJson, as_line, data_of, facts_of, table, tell_more
-from headrace.cli.words import ago, counted
-
-if TYPE_CHECKING:
-    from headrace import Client, Job, Page
+from headrace import Client, Job, Page
+from headrace.cli import options
+from headrace.cli.connecting import ServerOptions, existing_queue, open_client, server_time
+from headrace.cli.output import ago, counted, data_of, facts_of, hint_at_more, table, to_json
 
 PAGE = 1000
 COLUMNS = ("id", "state", "queue", "attempt", "when", "about", "data")
 
 
-def peek(
-    queue: Queue,
-    *,
-    count: Annotated[int, typer.Option("--count", min=1, max=1000, help="How many.")] = 10,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Show the next jobs of a queue, as workers would get them."""
-    with opened(url, namespace) as client:
-        found = client.queue(queue).peek(count) or existing(client, queue).peek(count)
+@click.command(epilog="Example: headrace peek mail --count 3")
+@options.queue
+@options.count(10)
+@options.server
+@options.as_json
+def peek(queue: str, count: int, server: ServerOptions, as_json: bool) -> None:
+    """Show the next jobs of a queue in the order workers get them."""
+    with open_client(server) as client:
+        found = client.queue(queue).peek(count) or existing_queue(client, queue).peek(count)
         now = server_time(client)
     if as_json:
-        typer.echo(as_line({"queue": queue, "jobs": [facts_of(job) for job in found]}))
+        click.echo(to_json({"queue": queue, "jobs": [facts_of(job) for job in found]}))
     elif found:
         list_jobs(found, now)
     else:
-        typer.echo(f"nothing waits in {queue}")
+        click.echo(f"no waiting jobs in {queue}")
 
 
+@click.command(epilog="Example: headrace jobs mail --state failed")
+@options.optional_queue
+@options.in_state
+@options.with_tag
+@options.offset
+@options.count(25)
+@options.server
+@options.as_json
 def jobs(
-    queue: SomeQueue = None,
-    *,
-    state: InState = None,
-    tag: WithTag = None,
-    offset: Offset = 0,
-    count: Count = 25,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
+    queue: str | None,
+    state: str | None,
+    tag: str | None,
+    offset: int,
+    count: int,
+    server: ServerOptions,
+    as_json: bool,
 ) -> None:
-    """List the jobs of a queue in one state, or those with a tag.
+    """List the jobs of a queue in one state, or the jobs with a tag.
 
-    Without a state or a tag, those that wait.
+    The default state is waiting.
     """
     if queue is None and tag is None:
-        raise typer.BadParameter("give a QUEUE, or a --tag", param_hint="QUEUE")
-    with opened(url, namespace) as client:
+        raise click.BadParameter("pass a QUEUE or --tag", param_hint="QUEUE")
+    with open_client(server) as client:
         if tag is not None:
             found = _tagged(client, tag, queue, state, offset, count)
             about = f"with tag {tag}"
         else:
-            asked = state or "waiting"
-            found = existing(client, queue or "").jobs(asked, offset=offset, count=count)
-            about = f"{asked} in {queue}"
+            wanted = state or "waiting"
+            found = existing_queue(client, queue or "").jobs(wanted, offset=offset, count=count)
+            about = f"{wanted} in {queue}"
         now = server_time(client)
     show_page(found, about, now, as_json=as_json)
 
@@ -73,21 +73,19 @@ def jobs(
 def _tagged(
     client: Client, tag: str, queue: str | None, state: str | None, offset: int, count: int
 ) -> Page:
-    from headrace import Page  # noqa: PLC0415  redis takes long to load
-
     if queue is None and state is None:
         return client.tags.jobs(tag, offset=offset, count=count)
-    found = [job for job in every_tagged(client, tag) if is_one(job, queue, state)]
+    found = [job for job in all_tagged(client, tag) if matches(job, queue, state)]
     return Page(len(found), found[offset : offset + count])
 
 
-def every_tagged(client: Client, tag: str) -> Iterator[Job]:
-    """All jobs that have a tag."""
-    return every(lambda offset: client.tags.jobs(tag, offset=offset, count=PAGE))
+def all_tagged(client: Client, tag: str) -> Iterator[Job]:
+    """Read all jobs that have a tag."""
+    return all_jobs(lambda offset: client.tags.jobs(tag, offset=offset, count=PAGE))
 
 
-def every(read: Callable[[int], Page]) -> Iterator[Job]:
-    """The jobs of all pages."""
+def all_jobs(read: Callable[[int], Page]) -> Iterator[Job]:
+    """Read the jobs of all pages; `read` returns the page of PAGE jobs at an offset."""
     offset = 0
     while True:
         page = read(offset)
@@ -97,8 +95,8 @@ def every(read: Callable[[int], Page]) -> Iterator[Job]:
             return
 
 
-def is_one(job: Job, queue: str | None, state: str | None = None, tag: str | None = None) -> bool:
-    """Whether a job is one of those that were asked for."""
+def matches(job: Job, queue: str | None, state: str | None = None, tag: str | None = None) -> bool:
+    """Return whether a job has this queue, state and tag; None accepts any."""
     return (
         queue in (None, job.queue)
         and state in (None, job.state)
@@ -107,19 +105,19 @@ def is_one(job: Job, queue: str | None, state: str | None = None, tag: str | Non
 
 
 def show_page(found: Page, about: str, now: datetime, *, as_json: bool) -> None:
-    """A page of jobs, and how many there are in all."""
+    """Print a page of jobs and the total number."""
     if as_json:
-        jobs_found = [facts_of(job) for job in found.jobs]
-        typer.echo(as_line({"total": found.total, "jobs": jobs_found}))
+        rows = [facts_of(job) for job in found.jobs]
+        click.echo(to_json({"total": found.total, "jobs": rows}))
         return
     if found.jobs:
         list_jobs(found.jobs, now)
     shown = f"{len(found.jobs):,} of " if len(found.jobs) < found.total else ""
-    typer.echo(f"{shown}{counted(found.total, 'job')} {about}")
+    click.echo(f"{shown}{counted(found.total, 'job')} {about}")
 
 
 def list_jobs(found: list[Job], now: datetime) -> None:
-    """Jobs for people, a line each."""
+    """Print jobs as a table."""
     table(
         COLUMNS,
         (
@@ -128,8 +126,8 @@ def list_jobs(found: list[Job], now: datetime) -> None:
                 job.state,
                 job.queue,
                 job.attempt,
-                ago(when_of(job), now),
-                about_of(job),
+                ago(_time_of(job), now),
+                _about(job),
                 data_of(job),
             )
             for job in found
@@ -138,8 +136,8 @@ def list_jobs(found: list[Job], now: datetime) -> None:
     )
 
 
-def when_of(job: Job) -> datetime:
-    """The moment that matters most in its state."""
+def _time_of(job: Job) -> datetime:
+    """Return the time that matters most in the state of a job."""
     if job.failure is not None and job.state == "failed":
         return job.failure.at
     if job.state == "scheduled" and job.due is not None:
@@ -150,8 +148,7 @@ def when_of(job: Job) -> datetime:
     return job.put_at
 
 
-def about_of(job: Job) -> str:
-    """What matters most of it in its state, in a word or two."""
+def _about(job: Job) -> str:
     if job.failure is not None and job.state == "failed":
         return f"{job.failure.type}: {job.failure.message}".removesuffix(": ")
     if job.state == "running":
@@ -160,26 +157,24 @@ def about_of(job: Job) -> str:
     return " ".join(job.tags)
 
 
-def tags(
-    tag: Annotated[str | None, typer.Argument(metavar="TAG", help="List its jobs.")] = None,
-    *,
-    offset: Offset = 0,
-    count: Count = 25,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
-) -> None:
-    """List tags, the most used first, or the jobs of one tag."""
-    with opened(url, namespace) as client:
+@click.command(epilog="Example: headrace tags vip")
+@click.argument("tag", required=False, help="List the jobs with this tag.")
+@options.offset
+@options.count(25)
+@options.server
+@options.as_json
+def tags(tag: str | None, offset: int, count: int, server: ServerOptions, as_json: bool) -> None:
+    """List tags, most used first, or the jobs with one tag."""
+    with open_client(server) as client:
         if tag is not None:
             page, now = client.tags.jobs(tag, offset=offset, count=count), server_time(client)
             show_page(page, f"with tag {tag}", now, as_json=as_json)
             return
         found = client.tags.top(offset=offset, count=count, least=1)
-        tell_more(len(found), offset, count, partial(client.tags.top, least=1))
+        hint_at_more(len(found), offset, count, partial(client.tags.top, least=1))
     if as_json:
-        typer.echo(as_line({"tags": found}))
+        click.echo(to_json({"tags": found}))
     elif found:
         table(("tag", "jobs"), found.items())
     else:
-        typer.echo("no job has a tag")
+        click.echo("no job has a tag")

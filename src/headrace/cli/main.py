@@ -1,128 +1,202 @@
-"""The `headrace` command. A command lives in a module of its own and is listed here."""
+"""The `headrace` command and the table of its subcommands.
+
+Click imports the module of a subcommand only to run it or to show its help. The table therefore
+repeats the first line of every subcommand's help; a test compares the two.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from functools import cache
-from typing import Annotated
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
 
-import typer
-from typer.main import get_command
+import click
+from click.shell_completion import CompletionItem
 
-from headrace.cli import (
-    audit,
-    cancel,
-    events,
-    failures,
-    importing,
-    job,
-    jobs,
-    metrics,
-    put,
-    queues,
-    schedules,
-    server,
-    settings,
-    stats,
-    sweep,
-    work,
-    workers,
-)
-from headrace.cli.demo.command import demo
-from headrace.cli.doctor.command import doctor
-from headrace.cli.lake.command import lake
-from headrace.cli.top.command import top
-from headrace.errors import HeadraceError, InvalidArgument
+from headrace.cli.completion_setup import install_completion, show_completion
+from headrace.errors import HeadraceError, InvalidArgument, MissingExtra
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+INTERRUPTED = 130
 
-# Each command with an example.
-PANELS: dict[str, dict[Callable[..., None], str]] = {
-    "Look": {
-        top: "headrace top",
-        queues.queues: "headrace queues",
-        jobs.peek: "headrace peek mail --count 3",
-        jobs.jobs: "headrace jobs mail --state failed",
-        job.job: "headrace job ada",
-        job.why: "headrace why ada",
-        job.result: "headrace result ada --wait 10",
-        failures.failures: "headrace failures smtp",
-        workers.workers: "headrace workers",
-        schedules.schedules: "headrace schedules",
-        jobs.tags: "headrace tags vip",
-        stats.stats: "headrace stats mail 2026-11-15",
-        events.events: "headrace events --follow --queue mail",
-        audit.audit: "headrace audit",
-        metrics.metrics: "headrace metrics --port 9464 -n shop",
-    },
-    "Operate": {
-        put.put: 'headrace put mail \'{"to": "ada"}\' --priority -1 --tag vip',
-        failures.retry: "headrace retry --failure smtp --queue mail --all",
-        cancel.cancel: "headrace cancel --queue mail --state waiting --dry-run",
-        queues.pause: "headrace pause mail",
-        queues.resume: "headrace resume mail",
-        workers.release: "headrace release ada --back",
-        workers.timeout: "headrace timeout ada grace",
-        sweep.sweep: "headrace sweep",
-        settings.configure: "headrace configure mail concurrency=10 lease=5m",
-        settings.config: "headrace config retries=3",
-        importing.import_: "headrace import worqr redis://localhost:6379/0 -n shop",
-    },
-    "Run": {
-        work.work: "headrace work shop.tasks:app -q mail,default --processes 2",
-        demo: "headrace demo",
-    },
-    "Server": {
-        doctor: "headrace doctor --strict",
-        server.up: "headrace up",
-        server.down: "headrace down",
+
+# By section and name: the module of a subcommand under headrace.cli, and its summary.
+Sections = Mapping[str, Mapping[str, tuple[str, str]]]
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand's module when that subcommand is used."""
+
+    def __init__(self, name: str, *, sections: Sections, **options: Any) -> None:
+        super().__init__(name, no_args_is_help=True, **options)
+        self.sections = sections
+        self.entries = {name: entry for part in sections.values() for name, entry in part.items()}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - Click's signature
+        """Return the names of all subcommands."""
+        return list(self.entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a subcommand and return it.
+
+        Raises MissingExtra if its module needs a package that is not installed.
+        """
+        if cmd_name not in self.entries:
+            return None
+        name, _ = self.entries[cmd_name]
+        try:
+            module = import_module(f"headrace.cli.{name}")
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0].replace("_", "-")
+            if name not in EXTRAS or package in ("", "headrace"):
+                raise
+            raise MissingExtra(f"{ctx.command_path} {cmd_name}", package, EXTRAS[name]) from error
+        command: click.Command = getattr(
+            module, "import_command" if cmd_name == "import" else cmd_name
+        )
+        return command
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - Click's signature
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """List the subcommands by section, from the table alone."""
+        width = max(map(len, self.entries))
+        for title, part in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name.ljust(width), about) for name, (_, about) in part.items()]
+                )
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the subcommands from the table alone, and the options of the group."""
+        found = [
+            CompletionItem(name, help=about)
+            for name, (_, about) in self.entries.items()
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the subcommand; Ctrl-C ends the process with exit code 130."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+
+
+LAKE: Sections = {
+    "Commands": {
+        "sync": ("lake.sync", "Copy new events into the lake, each exactly once."),
+        "status": (
+            "lake.status",
+            "Show what the lake holds and how far it lags behind the server.",
+        ),
+        "compact": (
+            "lake.maintenance",
+            "Rewrite the small files of each day and queue as a few large ones.",
+        ),
+        "rollup": ("lake.maintenance", "Build the tables of every day whose events have changed."),
+        "sql": ("lake.queries", "Query the history in SQL; queries are read-only."),
+        "plot": ("lake.queries", "Plot finished attempts over time, as of the last sync."),
+        "replay": ("lake.replay", "Put jobs of the past again, each exactly once."),
+        "forget": (
+            "lake.status",
+            "Stop keeping events on the server for a lake; the lake is not changed.",
+        ),
     },
 }
 
-for panel, commands in PANELS.items():
-    for command, example in commands.items():
-        name = command.__name__.rstrip("_")
-        app.command(name, rich_help_panel=panel, epilog=f"Example: {example}")(command)
-app.add_typer(lake, name="lake", rich_help_panel="History")
+SECTIONS: Sections = {
+    "Inspect": {
+        "top": ("top.command", "Watch queues, workers and failures live."),
+        "queues": ("queues", "List the queues with the number of jobs in each state."),
+        "peek": ("jobs", "Show the next jobs of a queue in the order workers get them."),
+        "jobs": ("jobs", "List the jobs of a queue in one state, or the jobs with a tag."),
+        "job": ("job", "Show one job: data, attempts, errors, and why it waits."),
+        "why": ("job", "Explain why a job is not running yet."),
+        "result": ("job", "Print the result of a job as JSON."),
+        "failures": (
+            "failures",
+            "List failure types with their newest message, or the jobs of one type.",
+        ),
+        "workers": ("workers", "List the workers that have a session and the jobs they hold."),
+        "schedules": ("queues", "List schedules by the time of their next run."),
+        "tags": ("jobs", "List tags, most used first, or the jobs with one tag."),
+        "stats": ("stats", "Show how long the jobs of a queue waited and ran on one day."),
+        "events": ("events", "Show the latest events; --follow also prints new ones."),
+        "audit": ("audit", "Check that the books of all queues balance."),
+        "metrics": ("metrics", "Serve the state of the queues as Prometheus metrics until Ctrl-C."),
+    },
+    "Operate": {
+        "put": ("put", "Put a job into a queue and print its id; --from puts many."),
+        "retry": ("failures", "Retry failed jobs, by id or by failure type, queue and tag."),
+        "cancel": ("cancel", "Delete jobs, by id or by failure type, queue, state, tag and data."),
+        "pause": ("queues", "Stop handing out jobs of queues until they are resumed."),
+        "resume": ("queues", "Hand out jobs of paused queues again."),
+        "release": ("workers", "Take a running job from its worker and make it available again."),
+        "timeout": ("workers", "Expire the leases of running jobs now."),
+        "sweep": ("workers", "Run housekeeping once; use it when no worker is running."),
+        "configure": ("settings", "Show or change the settings of a queue."),
+        "config": ("settings", "Show or change the settings of a namespace."),
+        "import": ("importing", "Import the jobs of thoonk, qless, worqr or redis-queue."),
+    },
+    "Run": {
+        "work": ("work", "Run a worker for the tasks of an app."),
+        "demo": (
+            "demo.command",
+            "Run a small online shop for a minute and kill one of its workers.",
+        ),
+    },
+    "Server": {
+        "doctor": (
+            "doctor.command",
+            "Check the server, the namespace and this machine, and advise.",
+        ),
+        "up": ("server", "Start the embedded server and print its URL."),
+        "down": ("server", "Stop the embedded server; its data stays."),
+    },
+    "History": {
+        "lake": ("main", "Keep the history of jobs as Parquet files."),
+    },
+}
 
+# The extra that a module needs.
+EXTRAS = {
+    "lake.sync": "spark",
+    "lake.maintenance": "spark",
+    "lake.queries": "spark",
+    "lake.replay": "spark",
+    "metrics": "telemetry",
+}
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001  Typer hands it over by position
-    if wanted:
-        from importlib.metadata import version  # noqa: PLC0415  only here, and not cheap
+lake = LazyGroup("lake", sections=LAKE, help="Keep the history of jobs as Parquet files.")
 
-        typer.echo(version("headrace"))
-        raise typer.Exit
-
-
-@app.callback()
-def headrace(
-    *,
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
-    ] = False,
-) -> None:
-    """A reliable, atomic, distributed work queue on Redis or Valkey."""
-
-
-@cache
-def built() -> Callable[..., object]:
-    """The commands, which take a while to build."""
-    return get_command(app)
+app = LazyGroup(
+    "headrace",
+    sections=SECTIONS,
+    help="A reliable, atomic, distributed work queue on Redis or Valkey.",
+    params=[install_completion, show_completion],
+    context_settings={"max_content_width": 100},
+)
+app = click.version_option(
+    package_name="headrace", message="%(version)s", help="Show the version."
+)(app)
 
 
 def main() -> None:
-    """Run the command line; what Headrace refuses is one line, and exit code 1, or 2 if what was
-    typed makes no sense.
+    """Run the command line.
+
+    An error of Headrace or of the operating system is printed as one line. The exit code is then 1,
+    or 2 if the arguments are invalid.
     """
     try:
-        built()(prog_name="headrace")
+        app(prog_name="headrace")
     except HeadraceError as error:
         lines = (line.strip() for line in str(error).splitlines())
-        typer.echo(f"headrace: {' | '.join(filter(None, lines))}", err=True)
+        click.echo(f"headrace: {' | '.join(filter(None, lines))}", err=True)
         sys.exit(2 if isinstance(error, InvalidArgument) else 1)
     except OSError as error:
-        # A place that cannot be written to or read: what to do about it, the system says.
-        typer.echo(f"headrace: {error}", err=True)
+        click.echo(f"headrace: {error}", err=True)
         sys.exit(1)

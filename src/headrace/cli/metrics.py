@@ -1,41 +1,42 @@
-"""`metrics`: the state of a namespace, for Prometheus."""
+"""`metrics`: the state of a namespace as Prometheus metrics."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Annotated
 
-import typer
+import click
+from prometheus_client import start_http_server
 
-from headrace.cli.opening import opened
-from headrace.cli.options import Namespace, Url
-from headrace.cli.show import AsJson, show
+from headrace.cli import options
+from headrace.cli.connecting import ServerOptions, open_client
+from headrace.cli.output import show
 from headrace.errors import InvalidArgument
+from headrace.telemetry.server_metrics import ServerCollector
+from headrace.telemetry.serving import registry_of
 
 
-def metrics(
-    *,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Where to serve; 0 is any free port.")
-    ] = 9464,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Serve the state of the queues as Prometheus metrics, until Ctrl-C."""
-    from prometheus_client import start_http_server  # noqa: PLC0415
-
-    from headrace.telemetry import ServerCollector  # noqa: PLC0415 - of an extra
-    from headrace.telemetry.serving import registry_of  # noqa: PLC0415
-
-    with opened(url, namespace) as client:
+@click.command(epilog="Example: headrace metrics --port 9464 -n shop")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    default=9464,
+    help="Port to listen on, 0 for any free port; default: 9464.",
+)
+@options.server
+@options.as_json
+def metrics(port: int, server: ServerOptions, as_json: bool) -> None:
+    """Serve the state of the queues as Prometheus metrics until Ctrl-C."""
+    with open_client(server) as client:
+        registry = registry_of(ServerCollector(client))
         try:
-            server, thread = start_http_server(port, registry=registry_of(ServerCollector(client)))
+            serving, thread = start_http_server(port, registry=registry)
         except OSError as error:
-            raise InvalidArgument(f"cannot serve metrics at port {port}: {error}") from None
+            raise InvalidArgument(f"cannot serve metrics on port {port}: {error}") from None
+        used = serving.server_port
+        sentence = f"serving metrics of {server.namespace} on port {used}; stop with Ctrl-C"
         with suppress(KeyboardInterrupt):
-            said = f"metrics of {namespace} at port {server.server_port}; Ctrl-C ends"
-            show({"namespace": namespace, "port": server.server_port}, said, as_json=as_json)
+            show({"namespace": server.namespace, "port": used}, sentence, as_json=as_json)
             thread.join()
-        server.shutdown()
-        server.server_close()
+        serving.shutdown()
+        serving.server_close()

@@ -1,137 +1,111 @@
-"""`put`: a job, or a file of them."""
+"""`put`: one job, or a file of jobs."""
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Any
 
-import typer
+import click
 
-from headrace.cli.opening import opened
-from headrace.cli.options import Delay, Namespace, Queue, Url, seconds
-from headrace.cli.put_lines import enveloped, put_lines
-from headrace.cli.show import AsJson, show
-from headrace.cli.words import counted
-
-Data = Annotated[str | None, typer.Argument(metavar="DATA", help="The data, as JSON.")]
+from headrace.cli import options
+from headrace.cli.cancel import parse_json
+from headrace.cli.connecting import ServerOptions, open_client
+from headrace.cli.output import counted, show
+from headrace.cli.put_lines import as_task, put_lines
 
 
-def as_json_value(text: str) -> Any:
-    """What DATA says."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise typer.BadParameter(
-            f"this is not JSON ({error}); a text needs quotes of its own: '\"hello\"'",
-            param_hint="DATA",
-        ) from None
-
-
-def retries_of(text: str) -> int | None:
-    """How often it may be tried again; none is without limit."""
+def parse_retries(text: str) -> int | None:
+    """Parse a number of retries; `none` means unlimited."""
     if text == "none":
         return None
     if not text.isdecimal():
-        raise typer.BadParameter(f"{text!r} is neither a number nor none")
+        raise click.BadParameter(f"{text!r} is neither a number nor none")
     return int(text)
 
 
 def _check(data: str | None, source: str | None, job_id: str | None, id_field: str | None) -> None:
     if (data is None) == (source is None):
-        raise typer.BadParameter("give either DATA or --from, one of them", param_hint="DATA")
+        raise click.BadParameter("pass DATA or --from, not both", param_hint="DATA")
     if source is not None and job_id is not None:
-        raise typer.BadParameter("lines have ids by --id-field", param_hint="--id")
+        raise click.BadParameter("use --id-field with --from", param_hint="--id")
     if source is None and id_field is not None:
-        raise typer.BadParameter("it goes with --from", param_hint="--id-field")
+        raise click.BadParameter("requires --from", param_hint="--id-field")
 
 
+@click.command(epilog='Example: headrace put mail \'{"to": "ada"}\' --priority -1 --tag vip')
+@options.queue
+@click.argument("data", required=False, help="The data of the job, as JSON.")
+@click.option("--task", metavar="NAME", help="Put a job for this task; DATA has its arguments.")
+@click.option("--id", "job_id", metavar="ID", help="Id of the job; default: a new id.")
+@click.option("--priority", type=float, metavar="NUMBER", help="Lower runs first; default: 0.")
+@options.delay
+@click.option("--tag", metavar="TAG", multiple=True, help="Add a tag; repeatable.")
+@click.option(
+    "--retries", metavar="NUMBER", help="Retry this many times after a failure, or none: no limit."
+)
+@click.option("--key", metavar="KEY", help="Key for per-key limits and fair sharing.")
+@click.option("--unique", is_flag=True, help="Refuse the job if one with the same data exists.")
+@click.option(
+    "--unique-by", metavar="TEXT", help="Refuse the job if one with this unique value exists."
+)
+@options.duration("--start-within", help="Expire the job if it has not started within this time.")
+@click.option("--depends-on", metavar="ID", multiple=True, help="Run after this job; repeatable.")
+@click.option(
+    "--on-exists", metavar="ACTION", help="If the id exists: move, replace or reject the job."
+)
+@click.option(
+    "--from", "source", metavar="FILE", help="Put a job for each JSON line of a file; - is stdin."
+)
+@click.option("--id-field", metavar="NAME", help="With --from: the field that has the job id.")
+@options.server
+@options.as_json
 def put(
-    queue: Queue,
-    data: Data = None,
-    *,
-    task: Annotated[
-        str | None,
-        typer.Option("--task", metavar="NAME", help="Put a job for this task; DATA are its args."),
-    ] = None,
-    job_id: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="Its id; without, it gets one.")
-    ] = None,
-    priority: Annotated[
-        float | None, typer.Option("--priority", help="A lower one runs sooner; 0 if not given.")
-    ] = None,
-    delay: Delay = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be given again.")
-    ] = None,
-    retries: Annotated[
-        str | None,
-        typer.Option("--retries", metavar="NUMBER", help="How often it is tried again, or none."),
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option("--key", metavar="KEY", help="Whose it is, for limits and turns.")
-    ] = None,
-    unique: Annotated[
-        bool, typer.Option("--unique", help="Refuse it if one with the same data is there.")
-    ] = False,
-    unique_by: Annotated[
-        str | None,
-        typer.Option("--unique-by", metavar="TEXT", help="Refuse it if one with this is there."),
-    ] = None,
-    start_within: Annotated[
-        float | None,
-        typer.Option("--start-within", parser=seconds, metavar="SPAN", help="Too late after that."),
-    ] = None,
-    depends_on: Annotated[
-        list[str] | None,
-        typer.Option("--depends-on", metavar="ID", help="Wait for this one; may be given again."),
-    ] = None,
-    on_exists: Annotated[
-        str | None,
-        typer.Option(
-            "--on-exists", metavar="WHAT", help="If the id is there: move, replace, reject."
-        ),
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option("--from", metavar="FILE", help="Put each line of JSON in a file; - is stdin."),
-    ] = None,
-    id_field: Annotated[
-        str | None,
-        typer.Option(
-            "--id-field", metavar="NAME", help="With --from: the field that is the id of a line."
-        ),
-    ] = None,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
+    queue: str,
+    data: str | None,
+    task: str | None,
+    job_id: str | None,
+    priority: float | None,
+    delay: float | None,
+    tag: Sequence[str],
+    retries: str | None,
+    key: str | None,
+    unique: bool,
+    unique_by: str | None,
+    start_within: float | None,
+    depends_on: Sequence[str],
+    on_exists: str | None,
+    source: str | None,
+    id_field: str | None,
+    server: ServerOptions,
+    as_json: bool,
 ) -> None:
-    """Put a job into a queue and print its id, or with --from many jobs.
+    """Put a job into a queue and print its id; --from puts many.
 
-    A file has one JSON value a line, each the data of a job. With --id-field it may be put again,
-    after a Ctrl-C or an outage: lines whose jobs the server knows are passed over.
+    A file for --from has one JSON value per line. With --id-field the same file can be put again
+    after Ctrl-C or an outage: lines whose jobs exist are skipped.
     """
     _check(data, source, job_id, id_field)
     given: dict[str, Any] = {
         "priority": priority,
         "delay": delay,
-        "tags": tag,
+        "tags": list(tag) or None,
         "key": key,
         "start_within": start_within,
-        "depends_on": depends_on,
+        "depends_on": list(depends_on) or None,
         "on_exists": on_exists,
     }
-    options = {name: value for name, value in given.items() if value is not None}
-    options["unique"] = unique_by or unique
+    job_options = {name: value for name, value in given.items() if value is not None}
+    job_options["unique"] = unique_by or unique
     if retries is not None:
-        options["retries"] = retries_of(retries)
+        job_options["retries"] = parse_retries(retries)
     if source is not None:
-        with opened(url, namespace, make=True) as client:
-            tally = put_lines(client.queue(queue), source, id_field, task, options)
-        known = f", {counted(tally.known, 'line')} known already" if id_field else ""
-        sentence = f"{counted(tally.put, 'job')} put into {queue}{known}"
-        show({"queue": queue, "put": tally.put, "known": tally.known}, sentence, as_json=as_json)
+        with open_client(server, create=True) as client:
+            counts = put_lines(client.queue(queue), source, id_field, task, job_options)
+        known = f", {counted(counts.known, 'line')} known already" if id_field else ""
+        sentence = f"{counted(counts.put, 'job')} put into {queue}{known}"
+        show({"queue": queue, "put": counts.put, "known": counts.known}, sentence, as_json=as_json)
         return
-    value = enveloped(as_json_value(data or ""), task)
-    with opened(url, namespace, make=True) as client:
-        made = client.queue(queue).put(value, id=job_id, **options)
-    show({"id": made, "queue": queue}, made, as_json=as_json)
+    value = as_task(parse_json(data or ""), task)
+    with open_client(server, create=True) as client:
+        new_id = client.queue(queue).put(value, id=job_id, **job_options)
+    show({"id": new_id, "queue": queue}, new_id, as_json=as_json)

@@ -1,4 +1,4 @@
-"""A file of jobs, one JSON value a line."""
+"""Put the jobs of a file that has one JSON value per line."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
-import typer
-
-from headrace.cli.bulk import STEP, Gently, Stopped, progress
-from headrace.cli.words import counted
+from headrace import Put, Queue
+from headrace.cli.changing import STEP, ChangeStopped, InterruptGuard
+from headrace.cli.output import counted, progress, warn
 from headrace.errors import HeadraceError, InvalidArgument, JobExists
-
-if TYPE_CHECKING:
-    from headrace import Put, Queue
-    from headrace.transport.drive import Operation
+from headrace.operations.batches import in_batches
+from headrace.operations.ids import batch_of, new_ids, new_nonce
+from headrace.operations.putting import put_call, row_of
+from headrace.transport.drive import Operation, drive
 
 
 @dataclass(slots=True)
-class Tally:
-    """What became of lines."""
+class LineCounts:
+    """How many lines became jobs, and how many had a job already."""
 
     put: int = 0
     known: int = 0
@@ -35,22 +34,25 @@ class Tally:
 
 
 @dataclass(slots=True)
-class Batch:
-    """Lines to be put together, each with its number."""
+class LineBatch:
+    """Lines that are put together, by line number, and their size in bytes."""
 
     size: int = 0
     items: dict[int, Put] = field(default_factory=dict)
 
 
-class BadLine(Stopped):
-    """A line that cannot be put as it is."""
+class BadLine(ChangeStopped):
+    """A line of the file cannot become a job."""
 
     def __init__(self, number: int, why: Exception) -> None:
-        super().__init__(f"line {number} cannot be put: {why}")
+        super().__init__(f"cannot put line {number}: {why}")
 
 
-def enveloped(value: Any, task: str | None) -> Any:
-    """The data of a job; what a task is called with goes into the envelope of a task."""
+def as_task(value: Any, task: str | None) -> Any:
+    """Return the data of a job; with a task, the envelope that names the task.
+
+    Raises InvalidArgument if the arguments of a task are not an object.
+    """
     if task is None:
         return value
     if not isinstance(value, dict):
@@ -60,28 +62,34 @@ def enveloped(value: Any, task: str | None) -> Any:
 
 def put_lines(
     queue: Queue, source: str, id_field: str | None, task: str | None, options: dict[str, Any]
-) -> Tally:
-    """Puts a job for every line, so that it is known how far it came."""
-    tally = Tally()
+) -> LineCounts:
+    """Put a job for every line, in steps, and return the counts.
+
+    Raises ChangeStopped with the counts so far if a line cannot be put or the server fails.
+    """
+    counts = LineCounts()
     on_exists = options.pop("on_exists", None if id_field is None else "reject")
     with _opened(source) as lines:
         try:
-            with Gently().at_interrupts() as gently, progress("bytes", _size(lines)) as advance:
+            with (
+                InterruptGuard().installed() as guard,
+                progress("bytes", _size(lines)) as advance,
+            ):
                 for batch in _batches(lines, id_field, task, options):
-                    with gently.step():
-                        _put(queue, batch, on_exists, tally)
+                    with guard.step():
+                        _put(queue, batch, on_exists, counts)
                     advance(batch.size)
         except KeyboardInterrupt:
-            typer.echo(f"headrace: interrupted, {tally}{_advice(id_field)}", err=True)
+            warn(f"interrupted, {counts}{_advice(id_field)}")
             raise
         except HeadraceError as error:
             first = "correct it, then " if isinstance(error, BadLine) else ""
-            raise Stopped(f"{error}; {tally}{_advice(id_field, first)}") from error
-    return tally
+            raise ChangeStopped(f"{error}; {counts}{_advice(id_field, first)}") from error
+    return counts
 
 
 def _advice(id_field: str | None, first: str = "") -> str:
-    return f"; {first}the same command puts the rest" if id_field else ""
+    return f"; {first}run the same command to put the rest" if id_field else ""
 
 
 def _opened(source: str) -> AbstractContextManager[IO[bytes]]:
@@ -90,23 +98,23 @@ def _opened(source: str) -> AbstractContextManager[IO[bytes]]:
     try:
         return Path(source).open("rb")
     except OSError as error:
-        raise InvalidArgument(f"{source} cannot be read: {error.strerror}") from error
+        raise InvalidArgument(f"cannot read {source}: {error.strerror}") from error
 
 
 def _size(lines: IO[bytes]) -> int | None:
-    """How much there is to read, if that is known; a pipe has no end before it ends."""
+    """Return the number of bytes to read; None for stdin."""
     return None if lines is sys.stdin.buffer else os.fstat(lines.fileno()).st_size
 
 
 def _batches(
     lines: IO[bytes], id_field: str | None, task: str | None, options: dict[str, Any]
-) -> Iterator[Batch]:
-    """What is before a line that cannot be put is put."""
-    batch = Batch()
+) -> Iterator[LineBatch]:
+    """Split a file into batches; the lines before a bad line are yielded first."""
+    batch = LineBatch()
     for number, line in enumerate(lines, 1):
         if len(batch.items) == STEP:
             yield batch
-            batch = Batch()
+            batch = LineBatch()
         batch.size += len(line)
         try:
             if line.strip():
@@ -118,43 +126,36 @@ def _batches(
 
 
 def _item(line: bytes, id_field: str | None, task: str | None, options: dict[str, Any]) -> Put:
-    from headrace import Put  # noqa: PLC0415  redis takes long to load
-
     value = json.loads(line)
-    data = enveloped(value, task)
+    data = as_task(value, task)
     if id_field is None:
         return Put(data, **options)
     found = value.get(id_field) if isinstance(value, dict) else None
     if isinstance(found, bool) or not isinstance(found, str | int):
-        raise InvalidArgument(f"it has no text or number {id_field!r} to be its id")
+        raise InvalidArgument(f"its field {id_field!r} is not a string or an integer")
     return Put(data, id=str(found), **options)
 
 
-def _put(queue: Queue, batch: Batch, on_exists: str | None, tally: Tally) -> None:
-    from headrace.transport.drive import drive  # noqa: PLC0415
-
+def _put(queue: Queue, batch: LineBatch, on_exists: str | None, counts: LineCounts) -> None:
     rows, bad = _rows(queue, batch)
     try:
         answers = drive(queue.core.transport, _answers(queue, batch, rows, on_exists))
     except HeadraceError as error:
         numbers = list(batch.items)[: len(rows)]
-        raise Stopped(f"lines {numbers[0]} to {numbers[-1]}: {error}") from error
+        raise ChangeStopped(f"lines {numbers[0]} to {numbers[-1]}: {error}") from error
     for number, answer in zip(batch.items, answers, strict=False):
         if isinstance(answer, JobExists):
-            tally.known += 1
+            counts.known += 1
         elif isinstance(answer, HeadraceError):
             bad = bad or BadLine(number, answer)
         else:
-            tally.put += 1
+            counts.put += 1
     if bad is not None:
         raise bad
 
 
-def _rows(queue: Queue, batch: Batch) -> tuple[list[Any], BadLine | None]:
-    """The jobs of the lines, up to the first that can be none."""
-    from headrace.operations.ids import new_ids  # noqa: PLC0415
-    from headrace.operations.putting import row_of  # noqa: PLC0415
-
+def _rows(queue: Queue, batch: LineBatch) -> tuple[list[Any], BadLine | None]:
+    """Return the rows of the put script up to the first line that is invalid."""
     rows: list[Any] = []
     lines = zip(batch.items.items(), new_ids(len(batch.items)), strict=True)
     for (number, item), new_id in lines:
@@ -166,13 +167,9 @@ def _rows(queue: Queue, batch: Batch) -> tuple[list[Any], BadLine | None]:
 
 
 def _answers(
-    queue: Queue, batch: Batch, rows: list[Any], on_exists: str | None
+    queue: Queue, batch: LineBatch, rows: list[Any], on_exists: str | None
 ) -> Operation[list[str | HeadraceError]]:
-    """As put_many, but for each its id or why not."""
-    from headrace.operations.batches import in_batches  # noqa: PLC0415
-    from headrace.operations.ids import batch_of, new_nonce  # noqa: PLC0415
-    from headrace.operations.putting import put_call  # noqa: PLC0415
-
+    """Put rows like put_many, but return an id or an error for each row."""
     core, nonce = queue.core, new_nonce()
     parents = (len(list(item.options.get("depends_on") or ())) for item in batch.items.values())
     most = batch_of(core, max(parents, default=0))

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from headrace.cli.show import AsJson, show
+from headrace.cli.output import show
 from headrace.errors import EmbeddedServerError
 from headrace.local_server import embedded
 
-Directory = Annotated[Path, typer.Option(help="Where the server keeps its data.")]
 HERE = Path(".headrace")
 
+directory_option = click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    default=HERE,
+    help="Directory of the server's data; default: .headrace.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
-def up(*, directory: Directory = HERE, as_json: AsJson = False) -> None:
-    """Start the embedded server, unless it runs already, and print its URL."""
+
+@click.command(epilog="Example: headrace up")
+@directory_option
+@json_option
+def up(directory: Path, as_json: bool) -> None:
+    """Start the embedded server and print its URL.
+
+    A server that is already running is left running.
+    """
     url = embedded.start(directory)
     running = embedded.status(directory)
     if running is None:
@@ -25,7 +38,10 @@ def up(*, directory: Directory = HERE, as_json: AsJson = False) -> None:
     show(asdict(running), url, as_json=as_json)
 
 
-def down(*, directory: Directory = HERE, as_json: AsJson = False) -> None:
+@click.command(epilog="Example: headrace down")
+@directory_option
+@json_option
+def down(directory: Path, as_json: bool) -> None:
     """Stop the embedded server; its data stays."""
     stopped = embedded.stop(directory)
     sentence = "The server is stopped; its data stays." if stopped else "No server was running."

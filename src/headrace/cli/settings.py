@@ -1,89 +1,86 @@
-"""`configure`, `config`: the settings of a queue, and of the namespace."""
+"""`configure`, `config`: the settings of a queue and of the namespace."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
 
-import typer
+import click
 
-from headrace.cli.opening import existing, opened
-from headrace.cli.options import Namespace, Queue, Url, seconds
-from headrace.cli.show import AsJson, as_line, table
-from headrace.cli.words import span
+from headrace.cli import options
+from headrace.cli.connecting import ServerOptions, existing_queue, open_client
+from headrace.cli.output import span, table, to_json
+from headrace.engine.profile import SETTINGS, Value, default, known, to_wire
 
-if TYPE_CHECKING:
-    from headrace.engine.profile import Value
-
-Settings = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="NAME=VALUE", help="Settings to change; none shows them all."),
-]
 FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 
+settings_argument = click.argument(
+    "settings",
+    metavar="[NAME=VALUE]...",
+    nargs=-1,
+    help="Settings to change; without any, all settings are shown.",
+)
 
+
+@click.command(epilog="Example: headrace configure mail concurrency=10 lease=5m")
+@options.queue
+@settings_argument
+@click.option(
+    "--profile", metavar="NAME", help="Apply a named set of settings: job, fifo, task, ..."
+)
+@options.server
+@options.as_json
 def configure(
-    queue: Queue,
-    settings: Settings = None,
-    *,
-    profile: Annotated[
-        str | None,
-        typer.Option("--profile", metavar="NAME", help="A named set: job, fifo, task, ..."),
-    ] = None,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
+    queue: str,
+    settings: Sequence[str],
+    profile: str | None,
+    server: ServerOptions,
+    as_json: bool,
 ) -> None:
-    """Show the settings of a queue, or change some.
+    """Show or change the settings of a queue.
 
-    A profile replaces all earlier settings. A span is 10, 5m, 2h or 7d, a flag yes or no; none
-    lifts a limit.
+    A profile replaces all earlier settings. Write durations as 10, 5m, 2h or 7d, flags as yes or
+    no, and none to remove a limit.
     """
-    given = _given(settings)
-    with opened(url, namespace, make=bool(given or profile)) as client:
-        if given or profile is not None:
-            client.queue(queue).configure(profile, **given)
-        found = existing(client, queue).settings()
+    changes = _changes(settings)
+    with open_client(server, create=bool(changes or profile)) as client:
+        if changes or profile is not None:
+            client.queue(queue).configure(profile, **changes)
+        found = existing_queue(client, queue).settings()
     _show({"queue": queue}, found, as_json=as_json)
 
 
+@click.command(epilog="Example: headrace config retries=3")
+@settings_argument
+@click.option("--unset", metavar="NAME", multiple=True, help="Restore the default of a setting.")
+@options.server
+@options.as_json
 def config(
-    settings: Settings = None,
-    *,
-    unset: Annotated[
-        list[str] | None,
-        typer.Option("--unset", metavar="NAME", help="Let the default hold again."),
-    ] = None,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
+    settings: Sequence[str], unset: Sequence[str], server: ServerOptions, as_json: bool
 ) -> None:
-    """Show the settings of a namespace, or change some.
+    """Show or change the settings of a namespace.
 
-    They hold for queues that have none of their own.
+    They apply to every queue that does not set its own.
     """
-    given = _given(settings)
-    with opened(url, namespace, make=bool(given)) as client:
-        for name, value in given.items():
+    changes = _changes(settings)
+    with open_client(server, create=bool(changes)) as client:
+        for name, value in changes.items():
             client.config.set(name, value)
-        for name in unset or ():
+        for name in unset:
             client.config.unset(name)
         found: Mapping[str, Value] = client.config.get()
-    _show({"namespace": namespace}, found, as_json=as_json)
+    _show({"namespace": server.namespace}, found, as_json=as_json)
 
 
-def _given(settings: list[str] | None) -> dict[str, Value]:
-    return dict(map(_setting, settings or ()))
+def _changes(settings: Sequence[str]) -> dict[str, Value]:
+    """Parse and check all settings before the first is changed."""
+    return dict(map(_setting, settings))
 
 
 def _setting(text: str) -> tuple[str, Value]:
-    from headrace.engine.profile import known, to_wire  # noqa: PLC0415  msgspec takes long to load
-
     name, equals, value = text.partition("=")
     if not equals:
-        raise typer.BadParameter(f"write NAME=VALUE, not {text!r}", param_hint="NAME=VALUE")
+        raise click.BadParameter(f"write NAME=VALUE, not {text!r}", param_hint="NAME=VALUE")
     found = _value(name, value, known(name).kind)
-    # All are looked at before the first is set.
     to_wire(name, found)
     return name, found
 
@@ -92,24 +89,24 @@ def _value(name: str, value: str, kind: str) -> Value:
     if value == "none":
         return None
     if kind == "span":
-        return seconds(value)
+        return options.seconds(value)
     if kind == "flag" and value in FLAGS:
         return FLAGS[value]
     if kind == "flag":
-        raise typer.BadParameter(f"{name} is yes or no, not {value!r}", param_hint="NAME=VALUE")
+        raise click.BadParameter(
+            f"{name} must be yes or no, not {value!r}", param_hint="NAME=VALUE"
+        )
     if kind == "count" and value.isdecimal():
         return int(value)
     return value
 
 
 def _show(of: Mapping[str, str], found: Mapping[str, Value], *, as_json: bool) -> None:
-    from headrace.engine.profile import SETTINGS, default  # noqa: PLC0415
-
     if as_json:
-        typer.echo(as_line({**of, "settings": found}))
+        click.echo(to_json({**of, "settings": found}))
         return
     table(
-        ("setting", "value", "default", "what"),
+        ("setting", "value", "default", "meaning"),
         (
             (name, _words(value), _unless_same(value, default(name)), SETTINGS[name].about)
             for name, value in found.items()

@@ -1,23 +1,19 @@
-"""`stats`: how long the jobs of a queue waited and ran on a day."""
+"""`stats`: how long the jobs of a queue waited and ran on one day."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from headrace.cli.opening import existing, opened
-from headrace.cli.options import Namespace, Queue, Url
-from headrace.cli.show import AsJson, as_line, heading, pairs
-from headrace.cli.words import counted, span
+from headrace import Stats
+from headrace.cli import options
+from headrace.cli.connecting import ServerOptions, existing_queue, open_client
+from headrace.cli.output import counted, heading, histogram, pairs, span, to_json
+from headrace.engine.statistics import Series, bin_bounds, quantile
 
-if TYPE_CHECKING:
-    from headrace import Stats
-    from headrace.engine.statistics import Series
-
-_UNIT_SECONDS = {"s": 1, "m": 60, "q": 900, "h": 3600, "d": 86_400}
-# Where the bars of the drawn histogram begin, in seconds.
+# The starts of the histogram's bars, in seconds.
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _EDGES = (
     *(0, 1, 2, 5, 10, 20, 30),
@@ -26,24 +22,19 @@ _EDGES = (
     *(_DAY * number for number in (1, 2, 3, 7, 30)),
 )
 QUANTILES = (0.5, 0.9, 0.99)
-BAR = 40
 
 
-def stats(
-    queue: Queue,
-    day: Annotated[
-        str | None, typer.Argument(metavar="DAY", help="As 2026-11-15, in UTC; else today.")
-    ] = None,
-    *,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Show how long the jobs of a queue waited and ran on a day."""
-    with opened(url, namespace) as client:
-        found = existing(client, queue).stats(day)
+@click.command(epilog="Example: headrace stats mail 2026-11-15")
+@options.queue
+@click.argument("day", required=False, help="A UTC day such as 2026-11-15; default: today.")
+@options.server
+@options.as_json
+def stats(queue: str, day: str | None, server: ServerOptions, as_json: bool) -> None:
+    """Show how long the jobs of a queue waited and ran on one day."""
+    with open_client(server) as client:
+        found = existing_queue(client, queue).stats(day)
     if as_json:
-        typer.echo(as_line(_facts(found)))
+        click.echo(to_json(_facts(found)))
         return
     pairs(
         (
@@ -56,8 +47,8 @@ def stats(
     )
     for name, series in (("waiting", found.wait), ("running", found.run)):
         heading(f"{name} time of {counted(series.count, 'job')}")
-        for line in _drawn(series):
-            typer.echo(line)
+        for line in _lines(series):
+            click.echo(f"  {line}")
 
 
 def _facts(found: Stats) -> dict[str, Any]:
@@ -80,63 +71,32 @@ def _facts(found: Stats) -> dict[str, Any]:
     }
 
 
-def edges(bin_name: str) -> tuple[int, int]:
-    """From where to where a bin goes, in seconds."""
-    unit, number = _UNIT_SECONDS[bin_name[0]], int(bin_name[1:])
-    return unit * number, unit * (number + 1)
-
-
-def quantile(bins: Mapping[str, int], share: float) -> tuple[int, int] | None:
-    """From where to where the bin goes in which this share of the values is reached."""
-    ranked = sorted((edges(name), times) for name, times in bins.items())
-    needed = share * sum(times for _, times in ranked)
-    for bounds, times in ranked:
-        needed -= times
-        if needed <= 0:
-            return bounds
-    return None
-
-
-def _drawn(series: Series) -> Iterator[str]:
+def _lines(series: Series) -> Iterator[str]:
     if not series.count:
-        yield "  nothing on this day"
+        yield "no jobs on this day"
         return
-    yield f"  mean {span(series.mean)}, standard deviation {span(series.std)}"
+    yield f"mean {span(series.mean)}, standard deviation {span(series.std)}"
     if not series.bins:
-        yield "  its histogram is no longer kept"
+        yield "the histogram has expired"
         return
-    found = {share: quantile(series.bins, share) for share in QUANTILES}
-    words = [f"{share:.0%} within {span(end)}" for share, (_, end) in _known(found)]
-    yield f"  {', '.join(words)}"
-    bars = _bars(series.bins)
-    most = max(bars.values())
-    for first in _spanned(bars):
-        times = bars.get(first, 0)
-        full = "█" * max(round(BAR * times / most), 1 if times else 0)
-        yield f"  {_label(first):>14}  {times:>9,}  {full}".rstrip()
+    ends = ((share, quantile(series.bins, share)) for share in QUANTILES)
+    yield ", ".join(f"{share:.0%} within {span(bounds[1])}" for share, bounds in ends if bounds)
+    yield from histogram(bars(series.bins))
 
 
-def _known(
-    found: Mapping[float, tuple[int, int] | None],
-) -> Iterator[tuple[float, tuple[int, int]]]:
-    return ((share, bounds) for share, bounds in found.items() if bounds is not None)
-
-
-def _bars(bins: Mapping[str, int]) -> dict[int, int]:
-    bars: dict[int, int] = {}
+def bars(bins: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Sum bins into bars of growing width, from the first to the last that has a value."""
+    counts: dict[int, int] = {}
     for name, times in bins.items():
-        first = max(edge for edge in _EDGES if edge <= edges(name)[0])
-        bars[first] = bars.get(first, 0) + times
-    return bars
+        start = max(edge for edge in _EDGES if edge <= bin_bounds(name)[0])
+        counts[start] = counts.get(start, 0) + times
+    shown = (edge for edge in _EDGES if min(counts) <= edge <= max(counts))
+    return [(_label(edge), counts.get(edge, 0)) for edge in shown]
 
 
-def _spanned(bars: Mapping[int, int]) -> Iterator[int]:
-    return (edge for edge in _EDGES if min(bars) <= edge <= max(bars))
-
-
-def _label(first: int) -> str:
-    later = [edge for edge in _EDGES if edge > first]
-    return f"{_short(first)} - {_short(later[0])}" if later else f"{_short(first)} -"
+def _label(start: int) -> str:
+    later = [edge for edge in _EDGES if edge > start]
+    return f"{_short(start)} - {_short(later[0])}" if later else f"{_short(start)} -"
 
 
 def _short(seconds: int) -> str:

@@ -1,55 +1,94 @@
-"""`work`: run the tasks of an app."""
+"""`work`: run a worker for the tasks of an app."""
 
 from __future__ import annotations
 
 import logging
-from typing import Annotated
+import sys
 
-import typer
+import click
+
+from headrace.worker import logs
+from headrace.worker.settings import WorkerSettings, read_queues
+from headrace.worker.supervisor import Supervisor
 
 
+@click.command(epilog="Example: headrace work shop.tasks:app -q mail,default --processes 2")
+@click.argument("app", metavar="MODULE:APP", help="Module and name of the app.")
+@click.option(
+    "--queues",
+    "-q",
+    metavar="QUEUES",
+    default="",
+    help="Queues in order of preference (mail,default) or with weights (mail:3,default:1); "
+    "default: the queues of the app's tasks.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    default=1,
+    help="Number of processes; default: 1.",
+)
+@click.option(
+    "--concurrency",
+    "-c",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    default=16,
+    help="Concurrent jobs per process; default: 16.",
+)
+@click.option(
+    "--drain",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    default=30.0,
+    help="Time that running jobs have to finish at shutdown; default: 30.",
+)
+@click.option(
+    "--max-jobs",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    help="Replace a process after this many jobs.",
+)
+@click.option(
+    "--max-memory",
+    type=click.IntRange(1),
+    metavar="MIB",
+    help="Replace a process that uses more memory than this.",
+)
+@click.option(
+    "--session",
+    type=click.FloatRange(0.3),
+    metavar="SECONDS",
+    default=3.0,
+    help="Consider a silent worker dead after this time; default: 3.",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Log a line for every job.")
+@click.option("--json", "as_json", is_flag=True, help="Write log lines as JSON objects.")
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Serve Prometheus metrics on this port.",
+)
 def work(
-    app: Annotated[str, typer.Argument(metavar="MODULE:APP", help="Where the app is.")],
-    *,
-    queues: Annotated[
-        str,
-        typer.Option(
-            "--queues",
-            "-q",
-            help="Queues in the order they are served (mail,default), or with weights "
-            "(mail:3,default:1). Without, those of the app's tasks.",
-        ),
-    ] = "",
-    processes: Annotated[int, typer.Option(min=1, help="How many processes.")] = 1,
-    concurrency: Annotated[
-        int, typer.Option("--concurrency", "-c", min=1, help="Jobs at once in each process.")
-    ] = 16,
-    drain: Annotated[
-        float, typer.Option(min=0, help="Seconds that running jobs have to end when told to stop.")
-    ] = 30.0,
-    max_jobs: Annotated[
-        int | None, typer.Option(min=1, help="Replace a process after so many jobs.")
-    ] = None,
-    max_memory: Annotated[
-        int | None, typer.Option(min=1, help="Replace a process that has so many MiB.")
-    ] = None,
-    session: Annotated[
-        float, typer.Option(min=0.3, help="Seconds after which a silent worker is dead.")
-    ] = 3.0,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A line for every job.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Log lines as JSON objects.")] = False,
-    metrics_port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Serve Prometheus metrics there.")
-    ] = None,
+    app: str,
+    queues: str,
+    processes: int,
+    concurrency: int,
+    drain: float,
+    max_jobs: int | None,
+    max_memory: int | None,
+    session: float,
+    verbose: bool,
+    as_json: bool,
+    metrics_port: int | None,
 ) -> None:
-    """Run the tasks of an app: pop jobs, call what they name, say what became of them.
+    """Run a worker for the tasks of an app.
 
-    Ctrl-C or SIGTERM once: what runs may end, the rest is given back. Twice: all is given back.
+    On the first Ctrl-C or SIGTERM the worker finishes running jobs and returns the others to their
+    queues. On the second it returns all jobs and ends.
     """
-    from headrace.worker import logs  # noqa: PLC0415 - only a worker needs these
-    from headrace.worker.settings import WorkerSettings, read_queues  # noqa: PLC0415
-    from headrace.worker.supervisor import Supervisor  # noqa: PLC0415
-
     served, weighted = read_queues(queues)
     logs.set_up_logging(verbose=verbose, as_json=as_json)
     settings = WorkerSettings(
@@ -64,9 +103,9 @@ def work(
         max_memory=max_memory,
     )
     if metrics_port is None:
-        raise typer.Exit(Supervisor(settings).run())
-    from headrace.telemetry.worker_metrics import WorkerMetrics  # noqa: PLC0415 - of an extra
+        sys.exit(Supervisor(settings).run())
+    from headrace.telemetry.worker_metrics import WorkerMetrics  # noqa: PLC0415 - needs an extra
 
     with WorkerMetrics(metrics_port) as metrics:
         logs.log_event(logging.INFO, "serving metrics", port=metrics.port)
-        raise typer.Exit(Supervisor(settings, metrics).run())
+        sys.exit(Supervisor(settings, metrics).run())

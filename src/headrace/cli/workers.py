@@ -1,37 +1,32 @@
-"""`workers`, `release`, `timeout`: who works, and what is taken from them."""
+"""`workers`, `release`, `timeout`, `sweep`: workers, their leases and their housekeeping."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
+import click
 
-from headrace.cli.bulk import in_steps
-from headrace.cli.choosing import report
-from headrace.cli.opening import opened, server_time
-from headrace.cli.options import Count, Delay, Id, Namespace, Offset, Url
-from headrace.cli.show import AsJson, as_line, show, table, tell_more
-from headrace.cli.words import ago, span
+from headrace.cli import options
+from headrace.cli.changing import in_steps, report
+from headrace.cli.connecting import ServerOptions, open_client, server_time
+from headrace.cli.output import ago, counted, hint_at_more, printable, show, span, table, to_json
 
 
-def workers(
-    *,
-    offset: Offset = 0,
-    count: Count = 100,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
-) -> None:
-    """List the workers that have a session, and how much they hold."""
-    with opened(url, namespace) as client:
+@click.command(epilog="Example: headrace workers")
+@options.offset
+@options.count(100)
+@options.server
+@options.as_json
+def workers(offset: int, count: int, server: ServerOptions, as_json: bool) -> None:
+    """List the workers that have a session and the jobs they hold."""
+    with open_client(server) as client:
         found, now = client.workers.list(offset=offset, count=count), server_time(client)
-        tell_more(len(found), offset, count, client.workers.list)
+        hint_at_more(len(found), offset, count, client.workers.list)
     if as_json:
-        typer.echo(as_line({"workers": found}))
+        click.echo(to_json({"workers": found}))
     elif found:
         table(
-            ("worker", "jobs", "queues", "began", "session ends", "where"),
+            ("worker", "jobs", "queues", "started", "session ends", "where"),
             (
                 (
                     worker.name,
@@ -45,40 +40,60 @@ def workers(
             ),
         )
     else:
-        typer.echo("no worker has a session")
+        click.echo("no worker has a session")
 
 
+@click.command(epilog="Example: headrace release ada --back")
+@options.job_id
+@click.option("--back", is_flag=True, help="Put it at the back of the queue, not at the front.")
+@options.delay
+@options.server
+@options.as_json
 def release(
-    job_id: Id,
-    *,
-    back: Annotated[
-        bool, typer.Option("--back", help="To the back of the queue, not to the front.")
-    ] = False,
-    delay: Delay = None,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
+    job_id: str, back: bool, delay: float | None, server: ServerOptions, as_json: bool
 ) -> None:
-    """Take a running job from its worker and let another have it."""
-    with opened(url, namespace) as client:
+    """Take a running job from its worker and make it available again."""
+    with open_client(server) as client:
         position = "back" if back else "front"
         state = client.release(job_id, position=position, delay=delay or 0)
     show({"id": job_id, "state": state}, f"{job_id} is {state}", as_json=as_json)
 
 
-def timeout(
-    ids: Annotated[list[str], typer.Argument(metavar="ID", help="Jobs by their ids.")],
-    *,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Let the leases of running jobs run out now."""
-    with opened(url, namespace) as client:
+@click.command(epilog="Example: headrace timeout ada grace")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, help="Ids of jobs.")
+@options.server
+@options.as_json
+def timeout(ids: Sequence[str], server: ServerOptions, as_json: bool) -> None:
+    """Expire the leases of running jobs now."""
+    with open_client(server) as client:
 
         def act(part: Sequence[str]) -> Sequence[object]:
             return client.timeout(*part)
 
-        meant = list(dict.fromkeys(ids))
-        answers = in_steps(meant, act, "taken back")
-    report("taken back", meant, answers, as_json=as_json)
+        unique = list(dict.fromkeys(ids))
+        answers = in_steps(unique, act, "taken back")
+    report("taken back", unique, answers, as_json=as_json)
+
+
+@click.command(epilog="Example: headrace sweep")
+@options.server
+@options.as_json
+def sweep(server: ServerOptions, as_json: bool) -> None:
+    """Run housekeeping once; use it when no worker is running.
+
+    Reclaims the jobs of dead workers, makes due jobs available and deletes expired data. Finishes
+    writes from Spark whose driver died, and lists them.
+    """
+    with open_client(server) as client:
+        finished = client.sweep()
+    if as_json:
+        click.echo(to_json({"finished": finished}))
+        return
+    click.echo(f"swept; finished {counted(len(finished), 'write')} from Spark")
+    for write in finished:
+        batch = "" if write.batch is None else f", batch {write.batch}"
+        lost = f"; lost: {sum(write.lost.values()):,}" if write.lost else ""
+        click.echo(
+            f"{printable(write.id)}{batch}: {counted(write.rows, 'row')} into "
+            f"{printable(write.queue)}{lost}"
+        )

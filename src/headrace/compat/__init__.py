@@ -1,1 +1,1 @@
-"""Compatibility APIs of thoonk, qless, worqr and redis-queue, and the importer of their data."""
+"""Compatibility APIs of thoonk, qless, worqr and redis-queue, and an importer of their data."""

@@ -1,45 +1,42 @@
-"""How a dialect is opened: on a client that is there, or by a URL on a client of its own."""
+"""Base classes of the compatibility APIs: they use a given client or open one by its URL."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import wraps
-from types import TracebackType
-from typing import ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Any, ClassVar, Self
 
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
+from headrace.closing import ClosesOnAsyncExit, ClosesOnExit
 from headrace.codecs.codec import Codec
-from headrace.compat.plain import Plain
+from headrace.compat.text_codec import TextCodec
 from headrace.errors import InvalidArgument
-from headrace.operations import method as bind
 from headrace.operations.core import Core
+from headrace.operations.method import AnyOperation, AsyncMethods, SyncMethods
 from headrace.operations.protocols import QueueLike
 from headrace.operations.queues import configure
 from headrace.operations.requests import raw
-from headrace.transport.drive import Operation
+from headrace.transport.drive import Operation, drive_async
 
-P = ParamSpec("P")
-T = TypeVar("T")
-F = TypeVar("F", bound=bind.Face)
-# What a queue may have without anybody having chosen how it is to behave.
-UNCHOSEN = {b"created", b"paused"}
+# The server sets these itself, so they do not show that a user configured the queue.
+AUTOMATIC_SETTINGS = {b"created", b"paused"}
 
 
 def _wanted(url: str, namespace: str, codec: str | Codec) -> connecting.Wanted:
     return connecting.wanted(url, namespace, None, codec, None, None, 15, 5)
 
 
-class Opened:
-    """A dialect for code that blocks. A client that it has opened itself, it closes."""
+class CompatClient(SyncMethods, ClosesOnExit):
+    """Base of the sync compatibility APIs."""
 
-    codec: ClassVar[str | Codec] = Plain()
+    codec: ClassVar[str | Codec] = TextCodec()
 
     def __init__(self, client: Client | str, namespace: str = "default") -> None:
         if not isinstance(client, Client | str):
-            raise InvalidArgument(f"give a Client or a URL, not {type(client).__name__}")
-        self._own = isinstance(client, str)
+            raise InvalidArgument(f"pass a Client or a URL, not {type(client).__name__}")
+        self._owns_client = isinstance(client, str)
         self.client = (
             connecting.connect(_wanted(client, namespace, self.codec))
             if isinstance(client, str)
@@ -47,94 +44,83 @@ class Opened:
         )
 
     @property
-    def core(self) -> Core:
+    def core(self) -> Core:  # type: ignore[override]
+        """The namespace and its connection."""
         return self.client.core
 
     def close(self) -> None:
-        """Closes the connections, unless they are those of a client that was given."""
-        if self._own:
+        """Close the client if this object opened it; leave a client that was passed in open."""
+        if self._owns_client:
             self.client.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        self.close()
+class OpeningMethods(AsyncMethods):
+    """Base of async classes whose first awaited call opens the connection."""
+
+    @staticmethod
+    def _make_function(operation: AnyOperation) -> Callable[..., Any]:
+        """Make a coroutine function that awaits `self.open()` before it runs the operation."""
+
+        @wraps(operation)
+        async def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+            await self.open()
+            return await drive_async(self.core.transport, operation(self, *args, **kwargs))
+
+        return call
+
+    async def open(self) -> None:
+        """Connect, unless that has happened already."""
+        raise NotImplementedError
 
 
-class AsyncOpened:
-    """A dialect for code that awaits; by a URL it is opened with its first call."""
+class AsyncCompatClient(OpeningMethods, ClosesOnAsyncExit):
+    """Base of the async compatibility APIs. With a URL, the first awaited call connects."""
 
-    codec: ClassVar[str | Codec] = Plain()
+    codec: ClassVar[str | Codec] = TextCodec()
 
     def __init__(self, client: AsyncClient | str, namespace: str = "default") -> None:
         if not isinstance(client, AsyncClient | str):
-            raise InvalidArgument(f"give an AsyncClient or a URL, not {type(client).__name__}")
-        self._own = _wanted(client, namespace, self.codec) if isinstance(client, str) else None
+            raise InvalidArgument(f"pass an AsyncClient or a URL, not {type(client).__name__}")
+        self._wanted = _wanted(client, namespace, self.codec) if isinstance(client, str) else None
         self._client = None if isinstance(client, str) else client
         self._opening = asyncio.Lock()
 
     @property
     def client(self) -> AsyncClient:
+        """The client that makes the calls. Raises InvalidArgument before the first call."""
         if self._client is None:
-            raise InvalidArgument("it is not open yet: await a call, or use it in an async with")
+            raise InvalidArgument("the connection is not open: await a call or use `async with`")
         return self._client
 
     @property
-    def core(self) -> Core:
+    def core(self) -> Core:  # type: ignore[override]
+        """The namespace and its connection."""
         return self.client.core
 
     async def open(self) -> None:
-        """Connects, if that has not happened yet."""
+        """Connect, unless that has happened already."""
         async with self._opening:
-            if self._client is None and self._own is not None:
-                self._client = await connecting.connect_async(self._own)
+            if self._client is None and self._wanted is not None:
+                self._client = await connecting.connect_async(self._wanted)
 
     async def close(self) -> None:
-        """Closes the connections, unless they are those of a client that was given."""
-        if self._client is not None and self._own is not None:
+        """Close the client if this object opened it; leave a client that was passed in open."""
+        if self._client is not None and self._wanted is not None:
             await self._client.close()
 
     async def __aenter__(self) -> Self:
         await self.open()
         return self
 
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        await self.close()
 
-
-def awaiting(
-    operation: Callable[Concatenate[F, P], Operation[T]],
-) -> Callable[Concatenate[F, P], Awaitable[T]]:
-    """The talk as a method of what is an AsyncOpened too; it opens that if need be."""
-    opened = bind.awaiting(operation)
-
-    @wraps(opened)
-    async def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        await cast("AsyncOpened", self).open()
-        return await opened(self, *args, **kwargs)
-
-    return method
-
-
-def chosen(queue: QueueLike) -> Operation[bool]:
-    """Whether somebody has chosen how a queue is to behave."""
+def is_configured(queue: QueueLike) -> Operation[bool]:
+    """Return whether the queue has settings of its own."""
     key = queue.core.key(0, f"settings:{queue.name}")
-    [own] = yield from raw(queue.core, [(0, ("HKEYS", key))])
-    return not UNCHOSEN.issuperset(own)
+    [names] = yield from raw(queue.core, [(0, ("HKEYS", key))])
+    return not AUTOMATIC_SETTINGS.issuperset(names)
 
 
-def made(queue: QueueLike, profile: str) -> Operation[None]:
-    """Gives a queue its profile, unless somebody has chosen how it is to behave already."""
-    if not (yield from chosen(queue)):
+def ensure_profile(queue: QueueLike, profile: str) -> Operation[None]:
+    """Give the queue a profile, unless it has settings of its own."""
+    if not (yield from is_configured(queue)):
         yield from configure(queue, profile)

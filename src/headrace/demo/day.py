@@ -1,25 +1,25 @@
-"""A day in the shop: what its customers order, as jobs."""
+"""A day in the shop: the jobs that the orders of its customers cause."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
 
-from headrace.demo import shop
+from headrace.demo import ShopDay, shop
 
 CUSTOMERS = ("acme", "babbage", "curie", "darwin", "euler", "faraday", "gauss", "hopper")
-# Of each customer, so many invoices at once.
+# The concurrency limit of each customer's invoices.
 AT_ONCE = 2
-# One customer orders more than the others, as one always does.
-OF_THE_FIRST = 0.22
+# One customer places this share of all orders.
+FIRST_CUSTOMER = 0.22
 EXPRESS = 0.1
 LATER = (4, 6)
 GROUP = "invoices of the day"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What a customer ordered."""
+class ShopOrder:
+    """An order of a customer."""
 
     number: int
     customer: str
@@ -27,22 +27,13 @@ class Order:
     express: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
-    """What was put: how many jobs in each queue, and which invoice is whose."""
-
-    jobs: dict[str, int]
-    customers: dict[str, str]
-    report: str
-
-
-def put_day(jobs: int) -> Day:
-    """Puts about so many jobs: orders and their invoices, mail, reminders for later, pictures."""
+def put_day(jobs: int) -> ShopDay:
+    """Put about this many jobs: orders, invoices, mail, reminders for later and pictures."""
     limit_invoices()
-    orders = [order(number) for number in range(1, jobs // 4 + 1)]
+    orders = [make_order(number) for number in range(1, jobs // 4 + 1)]
     charged = charge(orders)
     customers = write_invoices(orders, charged)
-    report = when_all_invoices_are_written(len(orders))
+    report = put_report(len(orders))
     mails, reminders = jobs // 4, jobs // 20
     send_mails(mails, reminders)
     pictures = jobs - 2 * len(orders) - mails - reminders - 1
@@ -54,19 +45,19 @@ def put_day(jobs: int) -> Day:
         pictures=pictures,
         office=1,
     )
-    return Day(dict(put), customers, report)
+    return ShopDay(dict(put), customers, report)
 
 
 def limit_invoices() -> None:
-    """Customers take turns, and none has more than its share of the printers."""
+    """Share the printers fairly among customers, and limit each of them."""
     shop.app.client.queue("invoices").configure(key_concurrency=AT_ONCE, fair=True)
 
 
-def order(number: int) -> Order:
-    """The order of this number."""
+def make_order(number: int) -> ShopOrder:
+    """Return the order with this number."""
     others = CUSTOMERS[1:]
-    is_first = shop.chance("customer", number) < OF_THE_FIRST
-    return Order(
+    is_first = shop.chance("customer", number) < FIRST_CUSTOMER
+    return ShopOrder(
         number=number,
         customer=CUSTOMERS[0] if is_first else others[number % len(others)],
         cents=500 + int(20_000 * shop.chance("cents", number)),
@@ -74,8 +65,8 @@ def order(number: int) -> Order:
     )
 
 
-def charge(orders: list[Order]) -> dict[int, str]:
-    """Cards are charged; those of express orders before all others."""
+def charge(orders: list[ShopOrder]) -> dict[int, str]:
+    """Put a charge for every order, express orders with priority, and return the job ids."""
     express = shop.charge.options(priority=-1, tags=["express"])
     found: dict[int, str] = {}
     for some, put_many in (
@@ -89,8 +80,8 @@ def charge(orders: list[Order]) -> dict[int, str]:
     return found
 
 
-def write_invoices(orders: list[Order], charged: dict[int, str]) -> dict[str, str]:
-    """Each invoice waits until its order is charged, and is cancelled if that fails."""
+def write_invoices(orders: list[ShopOrder], charged: dict[int, str]) -> dict[str, str]:
+    """Put an invoice that depends on each charge, and is cancelled if the charge fails."""
     return {
         shop.invoice.options(
             depends_on=[charged[one.number]], if_dependency_fails="cancel", group=GROUP
@@ -99,15 +90,15 @@ def write_invoices(orders: list[Order], charged: dict[int, str]) -> dict[str, st
     }
 
 
-def when_all_invoices_are_written(orders: int) -> str:
-    """One job comes after all of a group, whatever becomes of them."""
+def put_report(orders: int) -> str:
+    """Put a job that runs after all invoices, whatever their outcome."""
     close = shop.close_day.data(orders=orders)
     group = shop.app.client.group(GROUP)
     return group.then("office", close, if_dependency_fails="run", retries=3)
 
 
 def send_mails(mails: int, reminders: int) -> None:
-    """Mail goes out now, reminders in a few seconds."""
+    """Put mail for now and reminders that are due in a few seconds."""
     shop.send.put_many(
         {"to": f"user-{number}@example.org", "about": "your order"} for number in range(mails)
     )

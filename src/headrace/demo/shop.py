@@ -1,8 +1,7 @@
-"""An online shop: its tasks, as an application would write them.
+"""The tasks of an online shop, written as an application would write them.
 
-A worker for it is `headrace work headrace.demo.shop:app`. What takes time here is waited for, not
-done: a card to be charged, a mail server, a disk. What goes wrong is left to the digits of a hash,
-so it goes wrong for the same orders every time.
+`headrace work headrace.demo.shop:app` starts a worker for it. The tasks sleep instead of charging
+cards or sending mail. A hash decides which of them fail, so every run has the same failures.
 """
 
 from __future__ import annotations
@@ -13,9 +12,7 @@ import os
 import time
 
 import headrace
-
-NAMESPACE_VARIABLE = "HEADRACE_DEMO"
-NAMESPACE = "demo-shop"
+from headrace.demo import NAMESPACE, NAMESPACE_VARIABLE
 
 app = headrace.App(
     os.environ.get(NAMESPACE_VARIABLE, NAMESPACE),
@@ -29,16 +26,16 @@ class PaymentTimeout(Exception):
 
 
 class MailServerBusy(Exception):
-    """It says: try again later."""
+    """The mail server asked for a later attempt."""
 
 
 class PrinterJam(Exception):
-    """Somebody pulls the paper out, then it works."""
+    """The printer is jammed; the next attempt succeeds."""
 
 
 @app.task(queue="orders")
 async def charge(order: int, customer: str, cents: int) -> str:
-    """Charges the card for an order."""
+    """Charge the card for an order."""
     await asyncio.sleep(0.02 + 0.06 * chance("charge", order))
     if is_first_attempt() and chance("bank", order) < 0.04:
         raise PaymentTimeout(f"the bank did not answer for order {order}")
@@ -49,7 +46,7 @@ async def charge(order: int, customer: str, cents: int) -> str:
 
 @app.task(queue="mail")
 async def send(to: str, about: str) -> None:
-    """Sends a mail."""
+    """Send a mail."""
     await asyncio.sleep(0.01 + 0.02 * chance("send", to, about))
     if is_first_attempt() and chance("busy", to, about) < 0.05:
         raise MailServerBusy("421 try again later")
@@ -59,10 +56,10 @@ async def send(to: str, about: str) -> None:
 
 @app.task(queue="pictures")
 def resize(picture: int, width: int) -> int:
-    """Makes a small picture of a large one; a plain function, so it runs in a thread."""
+    """Scale a picture down; a plain function, so the worker runs it in a thread."""
     small = hashlib.pbkdf2_hmac("sha256", b"picture", str(picture).encode(), 2_000)
     time.sleep(0.1 + 0.4 * chance("disk", picture))
-    # Who finds it among the failures has it uploaded again; then a retry goes well.
+    # The customer uploads the picture again, so a retry succeeds.
     if is_first_attempt() and chance("corrupt", picture) < 0.012:
         raise headrace.Discard(f"picture {picture} is cut off", failure="CorruptPicture")
     return len(small) * width
@@ -70,7 +67,7 @@ def resize(picture: int, width: int) -> int:
 
 @app.task(queue="invoices", key=lambda customer, **_: customer)
 async def invoice(order: int, customer: str) -> str:
-    """Writes the invoice for an order that is paid; of each customer a few at once."""
+    """Write the invoice for an order that is paid."""
     if is_first_attempt() and chance("ink", order) < 0.02:
         raise headrace.Snooze(0.5)
     await asyncio.sleep(0.03 + 0.05 * chance("print", order))
@@ -81,23 +78,23 @@ async def invoice(order: int, customer: str) -> str:
 
 @app.task(queue="office")
 async def close_day(orders: int) -> str:
-    """Closes the books of the shop, when every invoice is written."""
+    """Close the day after every invoice is written."""
     await asyncio.sleep(0.05)
     return f"{orders} orders"
 
 
 @app.cron("* * * * *", queue="office")
 async def count_stock() -> None:
-    """Counts what is on the shelves, once a minute."""
+    """Count the stock once a minute."""
     await asyncio.sleep(0.05)
 
 
 def is_first_attempt() -> bool:
-    """Some things go wrong once, and then well."""
+    """Return whether the job runs for the first time; some failures happen only then."""
     return headrace.Context.current().attempt == 1
 
 
 def chance(*about: object) -> float:
-    """From 0 to 1, for the same things always the same."""
+    """Return a number from 0 to 1 that depends only on the arguments."""
     digest = hashlib.blake2b(repr(about).encode(), digest_size=4).digest()
     return int.from_bytes(digest, "big") / (1 << 32)

@@ -89,6 +89,26 @@ def merged(parts: Iterable[Series]) -> Series:
     return Series(count, mean, squares / (count - 1) if count > 1 else 0.0, bins)
 
 
+_UNIT_SECONDS = {"s": 1, "m": 60, "q": 900, "h": 3600, "d": 86_400}
+
+
+def bin_bounds(name: str) -> tuple[int, int]:
+    """Return the start and the end of a bin, in seconds."""
+    unit, number = _UNIT_SECONDS[name[0]], int(name[1:])
+    return unit * number, unit * (number + 1)
+
+
+def quantile(bins: Mapping[str, int], share: float) -> tuple[int, int] | None:
+    """Return the bounds of the bin in which a share of all values is reached; None if empty."""
+    ranked = sorted((bin_bounds(name), times) for name, times in bins.items())
+    needed = share * sum(bins.values())
+    for bounds, times in ranked:
+        needed -= times
+        if times and needed <= 0:
+            return bounds
+    return None
+
+
 def bin_name(seconds: int) -> str:
     """Return the bin of a duration in whole seconds, as in lib/core/statistics.lua."""
     if seconds < 60:

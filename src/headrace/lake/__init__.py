@@ -1,1 +1,1 @@
-"""The lake: the history of jobs as Parquet files, and manifests that say which files count."""
+"""The lake: the history of jobs as Parquet files, and manifests that list the valid files."""

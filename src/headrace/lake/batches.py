@@ -1,4 +1,4 @@
-"""Batches: files that are written together. Until a manifest names them they do not count."""
+"""Batches: files that are written together. They are invalid until a manifest lists them."""
 
 from __future__ import annotations
 
@@ -10,42 +10,52 @@ from contextlib import suppress
 
 from headrace.lake.files import MAKING
 from headrace.lake.lake import EVENTS, Lake, LakeMoved
-from headrace.lake.manifest import LakeUnreadable, Manifest, Snapshot, Value, packed, unpacked
+from headrace.lake.manifest import (
+    LakeRecord,
+    LakeSnapshot,
+    LakeUnreadable,
+    Manifest,
+    packed,
+    unpacked,
+)
 
 BEGUN = "begun"
+"""The folder with one note for each batch that was started."""
+
 LEFTOVER = 86_400.0
-"""After so many seconds a batch that was begun and not committed is taken for dead."""
+"""The age in seconds after which an uncommitted batch counts as abandoned."""
 
 GRACE = 3600.0
-"""For so many seconds files stay that were replaced: somebody may be reading them."""
+"""The seconds for which replaced files stay, because a reader may still need them."""
 
 
-class Note(Value, frozen=True):
-    """That a batch was begun. grace: for how long what it replaces stays."""
+class BatchNote(LakeRecord, frozen=True):
+    """A note that a batch was started; grace is how long the files that it replaces stay."""
 
     grace: float = 0.0
 
 
-def begin(lake: Lake, base: Snapshot, *, grace: float = 0.0) -> str:
-    """The name of a new batch, noted down so that what it leaves is found if it dies."""
+def begin(lake: Lake, base: LakeSnapshot, *, grace: float = 0.0) -> str:
+    """Start a batch and return its name. A note lets sweep find its files if the process dies."""
     batch = f"{base.number + 1:020}-{secrets.token_hex(4)}"
-    lake.files.create(_note(batch), packed(Note(grace=grace)))
+    lake.files.create(_note(batch), packed(BatchNote(grace=grace)))
     return batch
 
 
 def end(lake: Lake, batch: str) -> None:
-    """Nothing is left to be cleared away after the batch."""
+    """Delete the note of a batch: sweep has nothing to remove for it."""
     lake.files.delete(_note(batch))
 
 
 def folder_of(batch: str) -> str:
-    """Where the files of a batch are."""
+    """Return the folder with the files of a batch."""
     return f"{EVENTS}/batch={batch}"
 
 
 def sweep(lake: Lake, older_than: float = LEFTOVER) -> list[str]:
-    """Removes what dead batches have left, and returns their names. Also what was replaced, but
-    not before the grace that was given when it was.
+    """Remove the files of abandoned batches and return the names of these batches.
+
+    Replaced files are removed too, but not before the grace of their batch is over.
     """
     latest = time.time() - older_than
     notes = lake.files.list(BEGUN)
@@ -62,7 +72,7 @@ def sweep(lake: Lake, older_than: float = LEFTOVER) -> list[str]:
 
 
 def _dropped(lake: Lake, batches: Sequence[str]) -> list[str]:
-    """Those that are not committed. A manifest says so: from then on they cannot be."""
+    """Return the uncommitted batches, after a manifest has made sure that they stay uncommitted."""
     while True:
         base = lake.snapshot()
         dead = [batch for batch in batches if _committed(lake, batch) is None]
@@ -75,9 +85,9 @@ def _dropped(lake: Lake, batches: Sequence[str]) -> list[str]:
 
 
 def delete_replaced(lake: Lake, grace: float) -> list[str]:
-    """Deletes files that were replaced so many seconds ago, and returns their paths.
+    """Delete files that were replaced more than `grace` seconds ago, and return their paths.
 
-    Whoever read an older snapshot has had that long to be done with it.
+    Readers of an older snapshot have had this time to finish.
     """
     batches = [_batch(found.path) for found in lake.files.list(BEGUN)]
     return [path for batch in batches for path in _delete_replaced(lake, batch, grace)]
@@ -93,12 +103,12 @@ def _delete_replaced(lake: Lake, batch: str, grace: float) -> Sequence[str]:
     return manifest.removed
 
 
-def _read_note(lake: Lake, batch: str) -> Note:
+def _read_note(lake: Lake, batch: str) -> BatchNote:
     path = _note(batch)
     try:
-        return unpacked(Note, path, lake.files.read(path))
+        return unpacked(BatchNote, path, lake.files.read(path))
     except (FileNotFoundError, LakeUnreadable):
-        return Note()
+        return BatchNote()
 
 
 def _note(batch: str) -> str:

@@ -1,4 +1,4 @@
-"""Files: what a lake asks of the place where it lies. A file is made once and never changed."""
+"""The file storage of a lake. A file is written once and never changed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Protocol
 
 MAKING = ".making"
-"""The folder of files that are being written; nobody but their writers looks at them."""
+"""The folder of files that are being written. Only their writers read them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A file below a folder: its path from the root, its size, when it was written (seconds)."""
+class FileInfo:
+    """A file: its path relative to the root, its size, and when it was written (Unix seconds)."""
 
     path: str
     size: int
@@ -25,29 +25,35 @@ class Found:
 
 
 class Files(Protocol):
-    """A tree of files. Paths are from the root on, with / between names. As text: where it is."""
+    """A tree of files. Paths are relative to the root, with / as separator.
+
+    str() of it is the location for messages.
+    """
 
     @property
     def root(self) -> str:
-        """Where the tree is, as Spark is told."""
+        """The URL of the tree, for Spark."""
 
     def read(self, path: str) -> bytes:
-        """What a file holds; raises FileNotFoundError."""
+        """Return the content of a file. Raises FileNotFoundError."""
 
     def create(self, path: str, content: bytes) -> bool:
-        """Makes a file, whole or not at all; False if there is one, which stays as it is.
+        """Create a file atomically. Return False, and change nothing, if the file exists.
 
-        When it returns the file outlives a crash of the machine.
+        The file survives a crash of the machine once this returns.
         """
 
     def flush(self, paths: Iterable[str]) -> None:
-        """Sees to it that files which others have written outlive a crash of the machine."""
+        """Make sure that files written by other processes survive a crash of the machine."""
 
-    def list(self, folder: str) -> list[Found]:
-        """All files below a folder, at any depth, by path; none if there is no such folder."""
+    def list(self, folder: str) -> list[FileInfo]:
+        """Return all files below a folder at any depth, sorted by path.
+
+        The list is empty if the folder does not exist.
+        """
 
     def delete(self, path: str) -> None:
-        """Removes a file, or a folder with all that is in it; fine if there is none."""
+        """Remove a file, or a folder with its content. Do nothing if it does not exist."""
 
 
 class LocalFiles:
@@ -58,23 +64,23 @@ class LocalFiles:
 
     @property
     def root(self) -> str:
-        """The directory, as a path whose scheme says that it is on this machine."""
+        """The directory as a file:// URL."""
         return f"file://{self._root}"
 
     def __str__(self) -> str:
         return str(self._root)
 
     def read(self, path: str) -> bytes:
-        """What a file holds; raises FileNotFoundError."""
+        """Return the content of a file. Raises FileNotFoundError."""
         return (self._root / path).read_bytes()
 
     def create(self, path: str, content: bytes) -> bool:
-        """Makes a file, whole or not at all; False if there is one, which stays as it is."""
+        """Create a file atomically. Return False, and change nothing, if the file exists."""
         target = self._root / path
         _make_folder(target.parent)
         with _written(self._root / aside(), content) as complete:
             try:
-                # Unlike a rename, a link never takes the place of what is there.
+                # Unlike a rename, a link never replaces an existing file.
                 target.hardlink_to(complete)
             except FileExistsError:
                 return False
@@ -82,7 +88,7 @@ class LocalFiles:
             return True
 
     def flush(self, paths: Iterable[str]) -> None:
-        """Sees to it that files which others have written outlive a crash of the machine."""
+        """Make sure that files written by other processes survive a crash of the machine."""
         written = [self._root / path for path in paths]
         folders = {folder for path in written for folder in self._folders(path)}
         for path in (*written, *folders):
@@ -94,22 +100,25 @@ class LocalFiles:
             if folder == self._root:
                 return
 
-    def list(self, folder: str) -> list[Found]:
-        """All files below a folder, at any depth, by path; none if there is no such folder."""
+    def list(self, folder: str) -> list[FileInfo]:
+        """Return all files below a folder at any depth, sorted by path.
+
+        The list is empty if the folder does not exist.
+        """
         return sorted(self._below(self._root / folder), key=lambda found: found.path)
 
-    def _below(self, folder: Path) -> Iterator[Found]:
+    def _below(self, folder: Path) -> Iterator[FileInfo]:
         for place, _folders, names in os.walk(folder):
             for name in names:
                 path = Path(place, name)
-                # It may have gone since its folder was read.
+                # Another process may have deleted the file since.
                 with suppress(FileNotFoundError):
                     facts = path.stat()
                     inside = path.relative_to(self._root).as_posix()
-                    yield Found(inside, facts.st_size, facts.st_mtime)
+                    yield FileInfo(inside, facts.st_size, facts.st_mtime)
 
     def delete(self, path: str) -> None:
-        """Removes a file, or a folder with all that is in it; fine if there is none."""
+        """Remove a file, or a folder with its content. Do nothing if it does not exist."""
         target = self._root / path
         if target.is_dir():
             shutil.rmtree(target, ignore_errors=True)
@@ -118,7 +127,7 @@ class LocalFiles:
 
 
 def still_folders(files: Files, folder: str, latest: float) -> set[str]:
-    """The folders two levels below this one in which nothing was written after a time."""
+    """Return the folders two levels below this one without a file written after `latest`."""
     written: dict[str, float] = {}
     for found in files.list(folder):
         parts = found.path.split("/")
@@ -129,7 +138,7 @@ def still_folders(files: Files, folder: str, latest: float) -> set[str]:
 
 
 def aside() -> str:
-    """A path that nobody else takes, for a file that is being written."""
+    """Return a unique path for a file that is being written."""
     return f"{MAKING}/{secrets.token_hex(8)}"
 
 

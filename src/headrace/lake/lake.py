@@ -1,4 +1,4 @@
-"""A lake: files of events, and the chain of manifests that says which of them count."""
+"""A lake: files of events, and a chain of manifests that list the valid files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from headrace.lake.files import Files
 from headrace.lake.manifest import (
     START,
     DataFile,
-    Identity,
+    LakeIdentity,
+    LakeSnapshot,
     LakeUnreadable,
+    LogRange,
     Manifest,
-    Snapshot,
-    Span,
     after,
     packed,
     unpacked,
@@ -28,56 +28,59 @@ CHECKPOINTS = "checkpoints"
 EVENTS = "events"
 
 CHECKPOINT_EVERY = 64
-"""After so many manifests a snapshot is written down, so that few are read to open a lake."""
+"""The number of manifests between two checkpoints, so that opening a lake reads few manifests."""
 
 CHECKPOINTS_KEPT = 3
 
 
 class LakeNotFound(HeadraceError):
-    """There is no lake at this place."""
+    """There is no lake at this location."""
 
 
 class LakeExists(HeadraceError):
-    """There is a lake at this place already."""
+    """There is already a lake at this location."""
 
 
 class LakeMoved(HeadraceError):
-    """Somebody else committed first: nothing was committed; begin again from the new snapshot."""
+    """Another writer committed first, so nothing was committed; retry from the new snapshot."""
 
 
 class BatchDropped(HeadraceError):
-    """A batch took so long that it was taken for dead: its files are gone."""
+    """A batch took so long that it counted as abandoned and its files were removed."""
 
 
 class Lake:
-    """A lake at a place. Any number of processes may read it, and any may commit."""
+    """A lake. Any number of processes may read it and commit to it."""
 
-    def __init__(self, files: Files, identity: Identity) -> None:
+    def __init__(self, files: Files, identity: LakeIdentity) -> None:
         self.files = files
         self.identity = identity
-        self._newest = Snapshot(offsets=dict.fromkeys(range(len(identity.logs)), START))
+        self._newest = LakeSnapshot(offsets=dict.fromkeys(range(len(identity.logs)), START))
 
     @classmethod
     def create(cls, files: Files, namespace: str, logs: Iterable[int]) -> Self:
-        """A new lake for the events of a namespace, whose logs were begun at these times."""
-        identity = Identity(id=secrets.token_hex(8), namespace=namespace, logs=tuple(logs))
+        """Create a lake for a namespace whose logs were started at these times (ms).
+
+        Raises LakeExists if there is a lake already.
+        """
+        identity = LakeIdentity(id=secrets.token_hex(8), namespace=namespace, logs=tuple(logs))
         if not files.create(IDENTITY, packed(identity)):
-            raise LakeExists(f"there is a lake in {files} already")
+            raise LakeExists(f"there is already a lake in {files}")
         return cls(files, identity)
 
     @classmethod
     def open(cls, files: Files) -> Self:
-        """The lake that is there."""
+        """Open an existing lake. Raises LakeNotFound if there is none."""
         try:
             text = files.read(IDENTITY)
         except FileNotFoundError:
             raise LakeNotFound(
-                f"there is no lake in {files}: headrace lake sync makes one"
+                f"there is no lake in {files}: create one with headrace lake sync"
             ) from None
-        return cls(files, unpacked(Identity, IDENTITY, text))
+        return cls(files, unpacked(LakeIdentity, IDENTITY, text))
 
-    def snapshot(self) -> Snapshot:
-        """What the lake holds now."""
+    def snapshot(self) -> LakeSnapshot:
+        """Return the newest snapshot."""
         found = self._newest
         if self._has(found.number + CHECKPOINT_EVERY):
             found = self._checkpoint(found)
@@ -87,7 +90,7 @@ class Lake:
         return found
 
     def manifests(self, beyond: int = 0) -> Iterator[Manifest]:
-        """The manifests that came after the one of this number, in their order."""
+        """Yield the manifests with a number above `beyond`, in order."""
         number = beyond + 1
         while True:
             path = manifest_path(number)
@@ -100,22 +103,24 @@ class Lake:
 
     def commit(
         self,
-        base: Snapshot,
+        base: LakeSnapshot,
         batch: str,
         *,
-        spans: Iterable[Span] = (),
+        ranges: Iterable[LogRange] = (),
         added: Iterable[DataFile] = (),
         removed: Iterable[str] = (),
         dropped: Iterable[str] = (),
-    ) -> Snapshot:
-        """Makes files count, or no longer count, all at once; raises LakeMoved if base is not the
-        newest snapshot, and BatchDropped if the batch was taken for dead.
+    ) -> LakeSnapshot:
+        """Add and remove files in one atomic step, and return the new snapshot.
+
+        Raises LakeMoved if base is not the newest snapshot, and BatchDropped if the batch counts as
+        abandoned.
         """
         manifest = Manifest(
             number=base.number + 1,
             batch=batch,
             at=dt.datetime.now(dt.UTC),
-            spans=tuple(spans),
+            ranges=tuple(ranges),
             added=tuple(added),
             removed=tuple(removed),
             dropped=tuple(dropped),
@@ -123,8 +128,8 @@ class Lake:
         _check(base, manifest)
         if not self.files.create(manifest_path(manifest.number), packed(manifest)):
             raise LakeMoved(
-                f"another writer has committed manifest {manifest.number} of the lake in "
-                f"{self.files}: begin again from the new snapshot"
+                f"another writer committed manifest {manifest.number} of the lake in "
+                f"{self.files} first; retry from the new snapshot"
             )
         self._newest = after(base, manifest)
         if manifest.number % CHECKPOINT_EVERY == 0:
@@ -138,28 +143,28 @@ class Lake:
             return False
         return True
 
-    def _checkpoint(self, found: Snapshot) -> Snapshot:
+    def _checkpoint(self, found: LakeSnapshot) -> LakeSnapshot:
         for number, path in reversed(self._checkpoints()):
             if number <= found.number:
                 break
             try:
-                return unpacked(Snapshot, path, self.files.read(path))
+                return unpacked(LakeSnapshot, path, self.files.read(path))
             except FileNotFoundError:
-                # A writer removes old ones.
+                # A writer deleted this old checkpoint.
                 continue
         return found
 
     def _checkpoints(self) -> list[tuple[int, str]]:
         return [(_number(found.path), found.path) for found in self.files.list(CHECKPOINTS)]
 
-    def _write_checkpoint(self, snapshot: Snapshot) -> None:
+    def _write_checkpoint(self, snapshot: LakeSnapshot) -> None:
         self.files.create(f"{CHECKPOINTS}/{snapshot.number:020}.json", packed(snapshot))
         for _, path in self._checkpoints()[:-CHECKPOINTS_KEPT]:
             self.files.delete(path)
 
 
 def manifest_path(number: int) -> str:
-    """Where the manifest of this number is."""
+    """Return the path of a manifest."""
     return f"{MANIFESTS}/{number:020}.json"
 
 
@@ -167,22 +172,22 @@ def _number(path: str) -> int:
     try:
         return int(path.rpartition("/")[2].removesuffix(".json"))
     except ValueError:
-        raise LakeUnreadable(f"{path} is not what Headrace writes there: remove it") from None
+        raise LakeUnreadable(f"{path} was not written by Headrace: remove it") from None
 
 
-def _check(base: Snapshot, manifest: Manifest) -> None:
+def _check(base: LakeSnapshot, manifest: Manifest) -> None:
     if manifest.batch in base.dropped:
         raise BatchDropped(
-            f"the batch {manifest.batch} took so long that it was taken for dead, and its files "
-            "were removed: nothing was committed; run it again"
+            f"batch {manifest.batch} took so long that it counted as abandoned and its files were "
+            "removed; nothing was committed, run it again"
         )
-    for span in manifest.spans:
-        begins = base.offsets.get(span.shard, START)
-        if span.after != begins:
+    for each in manifest.ranges:
+        begins = base.offsets.get(each.shard, START)
+        if each.after != begins:
             raise InvalidArgument(
-                f"the lake has shard {span.shard} up to {begins}, so that nothing can be added "
-                f"that begins after {span.after}"
+                f"the lake has the events of shard {each.shard} up to {begins}, so that a range "
+                f"after {each.after} cannot be added"
             )
     foreign = set(manifest.removed) - {file.path for file in base.files}
     if foreign:
-        raise InvalidArgument(f"{min(foreign)!r} is not in the lake and cannot be removed from it")
+        raise InvalidArgument(f"{min(foreign)!r} is not in the lake, so it cannot be removed")

@@ -1,128 +1,135 @@
-"""Who works on a lake. A lock saves work; that nothing is doubled does not depend on it."""
+"""Locks that keep two processes from doing the same work on a lake at the same time.
+
+A commit is safe without a lock: of two writers one gets LakeMoved. A lock only saves the work.
+The exception is object stores without an atomic rename, such as s3a://.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-
-import msgspec
+from typing import Protocol
 
 from headrace.errors import HeadraceError
-from headrace.lake.files import Files
-from headrace.lake.manifest import LakeUnreadable, Value, packed, unpacked
+from headrace.lake.files import Files, LocalFiles
+from headrace.lake.manifest import LakeRecord, LakeUnreadable, packed, unpacked
 
 FOLDER = "locks"
 EXPIRES = 600.0
-"""After so many seconds without a word a holder on another machine is taken for dead."""
-
-PROC = Path("/proc")
-"""Where Linux tells of processes; on other machines ps does."""
-
-GONE = "ZX"
-"""The states of a process that is dead and not yet buried."""
+"""On other file systems: the seconds after which a holder that does not renew loses its lock."""
 
 
 class LakeBusy(HeadraceError):
-    """Somebody else does this with the lake at the moment."""
+    """Another process does the same work on the lake."""
 
 
-class Holder(Value, frozen=True):
-    """Who holds a lock: a process of a machine, by when the process began."""
+class LakeLock(Protocol):
+    """A lock that this process holds."""
+
+    def renew(self) -> None:
+        """Extend the lock. Raises LakeBusy if another process has taken it over."""
+
+
+@contextmanager
+def held(files: Files, what: str) -> Iterator[LakeLock]:
+    """Hold the lock for a kind of work, such as "sync".
+
+    Raises LakeBusy if another process holds it.
+    """
+    hold = _local_lock if isinstance(files, LocalFiles) else _remote_lock
+    with hold(files, what) as lock:
+        yield lock
+
+
+def _busy(files: Files, what: str, holder: str) -> LakeBusy:
+    return LakeBusy(f"another {what} of the lake in {files} is running: {holder}; wait for its end")
+
+
+class _LocalLock:
+    """A lock that the kernel releases when the process ends."""
+
+    def renew(self) -> None:
+        """Do nothing: the lock does not expire."""
+
+
+@contextmanager
+def _local_lock(files: Files, what: str) -> Iterator[_LocalLock]:
+    path = Path(str(files)) / FOLDER / f"{what}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise _busy(files, what, file.read() or "an unknown process") from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}")
+        file.flush()
+        yield _LocalLock()
+
+
+class LockHolder(LakeRecord, frozen=True):
+    """The process that holds a lock, and when it last renewed the lock."""
 
     host: str
     pid: int
-    began: str
-    told: float
+    renewed: float
 
 
-class Lock:
-    """A lock that is held, and says so again from time to time."""
+def _me() -> LockHolder:
+    return LockHolder(host=socket.gethostname(), pid=os.getpid(), renewed=time.time())
 
-    def __init__(self, files: Files, path: str, holder: Holder) -> None:
+
+class _RemoteLock:
+    """A lock file on a file system without flock. It expires if its holder does not renew it."""
+
+    def __init__(self, files: Files, path: str, holder: LockHolder) -> None:
         self._files = files
         self._path = path
         self._holder = holder
 
     def renew(self) -> None:
-        """Shows that the holder lives; to be called more often than a lock expires.
+        """Write the lock file again if a tenth of its lifetime has passed.
 
-        Raises LakeBusy if it was silent for so long that another has taken the lock.
+        Raises LakeBusy if another process has taken the lock over.
         """
-        now = time.time()
-        if now - self._holder.told > EXPIRES / 10:
+        if time.time() - self._holder.renewed > EXPIRES / 10:
             self.release()
-            self._holder = msgspec.structs.replace(self._holder, told=now)
+            self._holder = _me()
             if not self._files.create(self._path, packed(self._holder)):
                 raise LakeBusy(
-                    f"another process has taken the lake in {self._files} over, as this one said "
-                    "nothing for long: it may have slept; run it again"
+                    f"another process took over the lake in {self._files}, because this process "
+                    f"did not renew its lock for {EXPIRES:.0f} s; run it again"
                 )
 
     def release(self) -> None:
-        """Gives the lock back, unless it is another's by now."""
-        if _holder(self._files, self._path) == self._holder:
+        """Delete the lock file, unless another process has taken the lock over."""
+        if _read_holder(self._files, self._path) == self._holder:
             self._files.delete(self._path)
 
 
 @contextmanager
-def held(files: Files, what: str) -> Iterator[Lock]:
-    """Holds the lock for a kind of work; raises LakeBusy if another process holds it."""
+def _remote_lock(files: Files, what: str) -> Iterator[_RemoteLock]:
     path = f"{FOLDER}/{what}.json"
-    began = _began(os.getpid()) or ""
-    mine = Holder(host=socket.gethostname(), pid=os.getpid(), began=began, told=time.time())
-    while not files.create(path, packed(mine)):
-        other = _holder(files, path)
-        if other is not None and _lives(other):
-            raise LakeBusy(
-                f"another {what} of the lake in {files} is running: process {other.pid} on "
-                f"{other.host}"
-            )
+    me = _me()
+    while not files.create(path, packed(me)):
+        other = _read_holder(files, path)
+        if other is not None and time.time() - other.renewed < EXPIRES:
+            raise _busy(files, what, f"process {other.pid} on {other.host}")
         files.delete(path)
-    lock = Lock(files, path, mine)
+    lock = _RemoteLock(files, path, me)
     try:
         yield lock
     finally:
         lock.release()
 
 
-def _holder(files: Files, path: str) -> Holder | None:
-    try:
-        return unpacked(Holder, path, files.read(path))
-    except (FileNotFoundError, LakeUnreadable):
-        return None
-
-
-def _lives(holder: Holder) -> bool:
-    began = _began(holder.pid) if holder.host == socket.gethostname() else None
-    if began is None or not holder.began:
-        return time.time() - holder.told < EXPIRES
-    return began == holder.began
-
-
-def _began(pid: int) -> str | None:
-    """When a process of this machine began; empty if it is no more, None if that is not known."""
-    if not PROC.is_dir():
-        return _told_by_ps(pid)
-    try:
-        # The name of the command, in parentheses, may itself have spaces.
-        about = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if about[0] in GONE else about[19]
-
-
-def _told_by_ps(pid: int) -> str | None:
-    # Not one -o for both: what follows the first = would be a heading.
-    command = ("ps", "-o", "stat=", "-o", "lstart=", "-p", str(pid))
-    always_so = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.environ.get("PATH", os.defpath)}
-    try:
-        told = subprocess.run(command, capture_output=True, text=True, env=always_so, check=False)
-    except OSError:
-        return None
-    about = told.stdout.split()
-    return "" if not about or about[0][0] in GONE else " ".join(about[1:])
+def _read_holder(files: Files, path: str) -> LockHolder | None:
+    with suppress(FileNotFoundError, LakeUnreadable):
+        return unpacked(LockHolder, path, files.read(path))
+    return None

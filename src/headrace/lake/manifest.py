@@ -1,4 +1,4 @@
-"""Manifests: what stands in a lake beside events. What one version wrote, all later ones read."""
+"""Manifests and the other JSON files of a lake. Every version reads the files of earlier ones."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ START: Final = "0-0"
 
 
 class LakeUnreadable(HeadraceError):
-    """The lake was written by a later version of Headrace, or a file of it is broken."""
+    """A later version of Headrace wrote the lake, or one of its files is corrupt."""
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What stands in a lake as JSON."""
+class LakeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base class of the records that a lake stores as JSON."""
 
 
-class Identity(Value, frozen=True):
-    """Which lake this is, and whose events it has. logs: when the log of each shard was begun."""
+class LakeIdentity(LakeRecord, frozen=True):
+    """The id and namespace of a lake; logs is when the log of each shard was started (ms)."""
 
     id: str
     namespace: str
     logs: tuple[int, ...]
 
 
-class Span(Value, frozen=True):
-    """The events of a shard after one entry, up to and with another. missing: gone unread."""
+class LogRange(LakeRecord, frozen=True):
+    """The events of a shard after one entry, up to and including another.
+
+    missing counts the events in it that were trimmed from the log before they were read.
+    """
 
     shard: int
     after: str
@@ -40,13 +43,23 @@ class Span(Value, frozen=True):
     missing: int = 0
 
     @property
-    def numbers(self) -> int:
-        """How many events happened in the span."""
-        return entry_number(self.to) - entry_number(self.after)
+    def first(self) -> int:
+        """The number of the first event."""
+        return entry_number(self.after) + 1
+
+    @property
+    def last(self) -> int:
+        """The number of the last event; first - 1 if the range is empty."""
+        return entry_number(self.to)
+
+    @property
+    def size(self) -> int:
+        """The number of events in the range."""
+        return self.last - self.first + 1
 
 
-class DataFile(Value, frozen=True):
-    """A Parquet file with events of one day and one queue; its path from the root of the lake."""
+class DataFile(LakeRecord, frozen=True):
+    """A Parquet file with events of one day and one queue; path is relative to the lake."""
 
     path: str
     day: dt.date
@@ -55,23 +68,23 @@ class DataFile(Value, frozen=True):
     bytes: int
 
 
-class Manifest(Value, frozen=True):
-    """One commit. A file counts from the manifest that adds it to the one that removes it.
+class Manifest(LakeRecord, frozen=True):
+    """One commit. A file is valid from the manifest that adds it to the one that removes it.
 
-    dropped: batches that were taken for dead and can no longer be committed.
+    dropped lists abandoned batches, which can no longer be committed.
     """
 
     number: int
     batch: str
     at: dt.datetime
-    spans: tuple[Span, ...] = ()
+    ranges: tuple[LogRange, ...] = msgspec.field(default=(), name="spans")
     added: tuple[DataFile, ...] = ()
     removed: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
 
 
-class Snapshot(Value, frozen=True):
-    """What a lake holds after a manifest: how far it has read each shard, and its files."""
+class LakeSnapshot(LakeRecord, frozen=True):
+    """The content of a lake after a manifest: its files, and the offset of each shard."""
 
     number: int = 0
     offsets: dict[int, str] = {}
@@ -81,54 +94,56 @@ class Snapshot(Value, frozen=True):
 
     @property
     def rows(self) -> int:
-        """How many rows there are, those of gaps included."""
+        """The number of rows, including gap rows."""
         return sum(file.rows for file in self.files)
 
     @property
     def days(self) -> tuple[dt.date, ...]:
-        """The days of which there are events."""
+        """The days that have events."""
         return tuple(sorted({file.day for file in self.files}))
 
 
-class _Stamped(Value, frozen=True):
+class _Stamped(LakeRecord, frozen=True):
     format: int
 
 
-V = TypeVar("V", bound=Value)
+V = TypeVar("V", bound=LakeRecord)
 
 _FORMAT_OF = msgspec.json.Decoder(_Stamped)
 
 
-def packed(value: Value) -> bytes:
-    """A value as the text of a file."""
+def packed(value: LakeRecord) -> bytes:
+    """Return a record as the content of a file."""
     text = msgspec.json.encode({"format": FORMAT} | msgspec.to_builtins(value))
     return msgspec.json.format(text, indent=1) + b"\n"
 
 
 def unpacked(kind: type[V], path: str, text: bytes) -> V:
-    """The value in the text of a file."""
+    """Return the record in the content of a file. Raises LakeUnreadable."""
     try:
         version = _FORMAT_OF.decode(text).format
         if version > FORMAT:
             raise LakeUnreadable(
-                f"{path} has format {version}, and this version of Headrace reads up to {FORMAT}: "
-                "install the version that wrote it, or a later one"
+                f"{path} has format {version}, but this version of Headrace reads formats up to "
+                f"{FORMAT}: install the version that wrote it, or a later one"
             )
         return msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise LakeUnreadable(f"{path} is not what Headrace writes there: {error}") from error
+        raise LakeUnreadable(
+            f"{path} is corrupt or was not written by Headrace: {error}"
+        ) from error
 
 
-def after(snapshot: Snapshot, manifest: Manifest) -> Snapshot:
-    """What the lake holds after one more manifest."""
+def after(snapshot: LakeSnapshot, manifest: Manifest) -> LakeSnapshot:
+    """Return the snapshot after one more manifest."""
     removed = set(manifest.removed)
     kept = snapshot.files
     if removed:
         kept = tuple(file for file in kept if file.path not in removed)
-    return Snapshot(
+    return LakeSnapshot(
         number=manifest.number,
-        offsets=snapshot.offsets | {span.shard: span.to for span in manifest.spans},
-        missing=snapshot.missing + sum(span.missing for span in manifest.spans),
+        offsets=snapshot.offsets | {each.shard: each.to for each in manifest.ranges},
+        missing=snapshot.missing + sum(each.missing for each in manifest.ranges),
         files=kept + manifest.added,
         dropped=snapshot.dropped + manifest.dropped,
     )

@@ -1,4 +1,4 @@
-"""The lake for the events of a namespace: the one that is there, or a new one."""
+"""Open or create the lake of a namespace."""
 
 from __future__ import annotations
 
@@ -13,36 +13,39 @@ from headrace.transport.drive import drive
 
 
 def open_lake(files: Files, client: Client) -> Lake:
-    """The lake that is there, or a new one; it must be of the namespace of the client."""
-    lake = _found_or_made(files, client.core.namespace, _begun(client))
-    check_whose(lake, client)
+    """Open the lake in these files, or create it, for the namespace of the client.
+
+    Raises LakeRefused if the lake belongs to another namespace or server.
+    """
+    lake = _open_or_create(files, client.core.namespace, _started(client))
+    check_owner(lake, client)
     return lake
 
 
-def check_whose(lake: Lake, client: Client) -> None:
-    """Raises LakeRefused if the lake is not that of the namespace of the client."""
+def check_owner(lake: Lake, client: Client) -> None:
+    """Raise LakeRefused if the lake does not belong to the namespace of the client."""
     namespace = client.core.namespace
     if lake.identity.namespace != namespace:
         raise LakeRefused(
             lake.identity.id,
-            f"the one in {lake.files} has the events of namespace {lake.identity.namespace!r}, "
-            f"not of {namespace!r}: give each a lake of its own",
+            f"the lake in {lake.files} has the events of namespace {lake.identity.namespace!r}, "
+            f"not of {namespace!r}: use a separate lake for each namespace",
         )
-    if lake.identity.logs != _begun(client):
+    if lake.identity.logs != _started(client):
         raise LakeRefused(
             lake.identity.id,
-            f"the one in {lake.files} has the events of another server, or of namespace "
-            f"{namespace!r} before it was made anew: give it a new lake",
+            f"the lake in {lake.files} has the events of another server, or of namespace "
+            f"{namespace!r} before it was deleted and recreated: use a new lake",
         )
 
 
-def _begun(client: Client) -> tuple[int, ...]:
+def _started(client: Client) -> tuple[int, ...]:
     return tuple(log.begun_ms for log in drive(client.core.transport, logs(client.core)))
 
 
-def _found_or_made(files: Files, namespace: str, begun: tuple[int, ...]) -> Lake:
+def _open_or_create(files: Files, namespace: str, started: tuple[int, ...]) -> Lake:
     with suppress(LakeNotFound):
         return Lake.open(files)
     with suppress(LakeExists):
-        return Lake.create(files, namespace, begun)
+        return Lake.create(files, namespace, started)
     return Lake.open(files)

@@ -1,7 +1,7 @@
-"""Replays: which jobs of the past become new ones, written down before it happens.
+"""Replay plans: which jobs of the past are put again.
 
-What was chosen is laid down as files, then a plan that names it; what came of it stands beside
-the plan. So a replay that was interrupted goes on with the same jobs, however the lake has grown.
+A replay first writes the chosen rows to files, then a plan that names them, and in the end its
+outcome. An interrupted replay therefore resumes with the same jobs, however the lake has grown.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import time
 from headrace.lake.batches import LEFTOVER
 from headrace.lake.files import still_folders
 from headrace.lake.lake import Lake
-from headrace.lake.manifest import Value, packed, unpacked
+from headrace.lake.manifest import LakeRecord, packed, unpacked
 
 REPLAYS = "replays"
 ROWS = "rows"
 _PLAN, _OUTCOME = "plan.json", "outcome.json"
 
 
-class Plan(Value, frozen=True):
-    """What shall become jobs: the rows laid down in a folder, by one write. rate: a second."""
+class ReplayPlan(LakeRecord, frozen=True):
+    """The rows in a folder, and the write that turns them into jobs; rate is jobs per second."""
 
     id: str
     write: str
@@ -32,54 +32,54 @@ class Plan(Value, frozen=True):
     rate: float | None = None
 
 
-class Outcome(Value, frozen=True):
-    """What came of a replay."""
+class ReplayOutcome(LakeRecord, frozen=True):
+    """The result of a replay."""
 
     at: dt.datetime
     made: int
 
 
 def plan_id(where: str, into: str, generation: int) -> str:
-    """What the nth replay of the same jobs into the same queue is called."""
+    """Return the id of the nth replay of the same jobs into the same queue."""
     return hashlib.sha256(f"{generation}\0{into}\0{where}".encode()).hexdigest()[:16]
 
 
 def folder_of(replay: str, write: str) -> str:
-    """Where the rows that a write shall make jobs of lie."""
+    """Return the folder with the rows of a write."""
     return f"{REPLAYS}/{replay}/{ROWS}-{write}"
 
 
-def write_plan(lake: Lake, plan: Plan) -> Plan:
-    """The plan that holds from now on: this one, or that of somebody who was sooner."""
+def write_plan(lake: Lake, plan: ReplayPlan) -> ReplayPlan:
+    """Store a plan and return the valid one: this one, or the one another process stored first."""
     path = f"{REPLAYS}/{plan.id}/{_PLAN}"
     if lake.files.create(path, packed(plan)):
         return plan
     lake.files.delete(folder_of(plan.id, plan.write))
-    return unpacked(Plan, path, lake.files.read(path))
+    return unpacked(ReplayPlan, path, lake.files.read(path))
 
 
-def write_outcome(lake: Lake, plan: Plan, outcome: Outcome) -> None:
-    """The replay is over."""
+def write_outcome(lake: Lake, plan: ReplayPlan, outcome: ReplayOutcome) -> None:
+    """Store the outcome of a finished replay."""
     lake.files.create(f"{REPLAYS}/{plan.id}/{_OUTCOME}", packed(outcome))
 
 
-def plans(lake: Lake) -> list[tuple[Plan, Outcome | None]]:
-    """All replays, the oldest first, each with what came of it."""
+def plans(lake: Lake) -> list[tuple[ReplayPlan, ReplayOutcome | None]]:
+    """Return all replays with their outcomes, oldest first."""
     found: dict[str, bytes] = {}
     for file in lake.files.list(REPLAYS):
         if file.path.endswith((_PLAN, _OUTCOME)):
             found[file.path] = lake.files.read(file.path)
-    rows: list[tuple[Plan, Outcome | None]] = []
+    rows: list[tuple[ReplayPlan, ReplayOutcome | None]] = []
     for path, text in found.items():
         if path.endswith(_PLAN):
             ended = path.removesuffix(_PLAN) + _OUTCOME
-            outcome = unpacked(Outcome, ended, found[ended]) if ended in found else None
-            rows.append((unpacked(Plan, path, text), outcome))
+            outcome = unpacked(ReplayOutcome, ended, found[ended]) if ended in found else None
+            rows.append((unpacked(ReplayPlan, path, text), outcome))
     return sorted(rows, key=lambda row: row[0].at)
 
 
 def sweep(lake: Lake, older_than: float = LEFTOVER) -> list[str]:
-    """Removes rows that no plan names, as who laid them down died, and returns where they were."""
+    """Remove rows without a plan, which a dead process left, and return their folders."""
     latest = time.time() - older_than
     still = still_folders(lake.files, REPLAYS, latest)
     named = {folder_of(plan.id, plan.write) for plan, _ in plans(lake)} if still else set()

@@ -1,4 +1,4 @@
-"""The columns of events, made from Event, and what the lake adds to them."""
+"""The columns of events: the fields of Event, and two that the lake adds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from headrace.engine.events import Event
 
-# Spark knows microseconds only.
+# Spark timestamps have microseconds.
 _TYPES: dict[type, pa.DataType] = {
     bytes: pa.binary(),
     datetime: pa.timestamp("us", tz="UTC"),
@@ -19,11 +19,11 @@ _TYPES: dict[type, pa.DataType] = {
     str: pa.string(),
 }
 
-# Shard and number say which entry it is.
+# Shard and number identify the entry.
 _LEFT_OUT = ("entry_id",)
 
 GAP = "gap"
-"""The kind of the row that stands for events which were dropped before they could be read."""
+"""The kind of the row for events that were trimmed before they were read."""
 
 
 def _field(name: str, hint: Any) -> pa.Field:
@@ -39,9 +39,9 @@ EVENTS: pa.Schema = pa.schema(
             for name, hint in get_type_hints(Event).items()
             if name not in _LEFT_OUT
         ),
-        # How many events are missing from this number on, in a row of the kind "gap".
+        # In a row of kind "gap": the number of missing events, starting with this one.
         pa.field("missing", pa.int64()),
-        # What an entry says that this version has no column for.
+        # The fields of an entry that this version does not know.
         pa.field("more", pa.map_(pa.string(), pa.binary())),
     ]
 )

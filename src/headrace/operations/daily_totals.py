@@ -1,4 +1,4 @@
-"""tally: what a shard has counted of its queues, as of one moment."""
+"""The counts and statistics of queues on a shard, for one day, read at one moment."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ QUEUES_A_CALL = 200
 
 @dataclass(frozen=True, slots=True)
 class DailyTotals:
-    """The books of a queue on a shard and its statistics of a day, up to the event of a number.
+    """The books of a queue on a shard and its statistics of one day, up to an event number.
 
-    What was imported of a day is in no event.
+    imported tells whether an import added figures of this day, which are in no event.
     """
 
     number: int
@@ -35,10 +35,10 @@ class DailyTotals:
     imported: bool = False
 
 
-def tally(
+def daily_totals(
     core: Core, shard: int, queues: Sequence[str], day: int = TODAY
 ) -> Operation[dict[str, DailyTotals]]:
-    """What a shard says of queues, some of them at a time; days are counted from 1970 on."""
+    """Return the totals of queues on a shard. Days are counted from 1970-01-01."""
     found: dict[str, DailyTotals] = {}
     for first in range(0, len(queues), QUEUES_A_CALL):
         names = queues[first : first + QUEUES_A_CALL]

@@ -1,4 +1,4 @@
-"""The jobs of a namespace, read in bulk through the sets in which they are."""
+"""Read the jobs of a namespace in bulk, through the sorted sets that list them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from headrace.operations.requests import ask, ask_one
 from headrace.operations.values import Job, read_job
 from headrace.transport.drive import Operation
 
-# Each may have a payload of a megabyte.
+# Each job may have a payload of a megabyte.
 JOBS_PER_PAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class JobSet:
-    """One of the sorted sets of a shard: its role, its name, about how many jobs are in it."""
+    """A sorted set of jobs on a shard: its role, its name, and about how many jobs it has."""
 
     shard: int
     role: str
@@ -28,7 +28,7 @@ class JobSet:
 
 
 def job_sets(core: Core, queues: list[str]) -> Operation[list[JobSet]]:
-    """The sets of all states of these queues, without the empty ones."""
+    """Return the sets of all states of these queues that are not empty."""
     found: list[JobSet] = []
     for first in range(0, len(queues), LISTED):
         names = queues[first : first + LISTED]
@@ -51,9 +51,9 @@ def job_sets(core: Core, queues: list[str]) -> Operation[list[JobSet]]:
 def read_jobs(
     core: Core, where: JobSet, lowest: float, highest: float, cursor: bytes | None
 ) -> Operation[tuple[bytes, list[Job]]]:
-    """A page of jobs whose scores are within bounds, and the cursor of the next, b"" at the end.
+    """Return the cursor of the next page, and a page of jobs with scores within the bounds.
 
-    The first page has no cursor.
+    Pass None as the cursor of the first page. The cursor after the last page is b"".
     """
     if cursor is None:
         cursor = b"" if lowest == -math.inf else pack([str(int(lowest)), ""])

@@ -1,27 +1,40 @@
-"""Lakes: how far each has come with the event logs."""
+"""Lakes: how far each of them has read the event logs, as the server knows it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.engine.call import build, is_refusal
 from headrace.engine.check import text, whole
 from headrace.engine.events import entry_number
 from headrace.errors import InvalidArgument, LakeRefused
-from headrace.operations.event_log import logs
-from headrace.operations.lake_values import LakeShard
+from headrace.operations.event_log import is_entry_id, logs
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import on_all_shards
 from headrace.operations.requests import ask
 from headrace.transport.drive import Operation
 
-_ENTRY = re.compile(r"[0-9]{1,15}-[0-9]{1,15}")
+
+@dataclass(frozen=True, slots=True)
+class LakeShard:
+    """How far a lake has read the event log of a shard.
+
+    entry is the last entry that the lake has, and behind the number of newer events. trimmed and
+    dropped describe the log: the events that were removed, and those of them that some lake missed.
+    """
+
+    lake: str
+    shard: int
+    entry: str
+    behind: int
+    trimmed: int
+    dropped: int
 
 
 def lakes(client: ClientLike) -> Operation[list[LakeShard]]:
-    """How far each lake is with the event log of each shard, by lake and shard."""
+    """Return how far each lake has read the event log of each shard, by lake and shard."""
     found = yield from logs(client.core)
     rows = [
         LakeShard(
@@ -39,9 +52,10 @@ def lakes(client: ClientLike) -> Operation[list[LakeShard]]:
 
 
 def mark_lake(client: ClientLike, lake: str, offsets: Mapping[int, str]) -> Operation[None]:
-    """Tells the server up to which entry of each shard a lake has the events: they may be trimmed.
+    """Record up to which entry a lake has the events of each shard, so that they may be trimmed.
 
-    A mark never falls. 0-0 says that the lake has none yet, and that none may go without it.
+    A mark never moves back. 0-0 registers a lake that has no events yet: none may be trimmed until
+    the lake has them. Raises LakeRefused if the log does not fit the lake.
     """
     core = client.core
     text("lake", lake, core.limits.name)
@@ -56,30 +70,30 @@ def mark_lake(client: ClientLike, lake: str, offsets: Mapping[int, str]) -> Oper
 
 
 def _check_entry(entry: object) -> None:
-    if not isinstance(entry, str) or not _ENTRY.fullmatch(entry):
+    if not isinstance(entry, str) or not is_entry_id(entry):
         raise InvalidArgument(f"an entry must be <milliseconds>-<number>, not {entry!r}")
 
 
 def _marked(lake: str, shard: int, entry: str) -> Callable[[Any], None]:
     def decode(answer: Any) -> None:
         if is_refusal(answer):
-            code, _, told = answer.decode().partition(" ")
-            raise LakeRefused(lake, _REFUSALS[code].format(shard=shard, entry=entry, told=told))
+            code, _, detail = answer.decode().partition(" ")
+            raise LakeRefused(lake, _REFUSALS[code].format(shard=shard, entry=entry, detail=detail))
 
     return decode
 
 
 _REFUSALS = {
-    "LAKE_AHEAD": "it has shard {shard} up to event {entry}, and the newest of the server is "
-    "number {told}: this is another server, or it has lost events; give it a new lake",
-    "NOT_THIS_LOG": "it has shard {shard} up to event {entry}, which never was in the log of the "
-    "server: this is another server, or it has lost events; give it a new lake",
-    "TOO_MANY_LAKES": "the server knows {told} lakes already: headrace lake forget ends one",
+    "LAKE_AHEAD": "it has shard {shard} up to event {entry}, but the newest event on the server is "
+    "number {detail}: this is another server, or it lost events; use a new lake",
+    "NOT_THIS_LOG": "it has shard {shard} up to event {entry}, which was never in the log of the "
+    "server: this is another server, or it lost events; use a new lake",
+    "TOO_MANY_LAKES": "the server already has {detail} lakes: remove one with headrace lake forget",
 }
 
 
 def forget_lake(client: ClientLike, lake: str) -> Operation[bool]:
-    """The server no longer keeps events for this lake. Whether it did."""
+    """Stop keeping events for a lake. Return whether the server knew the lake."""
     text("lake", lake, client.core.limits.name)
     found = yield from on_all_shards(client.core, build("forget_lake", int, lake=lake))
     return any(found)

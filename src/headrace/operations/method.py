@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from headrace.operations.core import Core
 from headrace.transport.drive import Operation, drive, drive_async
@@ -24,6 +24,23 @@ from headrace.transport.drive import Operation, drive, drive_async
 P = ParamSpec("P")
 T = TypeVar("T")
 AnyOperation = Callable[..., Operation[Any]]
+MakeFunction = Callable[[AnyOperation], Callable[..., Any]]
+
+
+def _sync_function(operation: AnyOperation) -> Callable[..., Any]:
+    @wraps(operation)
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return drive(self.core.transport, operation(self, *args, **kwargs))
+
+    return call
+
+
+def _async_function(operation: AnyOperation) -> Callable[..., Any]:
+    @wraps(operation)
+    async def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return await drive_async(self.core.transport, operation(self, *args, **kwargs))
+
+    return call
 
 
 class SyncMethods:
@@ -34,18 +51,26 @@ class SyncMethods:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        _install(cls, is_async=False)
+        _install(cls, _sync_function)
 
 
 class AsyncMethods:
-    """Base of async classes: their methods are coroutines."""
+    """Base of async classes: their methods are coroutines.
+
+    A subclass may override `_make_function`, for example to open a connection first.
+    """
 
     __slots__ = ()
     core: Core
 
+    @staticmethod
+    def _make_function(operation: AnyOperation) -> Callable[..., Any]:
+        """Make the coroutine function of an operation."""
+        return _async_function(operation)
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        _install(cls, is_async=True)
+        _install(cls, cls._make_function)
 
 
 Mode = TypeVar("Mode", SyncMethods, AsyncMethods)
@@ -72,8 +97,8 @@ class method(Generic[P, T]):  # noqa: N801 - used like a decorator
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._functions = {
-            is_async: _function(self.operation, owner, name, is_async=is_async)
-            for is_async in (False, True)
+            is_async: _named(make, self.operation, owner, name)
+            for is_async, make in ((False, _sync_function), (True, _async_function))
         }
 
     @overload
@@ -95,34 +120,18 @@ class method(Generic[P, T]):  # noqa: N801 - used like a decorator
         return MethodType(self._functions[owner.is_async], owner)
 
 
-def _install(cls: type, *, is_async: bool) -> None:
+def _install(cls: type, make: MakeFunction) -> None:
     for name in dir(cls):
         declared = inspect.getattr_static(cls, name)
         if isinstance(declared, method):
-            setattr(cls, name, _function(declared.operation, cls, name, is_async=is_async))
+            setattr(cls, name, _named(make, declared.operation, cls, name))
 
 
-def _function(operation: AnyOperation, cls: type, name: str, *, is_async: bool) -> Any:
-    function: Any = _async_function(operation) if is_async else _sync_function(operation)
+def _named(make: MakeFunction, operation: AnyOperation, cls: type, name: str) -> Any:
+    function: Any = make(operation)
     function.__name__, function.__qualname__ = name, f"{cls.__qualname__}.{name}"
     function.__signature__ = _signature(operation)
     return function
-
-
-def _sync_function(operation: AnyOperation) -> Callable[..., Any]:
-    @wraps(operation)
-    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return drive(self.core.transport, operation(self, *args, **kwargs))
-
-    return call
-
-
-def _async_function(operation: AnyOperation) -> Callable[..., Any]:
-    @wraps(operation)
-    async def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return await drive_async(self.core.transport, operation(self, *args, **kwargs))
-
-    return call
 
 
 def _signature(operation: AnyOperation) -> inspect.Signature:
@@ -134,34 +143,3 @@ def _signature(operation: AnyOperation) -> inspect.Signature:
         parameters=[owner.replace(name="self", annotation=owner.empty), *others],
         return_annotation=returned,
     )
-
-
-# The compatibility APIs still use the two functions below.
-
-
-def blocking(
-    operation: Callable[Concatenate[Any, P], Operation[T]],
-) -> Callable[Concatenate[Any, P], T]:
-    function: Callable[..., Any] = _sync_function(operation)
-    function.__signature__ = _signature(operation)  # type: ignore[attr-defined]
-    return function
-
-
-def awaiting(
-    operation: Callable[Concatenate[Any, P], Operation[T]],
-) -> Callable[Concatenate[Any, P], Awaitable[T]]:
-    function: Callable[..., Any] = _async_function(operation)
-    function.__signature__ = _signature(operation)  # type: ignore[attr-defined]
-    return function
-
-
-def named(kind: type[T]) -> type[T]:
-    for name, function in vars(kind).items():
-        if inspect.isfunction(function):
-            function.__name__, function.__qualname__ = name, f"{kind.__qualname__}.{name}"
-    return kind
-
-
-class Face(Protocol):
-    @property
-    def core(self) -> Any: ...

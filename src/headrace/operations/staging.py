@@ -1,4 +1,4 @@
-"""Rows on their way to the shards: packed into chunks, as publish.lua reads them."""
+"""Stage the rows of a Spark task on the shards, in chunks that publish.lua reads."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from headrace.transport.drive import Operation
 CHUNK_JOBS = 250
 CHUNK_BYTES = 1 << 18
 CALL_BYTES = 1 << 21
-# The batch of a write that is none of a stream.
+# The batch number of a write that is not part of a stream.
 NO_BATCH = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
-    """What is written once: the rows of a DataFrame, or of one batch of a stream, into a queue."""
+class SparkWrite:
+    """One write into a queue: the rows of a DataFrame, or of one batch of a stream."""
 
     name: str
     queue: str
@@ -32,8 +32,8 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
-    """What one attempt has staged: how many rows and how many chunks, on which shard."""
+class StagedAttempt:
+    """The number of rows and chunks that one attempt of a task has staged on each shard."""
 
     name: str
     order: int
@@ -42,24 +42,24 @@ class Parcel:
 
 
 def write_name(write_id: str) -> str:
-    """How the ledger calls a write that has an id of its own."""
+    """Return the name in the commit log of a write with its own id."""
     return f"batch:{write_id}"
 
 
 def stream_name(query_id: str) -> str:
-    """How the ledger calls what a streaming query writes."""
+    """Return the name in the commit log of the writes of a streaming query."""
     return f"stream:{query_id}"
 
 
-def bundle_of(write: Write, parcels: Iterable[Parcel]) -> str:
-    """A name that only these parcels have, whoever asks."""
-    names = [write.name, str(write.batch), *sorted(parcel.name for parcel in parcels)]
+def transaction_id(write: SparkWrite, attempts: Iterable[StagedAttempt]) -> str:
+    """Return the id of the transaction of these attempts: a hash of their names."""
+    names = [write.name, str(write.batch), *sorted(attempt.name for attempt in attempts)]
     return blake2b("\0".join(names).encode(), digest_size=16).hexdigest()
 
 
 @dataclass(slots=True)
 class Staging:
-    """The rows of one attempt. What does not fill a chunk waits for more, or for the end."""
+    """Stages the rows of one attempt. Rows that do not fill a chunk wait for more rows."""
 
     core: Core
     name: str
@@ -68,7 +68,7 @@ class Staging:
     _waiting: dict[int, list[Item]] = field(default_factory=dict)
 
     def add(self, items: Sequence[Item]) -> Operation[None]:
-        """Takes rows, each to the shard of its id, and stages what fills chunks."""
+        """Add rows, each for the shard of its id, and stage the full chunks."""
         if self.core.shards == 1:
             self.rows[0] += len(items)
             self._waiting.setdefault(0, []).extend(items)
@@ -79,19 +79,19 @@ class Staging:
                 self._waiting.setdefault(shard, []).append(item)
         yield from self._stage(last=False)
 
-    def end(self, order: int) -> Operation[Parcel]:
-        """Stages what is left, and says what there is."""
+    def end(self, order: int) -> Operation[StagedAttempt]:
+        """Stage the remaining rows and return the finished attempt."""
         yield from self._stage(last=True)
-        return Parcel(self.name, order, dict(self.rows), self.chunks)
+        return StagedAttempt(self.name, order, dict(self.rows), self.chunks)
 
     def _stage(self, *, last: bool) -> Operation[None]:
         for shard, items in self._waiting.items():
             parts = list(_cut(items))
             self._waiting[shard] = [] if last else parts.pop() if parts else []
             for chunks in _calls([packed_chunk(part) for part in parts]):
-                yield from self._lay_down(shard, chunks)
+                yield from self._send(shard, chunks)
 
-    def _lay_down(self, shard: int, chunks: list[bytes]) -> Operation[None]:
+    def _send(self, shard: int, chunks: list[bytes]) -> Operation[None]:
         position = self.chunks.get(shard, 0)
         rows = [(chunk,) for chunk in chunks]
         call = build("stage", bytes_or_int, rows, attempt=self.name, position=position)
@@ -102,12 +102,12 @@ class Staging:
 
 
 def bytes_or_int(reply: bytes | int) -> bytes | int:
-    """An answer as it comes: a number, or a refusal."""
+    """Return a reply unchanged: a number, or a refusal."""
     return reply
 
 
 def packed_chunk(items: Sequence[Item]) -> bytes:
-    """Rows as one text of bytes. Lua has no type for bytes, so payloads follow the packed part."""
+    """Pack rows into one chunk. Payloads follow the packed part, as Lua has no type for bytes."""
     payloads = [item[1] for item in items]
     others = None
     if any(len(item) == 4 for item in items):
@@ -117,7 +117,7 @@ def packed_chunk(items: Sequence[Item]) -> bytes:
 
 
 def _cut(items: list[Item]) -> Iterator[list[Item]]:
-    """Rows in parts, each small enough to be published in one step; the last may grow yet."""
+    """Split rows into chunks that publish in one step. The last chunk may not be full."""
     start = size = 0
     for at, item in enumerate(items):
         if at > start and (at - start == CHUNK_JOBS or size + len(item[1]) > CHUNK_BYTES):
@@ -129,7 +129,7 @@ def _cut(items: list[Item]) -> Iterator[list[Item]]:
 
 
 def _calls(chunks: list[bytes]) -> Iterator[list[bytes]]:
-    """Chunks that are staged by one call."""
+    """Group chunks into calls."""
     some: list[bytes] = []
     size = 0
     for chunk in chunks:

@@ -17,19 +17,19 @@ from headrace.options import UNSET
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What became of a write from Spark: its rows were made jobs, or were for jobs that exist.
+class WriteStatus:
+    """The status of a committed write from Spark: how many of its rows became jobs.
 
-    One that has no published_at is still being published. What was not made, moved or replaced was
-    skipped: the job exists and must not be changed. lost: the shards that lost rows after it was
-    decided, and how many; these have become no jobs.
+    published_at is None while the rows are being published. made, moved and replaced count the rows
+    that created or changed a job; skipped rows were for jobs that exist and must not change. lost
+    has, by shard, the rows that the server lost after the commit; they did not become jobs.
     """
 
     id: str
     batch: int | None
     queue: str
     rows: int
-    decided_at: datetime
+    committed_at: datetime
     published_at: datetime | None
     made: int
     moved: int

@@ -1,4 +1,12 @@
-"""Headrace and Spark: events and jobs as DataFrames, DataFrames as jobs, executors as workers."""
+"""Headrace and Spark: events and jobs as DataFrames, DataFrames as jobs, executors as workers.
+
+import headrace.spark
+
+spark = headrace.spark.session()
+events = spark.read.format("headrace").load()
+df.write.format("headrace").option("queue", "letters").mode("append").save()
+counts = headrace.spark.work(spark, "letters", lambda jobs: jobs["data.to"])
+"""
 
 from __future__ import annotations
 
@@ -8,24 +16,24 @@ from typing import TYPE_CHECKING, Any
 from headrace.spark.session import session
 
 if TYPE_CHECKING:
-    from headrace.spark.executors.frames import Row
-    from headrace.spark.executors.running import RunFailed, Running
-    from headrace.spark.executors.tally import Tally
-    from headrace.spark.executors.verdicts import BadReturn, Next
+    from headrace.spark.executors.job_table import JobRow
+    from headrace.spark.executors.outcomes import BadReturn, Next
     from headrace.spark.executors.work import work
+    from headrace.spark.executors.work_counts import WorkCounts
+    from headrace.spark.executors.work_run import RunFailed, WorkRun
 
-# Loaded when first asked for: whoever reads or writes needs nothing of the workers.
+# Loaded on first use: readers and writers do not need the workers.
 _LATER = {
-    "BadReturn": "headrace.spark.executors.verdicts",
-    "Next": "headrace.spark.executors.verdicts",
-    "Row": "headrace.spark.executors.frames",
-    "RunFailed": "headrace.spark.executors.running",
-    "Running": "headrace.spark.executors.running",
-    "Tally": "headrace.spark.executors.tally",
+    "BadReturn": "headrace.spark.executors.outcomes",
+    "JobRow": "headrace.spark.executors.job_table",
+    "Next": "headrace.spark.executors.outcomes",
+    "RunFailed": "headrace.spark.executors.work_run",
+    "WorkCounts": "headrace.spark.executors.work_counts",
+    "WorkRun": "headrace.spark.executors.work_run",
     "work": "headrace.spark.executors.work",
 }
 
-__all__ = ["BadReturn", "Next", "Row", "RunFailed", "Running", "Tally", "session", "work"]
+__all__ = ["BadReturn", "JobRow", "Next", "RunFailed", "WorkCounts", "WorkRun", "session", "work"]
 
 
 def __getattr__(name: str) -> Any:

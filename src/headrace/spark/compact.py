@@ -1,7 +1,7 @@
-"""Compaction: small files of a day and queue are rewritten as few large ones.
+"""Compaction: rewrite the small files of a day and queue as a few large ones.
 
-A manifest adds the new files and removes the old ones in one step. Those stay for a while, for
-whoever reads an older snapshot.
+A manifest adds the new files and removes the old ones in one step. The old files stay for a while,
+for readers of an older snapshot.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from headrace.lake.batches import GRACE, begin, delete_replaced, folder_of
 from headrace.lake.lake import Lake, LakeMoved
 from headrace.lake.lock import held
-from headrace.lake.manifest import DataFile, Snapshot
-from headrace.spark.counted import BatchMismatch, data_files, written_parts
-from headrace.spark.stored import STORED, own_session, read_stored
+from headrace.lake.manifest import DataFile, LakeSnapshot
+from headrace.spark.batch_files import BatchMismatch, data_files, written_parts
+from headrace.spark.lake_events import STORED_COLUMNS, read_stored, writing_session
 
 __all__ = ["Compacted", "compact", "delete_replaced"]
 
 SMALL = 64 << 20
 LARGE = 128 << 20
 AT_ONCE = 512 << 20
-"""So many bytes of small files at most are rewritten for one commit."""
+"""The most bytes of small files that one commit rewrites."""
 
 Group = tuple[DataFile, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacted:
-    """What one commit of a compaction replaced."""
+    """The files that one commit of a compaction replaced."""
 
     groups: int
     files_before: int
@@ -41,12 +41,13 @@ class Compacted:
 
 
 def compact(spark: SparkSession, lake: Lake, *, grace: float = GRACE) -> Iterator[Compacted]:
-    """Rewrites what is worth it, part by part; a part is done when it is asked for.
+    """Rewrite small files, and yield after each commit.
 
-    What is replaced stays for so many seconds.
+    The next commit starts when the caller asks for it. Replaced files stay for `grace` seconds.
+    Raises LakeBusy if another compaction is running.
     """
     with held(lake.files, "compact") as lock:
-        own = own_session(spark)
+        own = writing_session(spark)
         snapshot = lake.snapshot()
         for groups in parts_of(groups_of(snapshot)):
             lock.renew()
@@ -55,8 +56,8 @@ def compact(spark: SparkSession, lake: Lake, *, grace: float = GRACE) -> Iterato
             yield Compacted(groups=len(groups), files_before=len(replaced), files_after=len(added))
 
 
-def groups_of(snapshot: Snapshot) -> list[Group]:
-    """The small files of each day and queue that has several."""
+def groups_of(snapshot: LakeSnapshot) -> list[Group]:
+    """Return the small files of each day and queue that has more than one."""
     small: dict[tuple[object, str], list[DataFile]] = defaultdict(list)
     for file in snapshot.files:
         if file.bytes < SMALL:
@@ -66,7 +67,7 @@ def groups_of(snapshot: Snapshot) -> list[Group]:
 
 
 def parts_of(groups: Sequence[Group]) -> Iterator[list[Group]]:
-    """Groups that are rewritten together: many small ones, or a large one alone."""
+    """Yield the groups to rewrite in one commit: several small ones, or one large one."""
     part: list[Group] = []
     size = 0
     for group in groups:
@@ -81,13 +82,13 @@ def parts_of(groups: Sequence[Group]) -> Iterator[list[Group]]:
 
 
 def _rewrite(
-    spark: SparkSession, lake: Lake, base: Snapshot, replaced: Sequence[DataFile], grace: float
+    spark: SparkSession, lake: Lake, base: LakeSnapshot, replaced: Sequence[DataFile], grace: float
 ) -> list[DataFile]:
     paths = [file.path for file in replaced]
     batch = begin(lake, base, grace=grace)
     events = read_stored(spark, lake, paths).drop("batch")
     pieces = max(1, sum(file.bytes for file in replaced) // LARGE)
-    # All of a day and queue is written by one task; a large one by several, each a range of it.
+    # One task writes a day and queue; several tasks write a large one, each a range of it.
     is_one_group = len({(file.day, file.queue) for file in replaced}) == 1
     spread = (
         events.repartitionByRange(pieces, "shard", "number")
@@ -108,20 +109,20 @@ def _check_same(before: DataFrame, after: DataFrame) -> None:
     old, new = digest(before), digest(after)
     if old != new:
         raise BatchMismatch(
-            f"the new files have {new[0]:,} rows, the old ones {old[0]:,}, or they differ in what "
-            "they say: nothing was committed; compact again, and if it comes again report it"
+            f"the new files ({new[0]:,} rows) and the old ones ({old[0]:,} rows) have different "
+            "content, so nothing was committed; compact again and report it if it happens again"
         )
 
 
 def digest(events: DataFrame) -> tuple[int, int]:
-    """How many rows there are, and a sum over all of what each says, in whatever order."""
-    # A map cannot be hashed, its entries can.
-    told = [
+    """Return the number of rows, and a checksum that does not depend on their order."""
+    # A map cannot be hashed, but its entries can.
+    columns = [
         F.sort_array(F.map_entries("more")) if name == "more" else F.col(name)
-        for name in STORED.names
+        for name in STORED_COLUMNS.names
         if name != "batch"
     ]
-    total = F.sum(F.xxhash64(*told).cast("decimal(20,0)"))
+    total = F.sum(F.xxhash64(*columns).cast("decimal(20,0)"))
     [row] = events.agg(F.count("*").alias("rows"), total.alias("total")).collect()
     return row["rows"], int(row["total"] or 0)
 
@@ -130,7 +131,7 @@ def _commit(lake: Lake, batch: str, added: Sequence[DataFile], removed: Sequence
     while True:
         newest = lake.snapshot()
         if not {file.path for file in newest.files}.issuperset(removed):
-            raise LakeMoved("another compaction has replaced the same files: nothing was committed")
+            raise LakeMoved("another compaction replaced the same files, so nothing was committed")
         with suppress(LakeMoved):
             lake.commit(newest, batch, added=added, removed=removed)
             return

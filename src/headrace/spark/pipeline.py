@@ -1,9 +1,8 @@
-"""The pipeline: events from the logs of a server into a lake, each exactly once.
+"""Sync events from the logs of a server into a lake, each exactly once.
 
-A batch is a span of every log. Its files are written to a folder of their own, read back and
-counted, and made to count by one manifest; only then is the server told that it may trim these
-events. Whoever dies in between leaves files that do not count, and the next one begins where the
-last manifest ends.
+A batch is a range of every log. Its files are written to a new folder, read back and verified. One
+manifest commits them, and only then may the server trim these events. A crash in between leaves
+only unreferenced files, and the next sync starts where the last manifest ends.
 """
 
 from __future__ import annotations
@@ -22,28 +21,28 @@ from headrace.lake import replays
 from headrace.lake.batches import begin, end, sweep
 from headrace.lake.files import Files
 from headrace.lake.lake import Lake, LakeMoved
-from headrace.lake.lock import Lock, held
-from headrace.lake.manifest import DataFile, Snapshot, Span
+from headrace.lake.lock import LakeLock, held
+from headrace.lake.manifest import DataFile, LakeSnapshot, LogRange
 from headrace.lake.opening import open_lake
 from headrace.operations.event_log import LogEnds, log_ends
 from headrace.operations.lakes import mark_lake
-from headrace.spark import plan
-from headrace.spark.batch_files import write_batch
-from headrace.spark.counted import checked, data_files
+from headrace.spark import offsets
+from headrace.spark.batch_files import data_files, verified, write_batch
 from headrace.spark.events import bounded
-from headrace.spark.options import Server
-from headrace.spark.stored import lake_events, own_session
+from headrace.spark.lake_events import writing_session
+from headrace.spark.options import ServerAddress
 from headrace.transport.drive import drive
-
-__all__ = ["BATCH", "INTERVAL", "Batch", "follow", "lake_events", "sync"]
 
 BATCH = 500_000
 INTERVAL = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """What a commit brought. missing: events that were dropped unread; behind: those to come."""
+class SyncedBatch:
+    """A committed batch.
+
+    missing counts events that were trimmed before they were read, behind those still to sync.
+    """
 
     number: int
     events: int
@@ -55,27 +54,32 @@ class Batch:
 
 
 def sync(
-    spark: SparkSession, server: Server, files: Files, *, batch: int = BATCH
-) -> Iterator[Batch]:
-    """Brings what has happened up to now into the lake, which is made if there is none.
+    spark: SparkSession, server: ServerAddress, files: Files, *, batch: int = BATCH
+) -> Iterator[SyncedBatch]:
+    """Sync all events up to now into the lake, and create the lake if there is none.
 
-    A batch is made when it is asked for; who asks no more loses nothing.
+    Yield each batch after its commit. The next batch starts when the caller asks for it; a caller
+    that stops loses nothing. Raises LakeBusy if another sync is running, and LakeRefused if the
+    lake belongs to another namespace.
+
+        for batch in sync(spark, ServerOptions(), LocalFiles("lake")):
+            print(batch.events, "events")
     """
-    with _run(spark, server, files, batch) as run:
+    with _sync_run(spark, server, files, batch) as run:
         yield from run.batches()
 
 
 def follow(
     spark: SparkSession,
-    server: Server,
+    server: ServerAddress,
     files: Files,
     *,
     stopping: threading.Event,
     interval: float = INTERVAL,
     batch: int = BATCH,
-) -> Iterator[Batch]:
-    """Brings what happens into the lake, every so many seconds, until stopping is set."""
-    with _run(spark, server, files, batch) as run:
+) -> Iterator[SyncedBatch]:
+    """Sync like `sync`, then again every `interval` seconds until `stopping` is set."""
+    with _sync_run(spark, server, files, batch) as run:
         while not stopping.is_set():
             for done in run.batches():
                 yield done
@@ -86,41 +90,43 @@ def follow(
 
 
 @contextmanager
-def _run(spark: SparkSession, server: Server, files: Files, batch: int) -> Iterator[_Run]:
+def _sync_run(
+    spark: SparkSession, server: ServerAddress, files: Files, batch: int
+) -> Iterator[_SyncRun]:
     whole("batch", batch, 1, 10**9)
     server = server.settled()
     with server.open() as client, held(files, "sync") as lock:
         lake = open_lake(files, client)
         sweep(lake)
         replays.sweep(lake)
-        yield _Run(own_session(spark), server, client, lake, lock, batch)
+        yield _SyncRun(writing_session(spark), server, client, lake, lock, batch)
 
 
 @dataclass(slots=True)
-class _Run:
+class _SyncRun:
     """A run of sync or follow."""
 
     spark: SparkSession
-    server: Server
+    server: ServerAddress
     client: Client
     lake: Lake
-    lock: Lock
+    lock: LakeLock
     most: int
 
-    def batches(self) -> Iterator[Batch]:
-        """Batches until the lake has all that had happened at the beginning."""
+    def batches(self) -> Iterator[SyncedBatch]:
+        """Yield batches until the lake has all events that there were at the start."""
         snapshot = self.lake.snapshot()
-        # Also a word to the server that nothing more is to go which this lake has not.
+        # This also registers the lake: the server keeps the events that the lake does not have.
         self._mark(snapshot)
-        target = plan.newest(self._ends())
-        while any(plan.spans_between(snapshot.offsets, target)):
+        target = offsets.newest(self._ends())
+        while any(offsets.ranges_between(snapshot.offsets, target)):
             began = time.monotonic()
-            spans = self._next_spans(snapshot, target)
-            snapshot, files, spans = self._take(snapshot, spans)
-            yield Batch(
+            ranges = self._next_ranges(snapshot, target)
+            snapshot, files, ranges = self._sync(snapshot, ranges)
+            yield SyncedBatch(
                 number=snapshot.number,
-                events=sum(span.numbers for span in spans),
-                missing=sum(span.missing for span in spans),
+                events=sum(each.size for each in ranges),
+                missing=sum(each.missing for each in ranges),
                 files=len(files),
                 bytes=sum(file.bytes for file in files),
                 seconds=time.monotonic() - began,
@@ -128,46 +134,46 @@ class _Run:
             )
 
     def behind(self) -> int:
-        """How many events the lake has yet to take."""
+        """Return how many events the lake does not have yet."""
         self.lock.renew()
-        return _distance(self.lake.snapshot(), plan.newest(self._ends()))
+        return _distance(self.lake.snapshot(), offsets.newest(self._ends()))
 
-    def _next_spans(self, snapshot: Snapshot, target: plan.Offsets) -> list[Span]:
-        wanted = plan.spans_between(snapshot.offsets, target)
+    def _next_ranges(self, snapshot: LakeSnapshot, target: offsets.Offsets) -> list[LogRange]:
+        wanted = offsets.ranges_between(snapshot.offsets, target)
         core = self.client.core
         to = drive(core.transport, bounded(core, wanted, self._ends(), self.most))
         return [
-            Span(shard=span.shard, after=span.after, to=to[span.shard])
-            for span in wanted
-            if to[span.shard] != span.after
+            LogRange(shard=each.shard, after=each.after, to=to[each.shard])
+            for each in wanted
+            if to[each.shard] != each.after
         ]
 
-    def _take(
-        self, base: Snapshot, spans: Sequence[Span]
-    ) -> tuple[Snapshot, list[DataFile], list[Span]]:
+    def _sync(
+        self, base: LakeSnapshot, ranges: Sequence[LogRange]
+    ) -> tuple[LakeSnapshot, list[DataFile], list[LogRange]]:
         batch = begin(self.lake, base)
-        parts = write_batch(self.spark, self.server, self.client, self.lake, batch, spans)
-        files, counted = data_files(parts), checked(spans, parts)
+        parts = write_batch(self.spark, self.server, self.client, self.lake, batch, ranges)
+        files, found = data_files(parts), verified(ranges, parts)
         self.lake.files.flush(file.path for file in files)
-        snapshot = self._commit(base, batch, counted, files)
+        snapshot = self._commit(base, batch, found, files)
         self._mark(snapshot)
         end(self.lake, batch)
         self.lock.renew()
-        return snapshot, files, counted
+        return snapshot, files, found
 
     def _commit(
-        self, base: Snapshot, batch: str, spans: Sequence[Span], files: Sequence[DataFile]
-    ) -> Snapshot:
+        self, base: LakeSnapshot, batch: str, ranges: Sequence[LogRange], files: Sequence[DataFile]
+    ) -> LakeSnapshot:
         while True:
             try:
-                return self.lake.commit(base, batch, spans=spans, added=files)
+                return self.lake.commit(base, batch, ranges=ranges, added=files)
             except LakeMoved:
                 base = self.lake.snapshot()
-                # Files may have been compacted in the meantime; these events are still to come.
-                if any(base.offsets[span.shard] != span.after for span in spans):
+                # A compaction may have committed; the lake still does not have these events.
+                if any(base.offsets[each.shard] != each.after for each in ranges):
                     raise
 
-    def _mark(self, snapshot: Snapshot) -> None:
+    def _mark(self, snapshot: LakeSnapshot) -> None:
         operation = mark_lake(self.client, self.lake.identity.id, snapshot.offsets)
         drive(self.client.core.transport, operation)
 
@@ -175,6 +181,5 @@ class _Run:
         return drive(self.client.core.transport, log_ends(self.client.core))
 
 
-def _distance(snapshot: Snapshot, target: plan.Offsets) -> int:
-    spans = plan.spans_between(snapshot.offsets, target)
-    return sum(span.last - span.first + 1 for span in spans)
+def _distance(snapshot: LakeSnapshot, target: offsets.Offsets) -> int:
+    return sum(each.size for each in offsets.ranges_between(snapshot.offsets, target))

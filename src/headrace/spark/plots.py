@@ -1,4 +1,4 @@
-"""Pictures of a history: what ended when, and how long jobs waited; as a file or as text."""
+"""Plots of a history: finished attempts over time, and waiting times; as a file or as text."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import plotext
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from headrace.engine.statistics import BINS
 from headrace.errors import HeadraceError
 
-# What an attempt may end in: its colour in a file, its letter and colour on a terminal.
+# The outcomes of attempts: colour in a file, letter and colour on a terminal.
 OUTCOMES = {
     "completed": ("#2a9d8f", "█", "green"),
     "retried": ("#e9c46a", "▒", "yellow"),
@@ -34,12 +34,12 @@ UNITS = {"s": "s", "m": "min", "q": "/4 h", "h": "h", "d": "days"}
 
 
 class NothingToDraw(HeadraceError):
-    """There are no attempts that have ended."""
+    """No attempt has ended yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """By outcome how many attempts ended in each step, in seconds; and how long jobs waited."""
+    """The data of a plot: finished attempts by outcome and time step, and waiting times."""
 
     begins: datetime
     step: int
@@ -48,20 +48,22 @@ class Picture:
 
     @property
     def steps(self) -> int:
+        """The number of time steps."""
         return len(next(iter(self.ended.values())))
 
     @property
     def title(self) -> str:
-        return f"attempts that ended, every {_span(self.step)}"
+        """The title of the plot."""
+        return f"attempts that ended, every {_duration(self.step)}"
 
 
 def picture(attempts: DataFrame, daily: DataFrame) -> Picture:
-    """What there is to draw of these tables."""
+    """Return the data to draw from these tables. Raises NothingToDraw if there is none."""
     second = F.unix_seconds("ended")
     over = attempts.where(F.col("outcome").isin(*OUTCOMES))
     first, last = over.agg(F.min(second), F.max(second)).first() or (None, None)
     if first is None or last is None:
-        raise NothingToDraw("no attempt has ended yet: there is nothing to draw")
+        raise NothingToDraw("there is nothing to draw: no attempt has ended yet")
     step = step_for(last - first)
     begins = first // step * step
     at = F.floor((second - begins) / step)
@@ -87,12 +89,12 @@ def _waits(daily: DataFrame) -> list[tuple[str, int]]:
 
 
 def step_for(seconds: int) -> int:
-    """So long that a picture has few enough steps."""
+    """Return the step in seconds for a plot of this duration, with at most 60 steps."""
     return next((step for step in STEPS if seconds < step * MOST_STEPS), -(-seconds // MOST_STEPS))
 
 
 def save(drawn: Picture, path: Path) -> None:
-    """Writes it to a file; the name says which kind, .png or .svg for example."""
+    """Write the plot to a file in the format of its suffix, such as .png or .svg."""
     figure = Figure(figsize=(9, 6), layout="constrained")
     above, below = figure.subplots(2, 1)
     times = [drawn.begins + timedelta(seconds=drawn.step * at) for at in range(drawn.steps)]
@@ -116,7 +118,7 @@ def save(drawn: Picture, path: Path) -> None:
 
 
 def text(drawn: Picture, width: int = WIDTH, height: int = HEIGHT) -> str:
-    """What ended when, drawn with letters and colours of a terminal."""
+    """Return the finished attempts over time as text with terminal colours."""
     figure = plotext.figure
     figure.clear()
     figure.theme("colorless")
@@ -140,12 +142,12 @@ def text(drawn: Picture, width: int = WIDTH, height: int = HEIGHT) -> str:
 
 
 def _round_numbers(most: int, count: int) -> list[int]:
-    """Some numbers from 0 on that are easily read."""
+    """Return about `count` round numbers from 0 to `most`."""
     step = next(step for step in _ROUND if most / step <= count)
     return list(range(0, most + 1, step))
 
 
-def _span(seconds: int) -> str:
+def _duration(seconds: int) -> str:
     for unit, name in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
         count, rest = divmod(seconds, unit)
         if count and not rest:

@@ -1,41 +1,39 @@
-"""The rollup: tables of each day of a lake, built when its events have changed.
+"""The rollup: build the tables of each day of a lake whose events have changed.
 
-A build is written to a folder of its own and counts when the catalogue names it: whoever dies
-leaves files that do not count, and a reader sees a day as it was before, or as it is after.
+A build is written to a new folder and becomes valid when the catalogue names it. A crash leaves
+only unreferenced files, and a reader sees either the old or the new build of a day.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import StructType
 
 from headrace.lake import catalogue
-from headrace.lake.catalogue import NOTHING, TABLES, Built, Catalogue
+from headrace.lake.catalogue import NOTHING, TABLES, Catalogue, DayBuild
 from headrace.lake.lake import Lake
 from headrace.lake.lock import held
-from headrace.lake.manifest import Snapshot
-from headrace.spark.stored import lake_events, no_events
-from headrace.spark.tables import words
-from headrace.spark.tables.carry import KEPT
-from headrace.spark.tables.every import STORED, Told
-from headrace.spark.tables.histories import count_tagged
-from headrace.spark.tables.workers import workers
+from headrace.lake.manifest import LakeSnapshot
+from headrace.spark.lake_events import lake_events, no_events
+from headrace.spark.tables import expressions
+from headrace.spark.tables.carried_events import CARRIED_COLUMNS
+from headrace.spark.tables.day_tables import STORED_TABLES, DayTables
+from headrace.spark.tables.summaries import workers
 
-# The columns of each table, which are the same in every session.
+# The columns of each table. They are the same in every session.
 _SCHEMAS: dict[str, StructType] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class RollupRun:
     """Days that were built together."""
 
     days: tuple[dt.date, ...]
@@ -43,23 +41,32 @@ class Run:
     seconds: float
 
 
-def rollup(spark: SparkSession, lake: Lake, *, grace: float = catalogue.GRACE) -> Iterator[Run]:
-    """Builds the days that have changed since they were built, and says which.
+def rollup(
+    spark: SparkSession, lake: Lake, *, grace: float = catalogue.GRACE
+) -> Iterator[RollupRun]:
+    """Build the days that have changed since their last build, and yield after each commit.
 
-    What it has said counts; who asks no more loses nothing.
+    A caller that stops loses nothing. Replaced builds stay for `grace` seconds. Raises LakeBusy if
+    another rollup is running.
+
+        for run in rollup(spark, lake):
+            print(run.days, run.events)
     """
     with held(lake.files, "rollup") as lock:
         snapshot = lake.snapshot()
         events = events_by_day(snapshot)
-        counts = catalogue.newest(lake.files)
-        while days := catalogue.next_run(counts, events):
+        current = catalogue.newest(lake.files)
+        while days := catalogue.next_run(current, events):
             began = time.monotonic()
-            built = _build(spark, lake, snapshot, counts, days)
-            while (whole := catalogue.whole_run(counts, built)) != days:
-                days, built = whole, _build(spark, lake, snapshot, counts, whole)
-            counts = catalogue.commit(lake.files, counts, built)
+            built = _build(spark, lake, snapshot, current, days)
+            while first := _first_overlap(spark, lake, current, built):
+                overlapping = [day for day in sorted(events) if day >= min(first, days[0])]
+                if overlapping == days:
+                    break
+                days, built = overlapping, _build(spark, lake, snapshot, current, overlapping)
+            current = catalogue.commit(lake.files, current, built)
             lock.renew()
-            yield Run(
+            yield RollupRun(
                 days=tuple(days),
                 events=sum(events[day] for day in days),
                 seconds=time.monotonic() - began,
@@ -67,8 +74,28 @@ def rollup(spark: SparkSession, lake: Lake, *, grace: float = catalogue.GRACE) -
         catalogue.sweep(lake.files, grace)
 
 
-def events_by_day(snapshot: Snapshot) -> Counter[dt.date]:
-    """How many events of each day are in a lake."""
+def _first_overlap(
+    spark: SparkSession, lake: Lake, current: Catalogue, built: Sequence[DayBuild]
+) -> dt.date | None:
+    """Return the first day with an event that comes after an event of a later day.
+
+    This happens when the clock of the server is set back over midnight. From that day on, days are
+    built together. Only the built days and their neighbours are compared.
+    """
+    earlier = [each for each in current.days if each.day < built[0].day][-1:]
+    later = [each for each in current.days if each.day > built[-1].day][:1]
+    coverage = stored_table(spark, lake, "log_coverage", [*earlier, *built, *later])
+    rows = sorted(coverage.collect(), key=lambda row: (row["shard"], row["day"]))
+    overlapping: list[dt.date] = [
+        row["day"]
+        for row, later_row in pairwise(rows)
+        if row["shard"] == later_row["shard"] and row["last"] > later_row["first"]
+    ]
+    return min(overlapping, default=None)
+
+
+def events_by_day(snapshot: LakeSnapshot) -> Counter[dt.date]:
+    """Return the number of events of each day in a snapshot."""
     counts: Counter[dt.date] = Counter()
     for file in snapshot.files:
         counts[file.day] += file.rows
@@ -76,39 +103,43 @@ def events_by_day(snapshot: Snapshot) -> Counter[dt.date]:
 
 
 def _build(
-    spark: SparkSession, lake: Lake, snapshot: Snapshot, counts: Catalogue, days: list[dt.date]
-) -> list[Built]:
-    before = [built for built in counts.days if built.day < days[0]][-1:]
+    spark: SparkSession,
+    lake: Lake,
+    snapshot: LakeSnapshot,
+    current: Catalogue,
+    days: list[dt.date],
+) -> list[DayBuild]:
+    before = [built for built in current.days if built.day < days[0]][-1:]
     events = lake_events(spark, lake, snapshot, days)
     carried = carried_by(spark, lake, before)
     build = catalogue.new_build()
-    told = Told(events, carried, days)
-    told = replace(told, tagged=count_tagged(told.known()))
-    there = {
-        name: _write(lake, name, build, _table(spark, lake, build, told, name)) for name in STORED
+    tables = DayTables(events, carried, days)
+    tables = replace(tables, tagged=expressions.count_tagged(tables.all_events()))
+    written = {
+        name: _write(lake, name, build, _table(spark, lake, build, tables, name))
+        for name in STORED_TABLES
     }
-    digests = _digests(spark, lake, build, there["carry"])
-    events_of, numbers_of = events_by_day(snapshot), _numbers(lake, build)
-    # What each day leaves is what the next one begins with.
-    left = [before[0].after if before else NOTHING, *(digests.get(day, NOTHING) for day in days)]
+    digests = _digests(spark, lake, build, written["carried_events"])
+    events_of = events_by_day(snapshot)
+    # Each day starts with the events that the day before carries over.
+    carries = [before[0].after if before else NOTHING, *(digests.get(day, NOTHING) for day in days)]
     return [
-        Built(
+        DayBuild(
             day=day,
             events=events_of[day],
-            before=left[at],
-            after=left[at + 1],
+            before=carries[at],
+            after=carries[at + 1],
             build=build,
-            tables=tuple(name for name in STORED if day in there[name]),
-            numbers=numbers_of[day],
+            tables=tuple(name for name in STORED_TABLES if day in written[name]),
         )
         for at, day in enumerate(days)
     ]
 
 
-def _table(spark: SparkSession, lake: Lake, build: str, told: Told, name: str) -> DataFrame:
+def _table(spark: SparkSession, lake: Lake, build: str, tables: DayTables, name: str) -> DataFrame:
     if name != "workers":
-        return told.table(name)
-    # The attempts are written by now: to make them again costs more than to read them.
+        return tables.table(name)
+    # The attempts are already written, and reading them is cheaper than computing them again.
     return workers(_written(spark, lake, "attempts", build))
 
 
@@ -118,7 +149,7 @@ def _written(spark: SparkSession, lake: Lake, name: str, build: str) -> DataFram
 
 
 def _write(lake: Lake, name: str, build: str, table: DataFrame) -> set[dt.date]:
-    """Writes a table by day; returns the days of which there is anything."""
+    """Write a table by day, and return the days that have rows."""
     folder = catalogue.folder_of(name, build)
     writer = table.hint("rebalance", "day").write.partitionBy("day").option("compression", "zstd")
     writer.parquet(f"{lake.files.root}/{folder}")
@@ -132,36 +163,25 @@ def _day_of(path: str) -> dt.date | None:
     return dt.date.fromisoformat(day.partition("/")[0]) if day else None
 
 
-def _numbers(lake: Lake, build: str) -> dict[dt.date, dict[int, tuple[int, int]]]:
-    """The first and the last event of each day and shard. A few rows, so Spark is not asked."""
-    found: dict[dt.date, dict[int, tuple[int, int]]] = defaultdict(dict)
-    for file in lake.files.list(catalogue.folder_of("spans", build)):
-        day = _day_of(file.path)
-        # Beside the files there may be sums to check them with.
-        if day is not None and file.path.endswith(".parquet"):
-            spans = pq.read_table(pa.BufferReader(lake.files.read(file.path)))
-            for row in spans.to_pylist():
-                found[day][row["shard"]] = (row["first"], row["last"])
-    return found
-
-
 def _digests(spark: SparkSession, lake: Lake, build: str, days: set[dt.date]) -> dict[dt.date, str]:
-    """What each day leaves for later ones, in short: events are known by shard and number."""
+    """Return a digest of the events that each day carries over."""
     if not days:
         return {}
     found = (
-        _written(spark, lake, "carry", build)
+        _written(spark, lake, "carried_events", build)
         .groupBy("day")
         .agg(F.count("*").alias("n"), F.bit_xor(F.xxhash64("shard", "number")).alias("digest"))
     )
     return {row["day"]: f"{row['n']}-{row['digest'] & (2**64 - 1):016x}" for row in found.collect()}
 
 
-# reading
+# Reading
 
 
-def stored_table(spark: SparkSession, lake: Lake, name: str, built: Sequence[Built]) -> DataFrame:
-    """A table of some days, as they were built."""
+def stored_table(
+    spark: SparkSession, lake: Lake, name: str, built: Sequence[DayBuild]
+) -> DataFrame:
+    """Return the stored table of some days."""
     schema = _schema_of(spark, name)
     folders = [
         f"{lake.files.root}/{catalogue.folder_of(name, each.build)}/day={each.day}"
@@ -176,16 +196,16 @@ def stored_table(spark: SparkSession, lake: Lake, name: str, built: Sequence[Bui
     return reader.parquet(*folders).select(*schema.names)
 
 
-def carried_by(spark: SparkSession, lake: Lake, built: Sequence[Built]) -> DataFrame | None:
-    """The events that the last of some days leaves for later ones, each with its own day."""
-    if not any("carry" in last.tables for last in built[-1:]):
+def carried_by(spark: SparkSession, lake: Lake, built: Sequence[DayBuild]) -> DataFrame | None:
+    """Return the events that the last of these days carries over, each with its own day."""
+    if not any("carried_events" in last.tables for last in built[-1:]):
         return None
-    left = stored_table(spark, lake, "carry", built[-1:])
-    return left.withColumn("day", words.day_of()).select(*KEPT, "day")
+    carried = stored_table(spark, lake, "carried_events", built[-1:])
+    return carried.withColumn("day", expressions.day_of()).select(*CARRIED_COLUMNS, "day")
 
 
 def _schema_of(spark: SparkSession, name: str) -> StructType:
     if name not in _SCHEMAS:
         some_day = [dt.date(1970, 1, 1)]
-        _SCHEMAS[name] = Told(no_events(spark), None, some_day).table(name).schema
+        _SCHEMAS[name] = DayTables(no_events(spark), None, some_day).table(name).schema
     return _SCHEMAS[name]

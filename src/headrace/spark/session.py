@@ -1,4 +1,4 @@
-"""A Spark session with what Headrace needs: Java, the right Python, UTC, quiet."""
+"""Create a Spark session for Headrace: with Java, this Python, UTC, and little output."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ LOCAL = "local[*]"
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Sketches by queue, worker and bin are gathered without sorting the events first.
+    # Aggregate sketches by queue, worker and bin without sorting the events first.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "10000",
-    # A rollup has more parts than are kept by default, and what is not kept is compiled anew.
+    # A rollup has more generated classes than the default cache holds; the rest is recompiled.
     "spark.sql.codegen.cache.maxEntries": "1000",
-    # The files of a lake are named one by one: a job that looks at each costs more than to look.
+    # The files of a lake are listed by name, and a Spark job to list them costs more than it saves.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "256",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -33,9 +32,12 @@ SETTINGS = {
 
 
 def session(master: str = LOCAL, **settings: str) -> SparkSession:
-    """The session that is active, else a new one on this machine or on the given master.
+    """Return the active Spark session, or create one.
 
-    Settings are Spark's own, with _ for the dots: session(spark_driver_memory="4g").
+    master is a Spark master URL, by default all cores of this machine. Settings are those of Spark
+    with _ instead of dots. Raises JavaNotFound if there is no Java 17 or later.
+
+        spark = headrace.spark.session(spark_driver_memory="4g")
     """
     active = SparkSession.getActiveSession()
     if active is not None:

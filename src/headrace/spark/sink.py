@@ -1,7 +1,7 @@
-"""df.write and df.writeStream of format("headrace"): one row one job, exactly once.
+"""The sink of format("headrace"): df.write and df.writeStream put each row as a job exactly once.
 
-Executors stage rows; the driver decides and publishes. Spark makes every method run in a process of
-its own, so that nothing is remembered between them but what is pickled: writers and messages.
+Executors stage rows; the driver commits and publishes them. Spark runs every method in another
+process, so that only pickled objects are shared: writers and commit messages.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from headrace.client.client import Client
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations import writes
 from headrace.operations.core import Core
-from headrace.operations.staging import Parcel, Staging, Write
-from headrace.spark.options import Sink
-from headrace.spark.rows import Columns, Rows, columns_of
+from headrace.operations.staging import SparkWrite, StagedAttempt, Staging
+from headrace.spark.options import SinkOptions
+from headrace.spark.row_items import RowColumns, RowEncoder, columns_of
 from headrace.transport.drive import Operation, drive
 
 log = logging.getLogger("headrace.spark")
@@ -40,170 +40,179 @@ QUERY = "sql.streaming.queryId"
 
 
 @dataclass
-class Staged(WriterCommitMessage):
-    """What a task tells the driver. Only tasks are told of which query a batch is."""
+class StagedMessage(WriterCommitMessage):
+    """The commit message of a task. Only tasks know the id of the streaming query."""
 
-    parcel: Parcel
+    attempt: StagedAttempt
     on_exists: str
     query: str
 
 
 @dataclass(frozen=True)
-class Target:
-    """Where rows go, and how they are read; pickled, it goes to every executor."""
+class SinkTarget:
+    """The destination of rows and their columns. Spark sends it pickled to every executor."""
 
-    options: Sink
-    columns: Columns
+    options: SinkOptions
+    columns: RowColumns
 
-    def stage(self, batches: Iterator[pa.RecordBatch], order: int) -> Parcel:
-        """Lays the rows of one task down."""
+    def stage(self, batches: Iterator[pa.RecordBatch], order: int) -> StagedAttempt:
+        """Stage the rows of one attempt of a task."""
         with self.options.open_sink() as client:
             core = client.core
-            rows = Rows(core, self.columns, duplicates=self.options.on_exists == "duplicate")
+            rows = RowEncoder(core, self.columns, duplicates=self.options.on_exists == "duplicate")
             staging = Staging(core, uuid4().hex)
             for batch in batches:
-                _say(core, staging.add(rows.items(batch)))
-            return _say(core, staging.end(order))
+                _drive(core, staging.add(rows.items(batch)))
+            return _drive(core, staging.end(order))
 
-    def staged(self, batches: Iterator[pa.RecordBatch], query: str = "") -> Staged:
-        """The same, in a task."""
+    def staged(self, batches: Iterator[pa.RecordBatch], query: str = "") -> StagedMessage:
+        """Stage the rows in a Spark task, and return its commit message."""
         task = cast(TaskContext, TaskContext.get())
-        return Staged(self.stage(batches, task.partitionId()), self.options.on_exists, query)
+        return StagedMessage(self.stage(batches, task.partitionId()), self.options.on_exists, query)
 
-    def commit(self, write: Write, messages: Sequence[Staged]) -> None:
-        """Decides that these are the rows of the write, and publishes them."""
+    def commit(self, write: SparkWrite, messages: Sequence[StagedMessage]) -> None:
+        """Commit the write with the rows of these messages, and publish it."""
         with self.options.open_sink() as client:
-            parcels = [message.parcel for message in messages]
-            bundle = _say(client.core, writes.decide(client.core, write, parcels))
-            if bundle is not None:
-                publish(client, write, bundle)
+            attempts = [message.attempt for message in messages]
+            transaction = _drive(client.core, writes.commit(client.core, write, attempts))
+            if transaction is not None:
+                publish(client, write, transaction)
 
-    def abort(self, write: Write, messages: Sequence[Staged]) -> None:
-        """Lets what was staged go, unless it was decided: Spark also aborts what it committed."""
+    def abort(self, write: SparkWrite, messages: Sequence[StagedMessage]) -> None:
+        """Drop the staged rows, unless they are committed: Spark may abort after a commit."""
         with self.options.open_sink() as client:
-            parcels = [message.parcel for message in messages]
-            _say(client.core, writes.abandon(client.core, write, parcels))
+            attempts = [message.attempt for message in messages]
+            _drive(client.core, writes.abort(client.core, write, attempts))
 
 
-def publish(client: Client, write: Write, bundle: str) -> None:
-    """Publishes on all shards at the same time."""
+def publish(client: Client, write: SparkWrite, transaction: str) -> None:
+    """Publish a transaction on all shards at the same time. Raises WriteLost if rows are lost."""
     core = client.core
     with ThreadPoolExecutor(min(core.shards, SHARDS_AT_ONCE)) as pool:
         counted = list(
             pool.map(
-                lambda shard: _say(core, writes.publish_on(core, write.name, shard, bundle)),
+                lambda shard: _drive(core, writes.publish_on(core, write.name, shard, transaction)),
                 range(core.shards),
             )
         )
-    written = _say(core, writes.conclude(core, write.name, bundle, counted))
-    log.info("%s", written)
-    writes.check_whole(written)
+    status = _drive(core, writes.finalize(core, write.name, transaction, counted))
+    log.info("write published: %s", status)
+    writes.check_complete(status)
 
 
-def finish_open(client: Client) -> None:
-    """Brings to their end writes whose driver died."""
-    for written in _say(client.core, writes.finish_open(client.core)):
-        log.log(logging.ERROR if written.lost else logging.INFO, "was left open: %s", written)
+def recover_transactions(client: Client) -> None:
+    """Finish the writes whose driver died."""
+    for status in _drive(client.core, writes.recover_transactions(client.core)):
+        level = logging.ERROR if status.lost else logging.INFO
+        log.log(level, "finished the write of a dead driver: %s", status)
 
 
-def _say(core: Core, operation: Operation[T]) -> T:
+def _drive(core: Core, operation: Operation[T]) -> T:
     return drive(core.transport, operation)
 
 
 class BatchWriter(DataSourceArrowWriter):
     """Writes a DataFrame."""
 
-    def __init__(self, target: Target, write: Write) -> None:
+    def __init__(self, target: SinkTarget, write: SparkWrite) -> None:
         self.target = target
-        self.write_of_all = write
+        self.spark_write = write
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedMessage:
+        """Stage the rows of a task."""
         return self.target.staged(iterator)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        self.target.commit(self.write_of_all, _those_that_are(messages))
+        """Commit and publish the rows of all tasks."""
+        self.target.commit(self.spark_write, _staged(messages))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        self.target.abort(self.write_of_all, _those_that_are(messages))
+        """Drop the rows of all tasks."""
+        self.target.abort(self.spark_write, _staged(messages))
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
     """Writes the batches of a stream."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: SinkTarget) -> None:
         self.target = target
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedMessage:
+        """Stage the rows of a task."""
         query = _query()
         return self.target.staged(iterator, query)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        staged = _those_that_are(messages)
+        """Commit and publish the rows of a batch."""
+        staged = _staged(messages)
         if staged:
             self.target.commit(self._write_of(staged, batchId), staged)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        staged = _those_that_are(messages)
+        """Drop the rows of a batch."""
+        staged = _staged(messages)
         if staged:
             self.target.abort(self._write_of(staged, batchId), staged)
 
-    def _write_of(self, staged: Sequence[Staged], batch: int) -> Write:
+    def _write_of(self, staged: Sequence[StagedMessage], batch: int) -> SparkWrite:
         queue = self.target.options.queue
         return writes.stream_write(staged[0].query, batch, queue, staged[0].on_exists)
 
 
 def _query() -> str:
-    """Of which streaming query this task is."""
+    """Return the id of the streaming query of this task."""
     query = cast(TaskContext, TaskContext.get()).getLocalProperty(QUERY)
     if not query:
         raise HeadraceError(
-            "Spark does not say of which streaming query this batch is: the local property "
-            f"{QUERY} is empty, so its batches could be taken for those of another. Write them in "
-            "foreachBatch instead, with df.write and a writeId for each"
+            f"Spark did not set the local property {QUERY}, so the batches of this streaming query "
+            "could be confused with those of another. Write them in foreachBatch instead, with "
+            "df.write and a writeId for each batch"
         )
     return query
 
 
-def _those_that_are(messages: Iterable[WriterCommitMessage | None]) -> list[Staged]:
-    return [message for message in messages if isinstance(message, Staged)]
+def _staged(messages: Iterable[WriterCommitMessage | None]) -> list[StagedMessage]:
+    return [message for message in messages if isinstance(message, StagedMessage)]
 
 
 def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> BatchWriter:  # noqa: FBT001
-    """The writer for df.write."""
+    """Return the writer for df.write."""
     target = _target(options, schema, overwrite=overwrite)
     wanted = target.options
     with wanted.open_sink() as client:
-        finish_open(client)
+        recover_transactions(client)
         write_id = wanted.write_id or uuid4().hex
         settled = _settled(client, wanted)
     write = writes.batch_write(write_id, wanted.queue, settled.on_exists)
-    return BatchWriter(Target(settled, target.columns), write)
+    return BatchWriter(SinkTarget(settled, target.columns), write)
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: FBT001
-    """The writer for df.writeStream; Spark makes one on the driver for every batch and commit."""
+    """Return the writer for df.writeStream. Spark creates one for every batch and commit."""
     target = _target(options, schema, overwrite=overwrite)
     if target.options.write_id:
-        raise InvalidArgument("option writeId is for df.write: batches of a stream have names")
+        raise InvalidArgument(
+            "option writeId is only for df.write: a stream names its batches itself"
+        )
     with target.options.open_sink() as client:
-        finish_open(client)
-        return StreamWriter(Target(_settled(client, target.options), target.columns))
+        recover_transactions(client)
+        return StreamWriter(SinkTarget(_settled(client, target.options), target.columns))
 
 
-def _target(given: Mapping[str, str], schema: StructType, *, overwrite: bool) -> Target:
+def _target(given: Mapping[str, str], schema: StructType, *, overwrite: bool) -> SinkTarget:
     if overwrite:
         raise InvalidArgument(
-            'mode("overwrite") would delete jobs: use mode("append"), and delete the queue first '
-            "if that is what you want"
+            'mode("overwrite") is not supported: use mode("append"), and delete the queue first if '
+            "you want to replace its jobs"
         )
-    options = Sink.read(given).settled()
+    options = SinkOptions.read(given).settled()
     if not options.queue:
-        raise InvalidArgument('say into which queue: .option("queue", "mail")')
-    return Target(options, columns_of(schema, origin=options.lineage))
+        raise InvalidArgument('option queue is missing: set it with .option("queue", "mail")')
+    return SinkTarget(options, columns_of(schema, origin=options.lineage))
 
 
-def _settled(client: Client, options: Sink) -> Sink:
-    """What holds when the write begins holds to its end."""
+def _settled(client: Client, options: SinkOptions) -> SinkOptions:
+    """Return the options with the present policy of the queue, which holds for the whole write."""
     if options.on_exists:
         return options
     return options.with_policy(str(client.queue(options.queue).settings()["on_exists"]))

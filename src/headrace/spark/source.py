@@ -1,4 +1,4 @@
-"""format("headrace"): which reader or writer Spark gets. Everything here runs on the driver."""
+"""The Spark data source format("headrace"). This module runs on the driver."""
 
 from __future__ import annotations
 
@@ -15,47 +15,62 @@ from pyspark.sql.types import StructType
 
 from headrace.errors import InvalidArgument
 from headrace.lake.schema import EVENTS
-from headrace.spark.options import TABLES, EventsBatch, EventsStream, Jobs, Table
+from headrace.spark.options import (
+    TABLES,
+    EventsBatchOptions,
+    EventsStreamOptions,
+    JobsOptions,
+    TableOptions,
+)
 
 
 class HeadraceSource(DataSource):
-    """Events and jobs of a namespace as tables, and jobs made of rows."""
+    """Reads events and jobs of a namespace as tables, and writes rows as jobs."""
 
     @classmethod
     def name(cls) -> str:
+        """Return the name of the format."""
         return "headrace"
 
     def schema(self) -> StructType:
+        """Return the columns of the table in the options."""
         return from_arrow_schema(_columns(self._table()))
 
     def _table(self) -> str:
-        return Table.read({"table": self.options.get("table", TABLES[0])}).table
+        return TableOptions.read({"table": self.options.get("table", TABLES[0])}).table
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        """Return the reader for spark.read. Raises InvalidArgument for a wrong option."""
         self._check(schema)
         if self._table() == "jobs":
-            return _jobs_reader(Jobs.read(self.options).settled())
-        return _events_reader(EventsBatch.read(self.options).settled())
+            from headrace.spark.jobs import JobsReader  # noqa: PLC0415 - load only what is used
+
+            return JobsReader(JobsOptions.read(self.options).settled())
+        from headrace.spark.events import EventsReader  # noqa: PLC0415 - load only what is used
+
+        return EventsReader(EventsBatchOptions.read(self.options).settled())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        from headrace.spark.events import EventsStreamReader  # noqa: PLC0415 - only what is used
+        """Return the reader for spark.readStream. Raises InvalidArgument for a wrong option."""
+        from headrace.spark.events import EventsStreamReader  # noqa: PLC0415 - load what is used
 
         if self._table() == "jobs":
             raise InvalidArgument(
-                "the table of jobs is what is there now and cannot be a stream; "
-                "what happens to jobs is the table of events"
+                "the table jobs has only the present jobs and cannot be a stream; "
+                "read the table events to follow the changes of jobs"
             )
         self._check(schema)
-        return EventsStreamReader(EventsStream.read(self.options).settled())
+        return EventsStreamReader(EventsStreamOptions.read(self.options).settled())
 
     def _check(self, schema: StructType) -> None:
         if schema != self.schema():
             raise InvalidArgument(
-                "the columns are given: read without schema(), and select those you want"
+                "the columns are fixed: read without schema(), then select the columns you want"
             )
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
-        from headrace.spark.sink import batch_writer  # noqa: PLC0415 - readers do without
+        """Return the writer for df.write. Raises InvalidArgument for a wrong option or column."""
+        from headrace.spark.sink import batch_writer  # noqa: PLC0415 - readers do not need it
 
         return batch_writer(self.options, schema, overwrite)
 
@@ -64,30 +79,15 @@ class HeadraceSource(DataSource):
         schema: StructType,
         overwrite: bool,  # noqa: FBT001
     ) -> DataSourceStreamWriter:
-        from headrace.spark.sink import stream_writer  # noqa: PLC0415 - readers do without
+        """Return the writer for df.writeStream. Raises InvalidArgument as `writer` does."""
+        from headrace.spark.sink import stream_writer  # noqa: PLC0415 - readers do not need it
 
         return stream_writer(self.options, schema, overwrite)
-
-
-def _events_reader(options: EventsBatch) -> DataSourceReader:
-    from headrace.spark import events  # noqa: PLC0415 - only what is used
-
-    # Spark keeps what was planned for one query of a DataFrame, filters included, and gives it to
-    # the next that has no filters to push: it must not push any unless somebody asked for it.
-    reader = events.FilteredEventsReader if options.push_filters else events.EventsReader
-    return reader(options)
-
-
-def _jobs_reader(options: Jobs) -> DataSourceReader:
-    from headrace.spark import jobs  # noqa: PLC0415 - only what is used
-
-    reader = jobs.FilteredJobsReader if options.push_filters else jobs.JobsReader
-    return reader(options)
 
 
 def _columns(table: str) -> pa.Schema:
     if table == "events":
         return EVENTS
-    from headrace.spark.job_columns import JOBS  # noqa: PLC0415 - only what is used
+    from headrace.spark.jobs import JOBS  # noqa: PLC0415 - load only what is used
 
     return JOBS

@@ -144,6 +144,7 @@ class Transport:
                 return
 
     def sleep(self, seconds: float) -> None:
+        """Block for this many seconds."""
         time.sleep(seconds)
 
     def subscribe(self, channels: Sequence[tuple[int, str]]) -> Subscription:
@@ -230,6 +231,7 @@ class AsyncTransport:
                 return
 
     async def sleep(self, seconds: float) -> None:
+        """Sleep for this many seconds."""
         await asyncio.sleep(seconds)
 
     async def subscribe(self, channels: Sequence[tuple[int, str]]) -> AsyncSubscription:

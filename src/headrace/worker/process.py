@@ -18,7 +18,7 @@ from headrace.client.client import AsyncClient
 from headrace.engine.check import text
 from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
 from headrace.operations.requests import load
-from headrace.operations.writes import finish_open
+from headrace.operations.writes import recover_transactions
 from headrace.transport.drive import drive_async
 from headrace.worker.child_process import (
     CANCEL_SECONDS,
@@ -164,7 +164,7 @@ async def finish_writes(client: AsyncClient) -> None:
     if client.core.shards == 1:
         return
     try:
-        finished = await drive_async(client.core.transport, finish_open(client.core))
+        finished = await drive_async(client.core.transport, recover_transactions(client.core))
     except HeadraceError as error:
         log_event(logging.WARNING, "cannot finish a Spark write; will retry", reason=error)
         return

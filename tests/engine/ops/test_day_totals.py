@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace import Client, Queue
-from headrace.operations.daily_totals import QUEUES_A_CALL, DailyTotals, tally
+from headrace.operations.daily_totals import QUEUES_A_CALL, DailyTotals, daily_totals
 from headrace.testing import START, Clock
 from headrace.transport.drive import drive
 from tests.proof import proves
@@ -14,7 +14,7 @@ TODAY = int(START.timestamp()) // 86_400
 
 
 def tallied(hr: Client, *queues: str, day: int = -1) -> dict[str, DailyTotals]:
-    return drive(hr.core.transport, tally(hr.core, 0, queues, day))
+    return drive(hr.core.transport, daily_totals(hr.core, 0, queues, day))
 
 
 @proves("Q-91")

@@ -1,11 +1,11 @@
-"""adopt, adopt_items, adopt_stats: jobs, items and statistics are imported unchanged and once."""
+"""import_jobs, import_items, import_stats: everything is imported unchanged and once."""
 
 from __future__ import annotations
 
 import pytest
 
 from headrace import Client, FeedNotFound, Queue
-from headrace.compat.importing.adopting import Taken
+from headrace.compat.importing.operations import ImportedId
 from headrace.testing import Clock, open_with_clock
 from tests.model.jobs.checks.imported_jobs import (
     COMPLETE,
@@ -92,7 +92,7 @@ def test_unique_values_that_are_taken_are_not_had_twice(hr: Client, queue: Queue
 def test_the_same_twice_in_a_call_is_one(hr: Client) -> None:
     taken = bring(hr, job("a"), job("a"))
 
-    assert taken == [Taken("a", is_new=True), Taken("a", is_new=False)]
+    assert taken == [ImportedId("a", is_new=True), ImportedId("a", is_new=False)]
 
 
 def test_import_over_shards_brings_each_job_once(url: str) -> None:
@@ -104,6 +104,6 @@ def test_import_over_shards_brings_each_job_once(url: str) -> None:
 
         assert [each.is_new for each in taken] == [True] * 20
         assert [number for number, each in enumerate(taken) if each.id != str(number)] == [7]
-        assert bring(hr, *every) == [Taken(each.id, is_new=False) for each in taken]
+        assert bring(hr, *every) == [ImportedId(each.id, is_new=False) for each in taken]
         assert hr.queue("mail").counts().waiting == 21
         assert hr.audit().balanced

@@ -334,7 +334,7 @@ def test_large_bundle_is_discarded_in_several_calls(hr: Client) -> None:
     desk.prepare("b", *parcels)
 
     assert [desk.discard("b") for _ in range(3)] == [0, 0, 1]
-    assert not [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
+    assert not [key for key in dump(hr) if "}:staged" in key or "}:attempts" in key]
 
 
 def test_bundle_discarded_before_its_prepare_stays_discarded(hr: Client) -> None:
@@ -396,5 +396,5 @@ def test_sweep_removes_undecided_bundles_on_all_shards(valkey_url: str) -> None:
         clock.tick(1)
         hr.sweep()
 
-        assert not [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
+        assert not [key for key in dump(hr) if "}:staged" in key or "}:attempts" in key]
         assert Desk(hr, home).decide("b") == "WRITE_ABORTED"

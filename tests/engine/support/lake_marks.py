@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from headrace import Client
 from headrace.operations import lakes
-from headrace.operations.event_log import logs, seek_entries
-from headrace.operations.lake_values import Log
+from headrace.operations.event_log import ShardLog, logs, seek_entries
 from headrace.transport.drive import drive
 
 PIECE = 256  # the log is trimmed in whole nodes of the stream,
@@ -27,7 +26,7 @@ def entry_of(hr: Client, number: int) -> str:
     return entry
 
 
-def log_of(hr: Client) -> Log:
+def log_of(hr: Client) -> ShardLog:
     [log] = drive(hr.core.transport, logs(hr.core))
     return log
 

@@ -12,10 +12,10 @@ from typing import Any
 from uuid import uuid4
 
 from headrace import connect
-from headrace.errors import StagedLost, WriteGivenUp
+from headrace.errors import StagedLost, WriteAborted
 from headrace.operations import writes
 from headrace.operations.requests import load
-from headrace.operations.staging import Parcel, Staging, Write, bundle_of
+from headrace.operations.staging import SparkWrite, StagedAttempt, Staging, transaction_id
 from headrace.testing import Clock
 from headrace.transport.drive import Operation, Refresh, Send, Sleep, drive
 from tests.model.harness import library
@@ -33,16 +33,16 @@ DAY = 86_400
 class Driver:
     """One attempt to write: its staged rows and its progress."""
 
-    write: Write
-    parcels: list[Parcel]
+    write: SparkWrite
+    attempts: list[StagedAttempt]
     ids: set[str]
     operation: Operation[Any] | None
     wish: Any = None
     committed: bool = False
 
     @property
-    def bundle(self) -> str:
-        return bundle_of(self.write, self.parcels)
+    def transaction(self) -> str:
+        return transaction_id(self.write, self.attempts)
 
 
 @dataclass
@@ -69,8 +69,8 @@ class World:
     # steps
 
     def begin(self, which: int, rows: int) -> None:
-        """Start a driver whose tasks have staged rows in two parcels."""
-        parcels, ids = [], set()
+        """A driver whose tasks have staged rows, in two parcels."""
+        attempts, ids = [], set()
         for order in range(2):
             self.made += 1
             staging = Staging(self.core, f"parcel{self.made}")
@@ -78,16 +78,16 @@ class World:
             ids |= {name for name, _ in items}
             for operation in (staging.add(items[:1]), staging.add(items[1:])):
                 self._carry_out(operation)
-            parcels.append(self._carry_out(staging.end(order)))
+            attempts.append(self._carry_out(staging.end(order)))
         write = WRITES[which % len(WRITES)]
-        driver = Driver(write, parcels, ids, None)
+        driver = Driver(write, attempts, ids, None)
         driver.operation = self._commit(driver)
         self.drivers.append(driver)
 
     def _commit(self, driver: Driver) -> Operation[None]:
-        bundle = yield from writes.decide(self.core, driver.write, driver.parcels)
-        if bundle is not None:
-            yield from writes.finish(self.core, driver.write.name, bundle)
+        transaction = yield from writes.commit(self.core, driver.write, driver.attempts)
+        if transaction is not None:
+            yield from writes.publish_and_finalize(self.core, driver.write.name, transaction)
         driver.committed = True
 
     def step(self, which: int) -> None:
@@ -101,7 +101,7 @@ class World:
         try:
             answer = self._fulfil(driver.wish) if driver.wish else None
             driver.wish = driver.operation.send(answer)
-        except (StopIteration, StagedLost, WriteGivenUp):
+        except (StopIteration, StagedLost, WriteAborted):
             driver.operation = driver.wish = None
 
     def _fulfil(self, wish: Any) -> Any:
@@ -127,15 +127,15 @@ class World:
 
     def _note(self, words: Any, reply: Any) -> None:
         if isinstance(reply, list) and reply[0] == 1:
-            write, batch, bundle = words[5:8]
-            assert (write, batch) not in self.winners, "the write was decided twice"
-            self.winners[write, batch] = bundle
+            write, batch, transaction = words[5:8]
+            assert (write, batch) not in self.winners, "decided twice"
+            self.winners[write, batch] = transaction
 
     def abort(self, which: int) -> None:
         """Abort a driver at any point of its progress."""
         if self.drivers:
             driver = self.drivers[which % len(self.drivers)]
-            driver.operation = writes.abandon(self.core, driver.write, driver.parcels)
+            driver.operation = writes.abort(self.core, driver.write, driver.attempts)
             driver.wish = None
 
     def crash(self, which: int) -> None:
@@ -175,13 +175,18 @@ class World:
             if driver.committed:
                 assert self._is_decided(driver.write), "a driver continued without a decision"
 
-    def _is_decided(self, write: Write) -> bool:
+    def _is_decided(self, write: SparkWrite) -> bool:
         return any(name == write.name and batch >= write.batch for name, batch in self.winners)
 
     def wanted(self) -> set[str]:
-        """Return the ids of all decided rows."""
-        bundles = set(self.winners.values())
-        return {name for driver in self.drivers if driver.bundle in bundles for name in driver.ids}
+        """The ids of all rows of what was decided."""
+        transactions = set(self.winners.values())
+        return {
+            name
+            for driver in self.drivers
+            if driver.transaction in transactions
+            for name in driver.ids
+        }
 
     def end(self) -> None:
         """Let all drivers die; assert that sweeps finish decided writes and remove the others."""

@@ -1,1 +1,1 @@
-"""`demo`: a day in a shop, with a worker that is killed, on the embedded server."""
+"""`demo`: a day in an online shop on the embedded server, with a worker that is killed."""

@@ -2,127 +2,106 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 import headrace
-from headrace.cli.server import HERE, Directory
-from headrace.cli.show import AsJson
-
-if TYPE_CHECKING:
-    from headrace.cli.demo.place import Place
-    from headrace.cli.demo.screen import Screen
-    from headrace.cli.demo.steps import Demo
+from headrace.cli.demo.display import DemoDisplay
+from headrace.cli.demo.environment import hired_workers, open_environment
+from headrace.cli.demo.steps import STEPS, DemoRun
+from headrace.cli.output import to_json
+from headrace.cli.server import HERE, directory_option, json_option
+from headrace.demo import NAMESPACE, NAMESPACE_VARIABLE
 
 FEWEST, MOST = 200, 40_000
 
 NEXT = (
-    ("{headrace} failures{where}", "what went wrong, by type"),
-    ("{headrace} job {job}{where}", "the life of a job whose worker died"),
+    ("{headrace} failures{where}", "failed jobs by type"),
+    ("{headrace} job {job}{where}", "the history of a job whose worker died"),
     (
         "{headrace} retry --failure CorruptPicture --all --yes{where}",
-        "the pictures were uploaded again: one more try",
+        "retry the pictures, which were uploaded again",
     ),
-    ("{env}{headrace} work headrace.demo.shop:app", "a worker that does it; Ctrl-C ends it"),
-    ("{headrace} top{where}", "all of it, live; q ends it"),
+    ("{env}{headrace} work headrace.demo.shop:app", "run a worker; stop it with Ctrl-C"),
+    ("{headrace} top{where}", "watch everything live; quit with q"),
     (
         '{headrace} lake sql "select * from failures" --lake {lake}',
-        "what happened, in SQL; docs/guides/pipeline.md says what else",
+        "query the history in SQL; see docs/pipeline.md",
     ),
-    ("README.md", "the same with an app of your own, in five minutes"),
+    ("README.md", "build your own app in five minutes"),
     ("{headrace} down{directory}", "stop the server; its data stays"),
 )
 
 
-def demo(
-    *,
-    jobs: Annotated[
-        int, typer.Option("--jobs", min=FEWEST, max=MOST, help="How many jobs, about.")
-    ] = 3000,
-    directory: Directory = HERE,
-    as_json: AsJson = False,
-) -> None:
-    """Run a small shop for a minute: jobs, workers, one of them killed, the books, and the history.
+@click.command(epilog="Example: headrace demo")
+@click.option(
+    "--jobs",
+    type=click.IntRange(FEWEST, MOST),
+    metavar="NUMBER",
+    default=3000,
+    help="Number of jobs, 200 to 40000; default: 3000.",
+)
+@directory_option
+@json_option
+def demo(jobs: int, directory: Path, as_json: bool) -> None:
+    """Run a small online shop for a minute and kill one of its workers.
 
-    It uses the embedded server, which runs on afterwards so that you can look around, and the
-    namespace demo-shop, which is emptied first.
+    Shows the recovery, the books and the history. Uses the embedded server, which keeps running,
+    and the namespace demo-shop, which is emptied first.
     """
-    # Here, because the other commands do not wait for these to be loaded.
-    from headrace.cli.demo.place import opened  # noqa: PLC0415
-    from headrace.cli.demo.screen import Screen  # noqa: PLC0415
-    from headrace.cli.demo.steps import STEPS, Demo  # noqa: PLC0415
-    from headrace.cli.demo.workers import hired  # noqa: PLC0415
-
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
-    screen = Screen(quiet=as_json)
-    with opened(directory) as place, hired(place) as workers:
-        os.environ.update(place.environment())
-        with headrace.connect(place.url, namespace=place.namespace) as hr:
-            played = Demo(hr, place, workers, screen, jobs)
+        signal.signal(number, _exit)
+    display = DemoDisplay(quiet=as_json)
+    with open_environment(directory) as environment, hired_workers(environment) as workers:
+        os.environ.update(environment.variables())
+        with headrace.connect(environment.url, namespace=environment.namespace) as hr:
+            run = DemoRun(hr, environment, workers, display, jobs)
             for step in STEPS:
-                step(played)
+                step(run)
     if as_json:
-        typer.echo(json.dumps(_for_programs(played), default=str))
+        where = {"url": environment.url, "namespace": environment.namespace}
+        click.echo(to_json({**where, **run.found}))
     else:
-        _say_what_next(screen, played)
-    if played.interrupted:
-        raise typer.Exit(128 + signal.SIGINT)
+        _show_next_steps(display, run)
+    if run.interrupted:
+        sys.exit(128 + signal.SIGINT)
 
 
-def _end(number: int, _: object) -> None:
+def _exit(number: int, _: object) -> None:
     sys.exit(128 + number)
 
 
-def _for_programs(played: Demo) -> dict[str, Any]:
-    return {"url": played.place.url, "namespace": played.place.namespace, **played.found}
-
-
-def _say_what_next(screen: Screen, played: Demo) -> None:
-    place = played.place
-    words = {
-        "headrace": _headrace(),
-        "job": played.held[0],
-        "where": f" -n {place.namespace}",
-        "lake": str(place.lake),
-        "env": "",
-        "directory": "",
+def _show_next_steps(display: DemoDisplay, run: DemoRun) -> None:
+    environment = run.environment
+    elsewhere = environment.directory != HERE
+    # Without an activated environment the shell would not find the bare name.
+    bare = shutil.which("headrace") or Path(sys.argv[0]).name != "headrace"
+    needed = {
+        "HEADRACE_URL": elsewhere,
+        NAMESPACE_VARIABLE: environment.namespace != NAMESPACE,
     }
-    if place.directory != HERE:
-        words["where"] += f" --url {place.url}"
-        words["directory"] = f" --directory {place.directory}"
-    changed = {k: v for k, v in place.environment().items() if _must_say(place, k)}
-    words["env"] = "".join(f"{name}={value} " for name, value in changed.items())
-    rows = [
-        (what.format(**words), why)
-        for what, why in NEXT
-        if "lake" not in what or place.lake.exists()
-    ]
-    screen.console.print("\n[bold]What to try next[/bold]")
-    for what, why in rows:
-        screen.console.print(f"  {what}\n      [dim]{why}[/dim]", soft_wrap=True)
-    screen.console.print(
-        f"\nThe server runs on. Its data, and the log of the workers, are in {place.directory}.",
+    words = {
+        "headrace": "headrace" if bare else sys.argv[0],
+        "job": run.held[0] if run.held else "ID",
+        "where": f" -n {environment.namespace}" + f" --url {environment.url}" * elsewhere,
+        "lake": str(environment.lake),
+        "directory": f" --directory {environment.directory}" * elsewhere,
+        "env": "".join(
+            f"{name}={value} " for name, value in environment.variables().items() if needed[name]
+        ),
+    }
+    display.console.print("\n[bold]What to try next[/bold]")
+    for command, meaning in NEXT:
+        if "lake" not in command or environment.lake.exists():
+            shown = f"  {command.format(**words)}\n      [dim]{meaning}[/dim]"
+            display.console.print(shown, soft_wrap=True)
+    display.console.print(
+        f"\nThe server keeps running. Its data and the log of the workers are in "
+        f"{environment.directory}.",
         soft_wrap=True,
     )
-
-
-def _must_say(place: Place, name: str) -> bool:
-    from headrace.cli.demo.place import NAMESPACE  # noqa: PLC0415
-
-    if name == "HEADRACE_URL":
-        return place.directory != HERE
-    return place.namespace != NAMESPACE
-
-
-def _headrace() -> str:
-    # Where nobody has activated the environment, the bare name would not be found.
-    bare = shutil.which("headrace") or Path(sys.argv[0]).name != "headrace"
-    return "headrace" if bare else sys.argv[0]

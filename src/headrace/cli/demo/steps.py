@@ -1,200 +1,234 @@
-"""The steps of the demo, in order. Each says what it does and notes what it found."""
+"""The steps of the demo, in order. Each prints what it does and stores what it found."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import Any
 
 from rich.markup import escape
 
-from headrace.cli.demo import closing, findings, history
-from headrace.cli.demo.place import Place
-from headrace.cli.demo.screen import Progress, Screen
-from headrace.cli.demo.workers import WorkerProgram, Workers, arguments
+from headrace import Client
+from headrace.cli.demo import report
+from headrace.cli.demo.display import DemoDisplay
+from headrace.cli.demo.environment import (
+    QUEUES,
+    WORK,
+    DemoEnvironment,
+    DemoWorker,
+    DemoWorkers,
+)
+from headrace.demo import ShopDay
 from headrace.errors import HeadraceError
-
-if TYPE_CHECKING:
-    from headrace import Client
-    from headrace.demo.day import Day
+from headrace.operations.snapshot import NamespaceSnapshot, snapshot
+from headrace.transport.drive import drive
 
 WORKERS = 2
 LOOK_EVERY = 0.1
-BEFORE_ALL = datetime(1970, 1, 1, tzinfo=UTC)
-# One is killed when so much is done.
+# Kill a worker when this share of the jobs is finished and it holds at least this many jobs.
 KILL_AT = 0.3
 HOLDS_AT_LEAST = 4
-# So long nothing may happen.
-PATIENCE = 30.0
+# Fail if no job finishes for this many seconds.
+STALL_TIMEOUT = 30.0
+SPARK_PACKAGES = ("pyspark", "pyarrow", "pandas", "matplotlib", "plotext")
+INSTALL_SPARK = "pip install 'headrace[spark]'"
 
 
 @dataclass(slots=True)
-class Demo:
-    """What the steps share."""
+class DemoRun:
+    """The state that the steps share."""
 
     hr: Client
-    place: Place
-    workers: Workers
-    screen: Screen
+    environment: DemoEnvironment
+    workers: DemoWorkers
+    display: DemoDisplay
     jobs: int
-    began: float = field(default_factory=time.monotonic)
-    progress: Progress = field(default_factory=lambda: Progress({}))
+    day: ShopDay = field(default_factory=lambda: ShopDay({}, {}, ""))
     found: dict[str, Any] = field(default_factory=dict)
-    day: Day | None = None
-    dead: WorkerProgram | None = None
-    died_at: datetime = BEFORE_ALL
+    started: float = field(default_factory=time.monotonic)
+    snapshot: NamespaceSnapshot | None = None
+    dead: DemoWorker | None = None
+    died_at: datetime = datetime(1970, 1, 1, tzinfo=UTC)
     held: list[str] = field(default_factory=list)
     interrupted: bool = False
 
+    def look(self) -> NamespaceSnapshot:
+        """Read the state of the namespace."""
+        core = self.hr.core
+        self.snapshot = drive(core.transport, snapshot(core, detailed=()))
+        return self.snapshot
 
-def put_jobs(demo: Demo) -> None:
-    """A day of a shop, as jobs."""
-    from headrace.demo import day, shop  # noqa: PLC0415 - it reads where it is when it is loaded
+    @property
+    def finished(self) -> Mapping[str, int]:
+        """The number of finished jobs of each queue."""
+        queues = self.snapshot.queues if self.snapshot else {}
+        return {
+            name: max(0, put - queues[name].counts.length) if name in queues else 0
+            for name, put in self.day.jobs.items()
+        }
 
-    began = time.monotonic()
+    @property
+    def total(self) -> int:
+        """The number of jobs that were put."""
+        return sum(self.day.jobs.values())
+
+    def held_by(self, worker: DemoWorker) -> int:
+        """Return the number of jobs that a worker held in the last snapshot."""
+        known = self.snapshot.workers if self.snapshot else ()
+        return sum(one.jobs for one in known if worker.is_named(one.name))
+
+
+def put_jobs(demo: DemoRun) -> None:
+    """Put the jobs of a day."""
+    from headrace.demo import day, shop  # noqa: PLC0415 - the app reads the environment on import
+
+    start = time.monotonic()
     try:
         demo.day = day.put_day(demo.jobs)
     finally:
         shop.app.close()
-    seconds = time.monotonic() - began
-    counts = demo.hr.queues()
-    total = sum(demo.day.jobs.values())
+    seconds = time.monotonic() - start
+    counts = [queue.counts for queue in demo.look().queues.values()]
     demo.found["put"] = {"jobs": demo.day.jobs, "seconds": seconds}
-    demo.progress = Progress(demo.day.jobs)
-    demo.screen.say(
+    demo.display.say(
         "put",
-        f"[bold]{total:,} jobs[/bold] of an online shop in {seconds:.1f} s:\n"
+        f"[bold]{demo.total:,} jobs[/bold] of an online shop in {seconds:.1f} s:\n"
         + ", ".join(f"{count:,} {queue}" for queue, count in demo.day.jobs.items())
-        + f"\n{_sum(counts, 'waiting'):,} wait, {_sum(counts, 'scheduled'):,} are for later, "
-        f"{_sum(counts, 'blocked'):,} wait for other jobs",
+        + f"\n{sum(one.waiting for one in counts):,} waiting, "
+        f"{sum(one.scheduled for one in counts):,} scheduled for later, "
+        f"{sum(one.blocked for one in counts):,} blocked by other jobs",
     )
 
 
-def start_workers(demo: Demo) -> None:
-    """Real ones, as an operator would start them."""
+def start_workers(demo: DemoRun) -> None:
+    """Start workers as an operator would."""
     for _ in range(WORKERS):
         demo.workers.start()
     pids = " and ".join(str(worker.process.pid) for worker in demo.workers.started)
-    *before, option, queues = arguments()
-    demo.screen.say(
+    *command, option = WORK
+    demo.display.say(
         "work",
-        f"{WORKERS} workers, pids {pids}; each was started with\n"
-        f"[dim]headrace {' '.join(before)}[/dim]\n[dim]    {option} {queues}[/dim]",
+        f"{WORKERS} workers, pids {pids}, each started with\n"
+        f"[dim]headrace {' '.join(command)}[/dim]\n[dim]    {option} {QUEUES}[/dim]",
     )
-    demo.progress.began = time.monotonic()
 
 
-def work(demo: Demo) -> None:
-    """Lets them work until it is time to kill one that is busy, or all is over."""
+def work(demo: DemoRun) -> None:
+    """Wait until it is time to kill a busy worker, or all jobs are finished."""
 
     def is_time() -> bool:
-        over, total = demo.progress.over, demo.progress.total
-        return over == total or (
-            over >= KILL_AT * total
-            and (max(_held_by(demo, worker) for worker in demo.workers.started) >= HOLDS_AT_LEAST)
-        )
+        done = sum(demo.finished.values())
+        busiest = max(map(demo.held_by, demo.workers.started))
+        return done == demo.total or (done >= KILL_AT * demo.total and busiest >= HOLDS_AT_LEAST)
 
     _watch(demo, is_time)
 
 
-def kill(demo: Demo) -> None:
-    """Kills a worker in the middle of its work, and looks what it had in its hands."""
-    busiest = max(reversed(demo.workers.started), key=lambda worker: _held_by(demo, worker))
-    dead = demo.dead = busiest
+def kill(demo: DemoRun) -> None:
+    """Kill the busiest worker and list the jobs that it held."""
+    dead = demo.dead = max(reversed(demo.workers.started), key=demo.held_by)
     demo.died_at = datetime.now(UTC)
     dead.kill()
     running = [
         job
-        for queue in demo.progress.put
+        for queue in demo.day.jobs
         for job in demo.hr.queue(queue).jobs("running", count=1000).jobs
-        if dead.names(job.worker)
+        if dead.is_named(job.worker)
     ]
     demo.held = [job.id for job in running]
     queues = Counter(job.queue for job in running)
     demo.found["kill"] = {"pid": dead.process.pid, "at": demo.died_at, "held": demo.held}
-    demo.screen.say(
+    demo.display.say(
         "kill -9",
         f"[red]worker {dead.number}, pid {dead.process.pid}[/red], after "
-        f"{demo.progress.over:,} jobs\nit held {len(running)}: "
+        f"{sum(demo.finished.values()):,} jobs\nit held {len(running)}: "
         + ", ".join(f"{count} {queue}" for queue, count in queues.most_common()),
     )
 
 
-def recover(demo: Demo) -> None:
-    """Its peer goes on; the jobs of the dead one come back when its session lapses."""
-    dead = demo.dead
+def recover(demo: DemoRun) -> None:
+    """Wait until the other worker has started the jobs of the dead one."""
+    dead, waiting = demo.dead, set(demo.held)
     if dead is None:
         return
 
-    def is_recovered() -> bool:
-        past = (datetime.now(UTC) - demo.died_at).total_seconds()
-        demo.progress.note = (
-            f"[red]worker {dead.number} is dead for {past:.1f} s; nobody renews its session[/red]"
+    def all_started() -> bool:
+        waiting.difference_update(
+            job.id
+            for job in demo.hr.jobs(sorted(waiting))
+            if job.state != "waiting" and not dead.is_named(job.worker)
         )
-        return not any(dead.names(job.worker) for job in demo.hr.jobs(demo.held))
+        return not waiting
 
-    _watch(demo, is_recovered)
-    demo.progress.note = ""
-    _watch_again(demo)
-    again = findings.recoveries(demo.hr.events(), demo.held, demo.died_at)
+    _watch(demo, all_started)
+    again = report.recoveries(demo.hr.events(), demo.held, demo.died_at)
     demo.found["recovery"] = [asdict(one) for one in again]
-    demo.screen.say(
+    times = [one.again_after for one in again]
+    between = f"from {min(times):.1f} to {max(times):.1f}" if times else "0"
+    demo.display.say(
         "recover",
         f"[green]{len(again)} of {len(demo.held)} jobs[/green] were handed to another worker\n"
-        f"{_between([one.again_after for one in again])} s after the kill",
+        f"{between} s after the kill",
     )
-    demo.screen.show(closing.recovery_table(again, demo.workers.started))
+    report.show_recoveries(demo.display, again, demo.workers.started)
 
 
-def replace(demo: Demo) -> None:
-    """What keeps services running would start another one."""
+def replace(demo: DemoRun) -> None:
+    """Start another worker, as a service manager would."""
     worker = demo.workers.start()
-    demo.screen.say("replace", f"worker {worker.number}, pid {worker.process.pid}, takes its place")
+    demo.display.say("replace", f"worker {worker.number}, pid {worker.process.pid}, replaces it")
 
 
-def finish(demo: Demo) -> None:
-    """Until all is over, then the workers may go home."""
-    _watch(demo, lambda: demo.progress.over == demo.progress.total and _all_work(demo))
+def finish(demo: DemoRun) -> None:
+    """Wait until all jobs are finished, then stop the workers."""
+
+    def all_finished() -> bool:
+        # A worker that is stopped before it has a session exits with the signal's code.
+        names = [worker.name for worker in demo.hr.workers.list()]
+        living = [one for one in demo.workers.started if one.process.poll() is None]
+        ready = all(any(map(one.is_named, names)) for one in living)
+        return ready and sum(demo.finished.values()) == demo.total
+
+    _watch(demo, all_finished)
     demo.workers.end()
-    demo.found["seconds"] = time.monotonic() - demo.began
+    demo.found["seconds"] = time.monotonic() - demo.started
     codes = [worker.process.returncode for worker in demo.workers.started if worker != demo.dead]
-    demo.screen.say(
+    demo.display.say(
         "drain",
-        f"all {demo.progress.total:,} jobs are over; told to end, the workers exited with "
+        f"all {demo.total:,} jobs are finished;\nafter SIGTERM the workers exited with "
         + " and ".join(map(str, codes)),
     )
 
 
-def sum_up(demo: Demo) -> None:
-    """What the server counted, and whether the books balance."""
-    if demo.day is not None:
-        closing.sum_up(demo.hr, demo.screen, demo.day, demo.held, demo.found)
+def sum_up(demo: DemoRun) -> None:
+    """Print what the server counted, and whether the books balance."""
+    report.show_summary(demo.hr, demo.display, demo.day, demo.held, demo.found)
 
 
-def keep_history(demo: Demo) -> None:
-    """What happened, as files, tables, an answer and a picture. All is over by now: who has seen
-    enough may end it here, and keeps the server and what is in the lake.
-    """
-    if not history.is_possible():
-        demo.found["history"] = {"needs": history.INSTALL}
-        demo.screen.say(
+def keep_history(demo: DemoRun) -> None:
+    """Copy the events into a lake and query it. Ctrl-C skips the rest and keeps the server."""
+    if not all(find_spec(package) is not None for package in SPARK_PACKAGES):
+        demo.found["history"] = {"needs": INSTALL_SPARK}
+        demo.display.say(
             "lake",
-            "what happened can become Parquet files, tables, SQL and a picture:\n"
-            f"[bold]{escape(history.INSTALL)}[/bold], and run the demo again",
+            "to see the history as Parquet files, tables, SQL and a plot:\n"
+            f"[bold]{escape(INSTALL_SPARK)}[/bold], and run the demo again",
         )
         return
+    from headrace.cli.demo import history  # noqa: PLC0415 - needs pyspark
+
     try:
-        history.keep(demo.hr, demo.place, demo.screen, demo.found)
+        history.keep(demo.hr, demo.environment, demo.display, demo.found)
     except KeyboardInterrupt:
         demo.interrupted = True
-        demo.screen.say("lake", "ended early; [dim]headrace lake sync[/dim] would go on")
+        demo.display.say("lake", "stopped early; [dim]headrace lake sync[/dim] would continue")
 
 
-# Later parts of the demo (the dashboard) are further steps before the last.
-STEPS: tuple[Callable[[Demo], None], ...] = (
+STEPS: tuple[Callable[[DemoRun], None], ...] = (
     put_jobs,
     start_workers,
     work,
@@ -207,51 +241,19 @@ STEPS: tuple[Callable[[Demo], None], ...] = (
 )
 
 
-def _watch(demo: Demo, is_over: Callable[[], bool]) -> None:
-    """Shows the progress until something is the case."""
-    progress, moved_at, over = demo.progress, time.monotonic(), -1
-    with demo.screen.moving(progress):
+def _watch(demo: DemoRun, is_over: Callable[[], bool]) -> None:
+    """Show the progress until a condition holds. Raises HeadraceError if no job finishes."""
+    moved_at, done = time.monotonic(), -1
+    with demo.display.bars(demo.day.jobs) as move:
         while True:
-            progress.update(demo.hr.queues(), len(demo.hr.workers.list()))
-            demo.screen.moved(progress)
+            demo.look()
+            move(demo.finished)
             if is_over():
                 return
-            if progress.over != over:
-                moved_at, over = time.monotonic(), progress.over
-            elif time.monotonic() - moved_at > PATIENCE:
+            if sum(demo.finished.values()) != done:
+                moved_at, done = time.monotonic(), sum(demo.finished.values())
+            elif time.monotonic() - moved_at > STALL_TIMEOUT:
                 raise HeadraceError(
-                    f"nothing has happened for {PATIENCE:.0f} s; see {demo.workers.log}"
+                    f"no job has finished for {STALL_TIMEOUT:.0f} s; see {demo.workers.log}"
                 )
             time.sleep(LOOK_EVERY)
-
-
-def _watch_again(demo: Demo) -> None:
-    """Until the jobs of the dead one were handed out, not only given back."""
-    waiting = set(demo.held)
-
-    def all_began() -> bool:
-        waiting.difference_update(
-            job.id for job in demo.hr.jobs(sorted(waiting)) if job.state != "waiting"
-        )
-        return not waiting
-
-    _watch(demo, all_began)
-
-
-def _all_work(demo: Demo) -> bool:
-    """Whether all have begun: what is told to end before that ends like any process."""
-    names = [worker.name for worker in demo.hr.workers.list()]
-    living = [program for program in demo.workers.started if program.process.poll() is None]
-    return all(any(map(program.names, names)) for program in living)
-
-
-def _held_by(demo: Demo, program: WorkerProgram) -> int:
-    return sum(worker.jobs for worker in demo.hr.workers.list() if program.names(worker.name))
-
-
-def _sum(counts: Any, state: str) -> int:
-    return sum(getattr(one, state) for one in counts.values())
-
-
-def _between(seconds: list[float]) -> str:
-    return f"from {min(seconds):.1f} to {max(seconds):.1f}" if seconds else "0"

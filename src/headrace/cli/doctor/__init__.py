@@ -1,1 +1,1 @@
-"""`doctor`: looks at the server, the namespace and this machine, and says what to do."""
+"""`doctor`: checks of the server, the namespace and this machine."""

@@ -1,4 +1,4 @@
-"""What a check has found, and what to do about it."""
+"""The result of a check: a verdict, what was found, and advice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOT_APPLICABLE = "not applicable"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check says: its verdict, what was found, and what to do in one sentence."""
+    """A verdict, what was found, and what to do, in one sentence."""
 
     verdict: str
     found: str
@@ -20,8 +20,8 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """A finding, with the name of its check and the node that was looked at, if one was."""
+class CheckResult:
+    """A finding with the name of its check and of the node, if the check is about one node."""
 
     check: str
     node: str
@@ -31,20 +31,20 @@ class Checked:
 
 
 def ok(found: str) -> Finding:
-    """All is well."""
+    """Return a finding that needs no action."""
     return Finding(OK, found)
 
 
 def warning(found: str, advice: str) -> Finding:
-    """It works, but not for ever or not as well as it could."""
+    """Return a finding that needs action later, or that costs performance."""
     return Finding(WARNING, found, advice)
 
 
 def problem(found: str, advice: str) -> Finding:
-    """Jobs are or may be lost, or held up."""
+    """Return a finding that means lost or stuck jobs."""
     return Finding(PROBLEM, found, advice)
 
 
 def not_applicable(found: str, advice: str = "") -> Finding:
-    """There is nothing to look at, or it may not be looked at."""
+    """Return a finding for a check that does not apply or is not permitted."""
     return Finding(NOT_APPLICABLE, found, advice)

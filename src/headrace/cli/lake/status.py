@@ -1,50 +1,55 @@
-"""`lake status`: what a lake has, and how far it is behind. Spark is not needed for a directory."""
+"""`lake status`, `lake forget`: what a lake holds, and whether the server keeps events for it."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import typer
+import click
 
-from headrace.cli.lake.lagging import lagging
-from headrace.cli.lake.place import DEFAULT, At
-from headrace.cli.lake.starting import files_in
-from headrace.cli.opening import opened
-from headrace.cli.options import Namespace, Url
-from headrace.cli.show import AsJson, as_line, heading, pairs, table
-from headrace.cli.words import ago, size
+from headrace import LakeShard
+from headrace.cli import options
+from headrace.cli.connecting import ServerOptions, open_client
+from headrace.cli.lake.common import lag_warnings, lake_option, open_files
+from headrace.cli.output import (
+    ago,
+    counted,
+    heading,
+    pairs,
+    printable,
+    show,
+    size,
+    table,
+    to_json,
+    warn,
+)
+from headrace.lake.lake import Lake
+from headrace.lake.manifest import LakeSnapshot
 
-if TYPE_CHECKING:
-    from headrace import LakeShard
-    from headrace.lake.lake import Lake
-    from headrace.lake.manifest import Snapshot
 
+@click.command(epilog="Example: headrace lake status")
+@lake_option
+@options.server
+@options.as_json
+def status(lake: str, server: ServerOptions, as_json: bool) -> None:
+    """Show what the lake holds and how far it lags behind the server.
 
-def status(
-    *,
-    lake: At = DEFAULT,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Show what the lake has and how far it is behind the server; a warning if that is far."""
-    from headrace.lake.lake import Lake  # noqa: PLC0415 - msgspec takes long to load
-
-    with files_in(lake) as files, opened(url, namespace) as client:
+    Prints a warning if the lag is large. Spark is not needed for a local directory.
+    """
+    with open_files(lake) as files, open_client(server) as client:
         found = Lake.open(files)
         facts = _facts(found, found.snapshot())
         rows = [row for row in client.lakes.list() if row.lake == found.identity.id]
-        warnings = lagging(client, rows)
+        warnings = lag_warnings(client, rows)
     if as_json:
-        typer.echo(as_line({**facts, "shards": rows, "warnings": warnings}))
+        click.echo(to_json({**facts, "shards": rows, "warnings": warnings}))
     else:
         _show(facts, rows)
     for warning in warnings:
-        typer.echo(f"headrace: {warning}", err=True)
+        warn(warning)
 
 
-def _facts(lake: Lake, snapshot: Snapshot) -> dict[str, Any]:
+def _facts(lake: Lake, snapshot: LakeSnapshot) -> dict[str, Any]:
     last = next(lake.manifests(snapshot.number - 1), None)
     days = snapshot.days
     return {
@@ -64,6 +69,7 @@ def _facts(lake: Lake, snapshot: Snapshot) -> dict[str, Any]:
 
 def _show(facts: dict[str, Any], rows: list[LakeShard]) -> None:
     at = facts["committed_at"]
+    last = f", the last {ago(at, datetime.now(UTC))}" if at else ""
     days = f"{facts['first_day']} to {facts['last_day']}" if facts["first_day"] else None
     pairs(
         [
@@ -74,20 +80,47 @@ def _show(facts: dict[str, Any], rows: list[LakeShard]) -> None:
             ("missing", f"{facts['missing']:,}" if facts["missing"] else None),
             ("days", days),
             ("files", f"{facts['files']:,}, {size(facts['bytes'])}"),
-            ("commits", f"{facts['commits']:,}" + (f", the last {ago(at, _now())}" if at else "")),
+            ("commits", f"{facts['commits']:,}{last}"),
         ]
     )
-    if rows:
-        heading("On the server")
-        columns = ("shard", "behind", "trimmed", "dropped", "entry")
-        cells = [
-            (row.shard, f"{row.behind:,}", f"{row.trimmed:,}", f"{row.dropped:,}", row.entry)
-            for row in rows
-        ]
-        table(columns, cells)
-    else:
-        typer.echo("\nThe server keeps nothing for this lake: headrace lake sync changes that.")
+    if not rows:
+        click.echo("\nThe server keeps no events for this lake; headrace lake sync changes that.")
+        return
+    heading("On the server")
+    columns = ("shard", "behind", "trimmed", "dropped", "entry")
+    cells = [
+        (row.shard, f"{row.behind:,}", f"{row.trimmed:,}", f"{row.dropped:,}", row.entry)
+        for row in rows
+    ]
+    table(columns, cells)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+@click.command(epilog="Example: headrace lake forget --lake /data/lake")
+@click.argument(
+    "lake_id", metavar="[ID]", required=False, help="Id of a lake that no longer exists."
+)
+@lake_option
+@options.yes
+@options.server
+@options.as_json
+def forget(lake_id: str | None, lake: str, yes: bool, server: ServerOptions, as_json: bool) -> None:
+    """Stop keeping events on the server for a lake; the lake is not changed."""
+    name = lake_id or _id_of(lake)
+    with open_client(server) as client:
+        behind = sum(row.behind for row in client.lakes.list() if row.lake == name)
+        if behind and not yes:
+            question = f"The lake lacks {counted(behind, 'event')}. Forget it anyway?"
+            click.confirm(question, abort=True, err=True)
+        forgotten = client.lakes.forget(name)
+    shown = printable(name)
+    sentence = (
+        f"The server no longer keeps events for lake {shown}."
+        if forgotten
+        else f"The server does not know lake {shown}."
+    )
+    show({"lake": name, "forgotten": forgotten, "behind": behind}, sentence, as_json=as_json)
+
+
+def _id_of(place: str) -> str:
+    with open_files(place) as files:
+        return Lake.open(files).identity.id

@@ -1,4 +1,4 @@
-"""`lake sync`: events into the lake, once or again and again."""
+"""`lake sync`: copy events into the lake, once or continuously."""
 
 from __future__ import annotations
 
@@ -9,90 +9,91 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
+from pyspark.errors import PySparkException
 
-from headrace.cli.lake.place import DEFAULT, To, files_at, needs_spark
-from headrace.cli.lake.starting import spark_session, stopped_by_signals
-from headrace.cli.opening import opened
-from headrace.cli.options import Namespace, Url, seconds
-from headrace.cli.show import AsJson, as_line
-from headrace.cli.words import counted, size, span
+from headrace.cli import options, terminal
+from headrace.cli.connecting import ServerOptions, open_client
+from headrace.cli.lake.common import needs_spark, stopped_by_signals, target_option
+from headrace.cli.lake.spark_session import files_at, spark_server, spark_session
+from headrace.cli.output import counted, size, span, to_json, warn
 from headrace.errors import HeadraceError, ServerUnavailable
+from headrace.lake.files import LocalFiles
+from headrace.lake.opening import open_lake
+from headrace.spark import pipeline
+from headrace.spark.error_summary import error_summary, is_caused_by
+from headrace.spark.pipeline import SyncedBatch
 
-if TYPE_CHECKING:
-    from headrace.spark.pipeline import Batch
-
-# How long a server that is away is left alone: at first, and after many tries.
+# Seconds between attempts to reach a server that does not answer.
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 
 
+@click.command(epilog="Example: headrace lake sync --to /data/lake --follow")
+@target_option
+@click.option("--follow", "-f", is_flag=True, help="Continue with new events until Ctrl-C.")
+@click.option(
+    "--interval",
+    metavar="DURATION",
+    default="5s",
+    help="With --follow: time between two commits; default: 5s.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    default=500_000,
+    help="Commit at most this many events at once; default: 500000.",
+)
+@options.server
+@options.as_json
 def sync(
-    *,
-    to: To = DEFAULT,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on with what happens, until Ctrl-C.")
-    ] = False,
-    interval: Annotated[
-        str, typer.Option(metavar="SPAN", help="How often, when following.")
-    ] = "5s",
-    batch: Annotated[int, typer.Option(min=1, help="Up to so many events in a commit.")] = 500_000,
-    url: Url = None,
-    namespace: Namespace = "default",
-    as_json: AsJson = False,
+    lake: str, follow: bool, interval: str, batch: int, server: ServerOptions, as_json: bool
 ) -> None:
-    """Bring events into the lake, each exactly once; it goes on where it ended, however it ended.
+    """Copy new events into the lake, each exactly once.
 
-    With --json one object at the end, and with --follow one for each commit.
+    A sync that was interrupted or killed continues where it stopped. --json prints one object at
+    the end, or with --follow one for each commit.
     """
-    pause = seconds(interval)
-    _check(to, url, namespace)
+    pause = options.seconds(interval)
+    _check(lake, server)
     with spark_session() as spark, stopped_by_signals() as stopping:
-        from headrace.spark import pipeline  # noqa: PLC0415 - pyspark takes long to load
-        from headrace.spark.options import Server  # noqa: PLC0415
-
-        server = Server(url=url or "", namespace=namespace)
-        files = files_at(to, spark)
+        source, files = spark_server(server), files_at(lake, spark)
         if follow:
             following = partial(
                 pipeline.follow,
                 spark,
-                server,
+                source,
                 files,
                 stopping=stopping,
                 interval=pause,
                 batch=batch,
             )
-            made = lasting(following, stopping)
+            batches = with_retries(following, stopping)
         else:
-            made = pipeline.sync(spark, server, files, batch=batch)
-        total = Total(str(files))
-        with _shown(follow=follow, as_json=as_json) as show:
-            for done in made:
+            batches = pipeline.sync(spark, source, files, batch=batch)
+        total = SyncTotal(str(files))
+        with _display(follow=follow, as_json=as_json) as show:
+            for done in batches:
                 total.add(done)
                 show(done)
                 if stopping.is_set():
                     break
-    _sum_up(total, follow=follow, as_json=as_json)
+    _report(total, follow=follow, as_json=as_json)
 
 
-def _check(to: str, url: str | None, namespace: str) -> None:
-    """Raises what can be known before Spark is started, which takes a while."""
-    with opened(url, namespace) as client:
-        if not needs_spark(to):
-            from headrace.lake.opening import open_lake  # noqa: PLC0415 - msgspec is not cheap
-
-            open_lake(files_at(to), client)
+def _check(lake: str, server: ServerOptions) -> None:
+    """Raise what can be checked before Spark starts, which takes seconds."""
+    with open_client(server) as client:
+        if not needs_spark(lake):
+            open_lake(LocalFiles(lake), client)
 
 
-def lasting(following: Callable[[], Iterator[Batch]], stopping: threading.Event) -> Iterator[Batch]:
-    """What is brought, also after the server was away for a while."""
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - of an extra
-
-    from headrace.spark.gist import gist, is_of  # noqa: PLC0415
-
+def with_retries(
+    following: Callable[[], Iterator[SyncedBatch]], stopping: threading.Event
+) -> Iterator[SyncedBatch]:
+    """Yield batches, and start again after the server was unavailable."""
     pause = FIRST_PAUSE
     while not stopping.is_set():
         try:
@@ -100,17 +101,17 @@ def lasting(following: Callable[[], Iterator[Batch]], stopping: threading.Event)
                 pause = FIRST_PAUSE
                 yield done
         except (HeadraceError, PySparkException) as error:
-            if not is_of(error, ServerUnavailable):
+            if not is_caused_by(error, ServerUnavailable):
                 raise
             if not stopping.is_set():
-                typer.echo(f"headrace: {gist(error)}; trying again in {span(pause)}", err=True)
+                warn(f"{error_summary(error)}; retrying in {span(pause)}")
             stopping.wait(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
 
 @dataclass(slots=True)
-class Total:
-    """What a run has brought."""
+class SyncTotal:
+    """The sum of all batches of a sync."""
 
     lake: str
     batches: int = 0
@@ -121,7 +122,8 @@ class Total:
     seconds: float = 0.0
     behind: int = 0
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: SyncedBatch) -> None:
+        """Add a batch."""
         self.batches += 1
         self.events += batch.events
         self.missing += batch.missing
@@ -131,21 +133,20 @@ class Total:
         self.behind = batch.behind
 
 
-def _sum_up(total: Total, *, follow: bool, as_json: bool) -> None:
+def _report(total: SyncTotal, *, follow: bool, as_json: bool) -> None:
     if total.missing:
-        typer.echo(
-            f"headrace: {counted(total.missing, 'event')} had been dropped before the lake could "
-            "take them; rows of kind 'gap' stand for them. Sync more often, or raise events_cap",
-            err=True,
+        warn(
+            f"{counted(total.missing, 'event')} had been dropped before this sync; rows of kind "
+            "'gap' mark them. Sync more often, or raise events_cap"
         )
     if as_json:
         if not follow:
-            typer.echo(as_line(asdict(total)))
+            click.echo(to_json(asdict(total)))
     elif not total.batches:
-        typer.echo(f"Nothing new; the lake is in {total.lake}.")
+        click.echo(f"Nothing new; the lake is in {total.lake}.")
     else:
         rest = f"; {counted(total.behind, 'event')} behind" if total.behind else ""
-        typer.echo(
+        click.echo(
             f"{counted(total.events, 'event')} in {counted(total.files, 'file')} "
             f"({size(total.bytes)}), {_rate(total.events, total.seconds)}, into {total.lake}{rest}"
         )
@@ -156,17 +157,15 @@ def _rate(events: int, took: float) -> str:
 
 
 @contextmanager
-def _shown(*, follow: bool, as_json: bool) -> Iterator[Callable[[Batch], None]]:
-    """How each batch is shown as it comes."""
+def _display(*, follow: bool, as_json: bool) -> Iterator[Callable[[SyncedBatch], None]]:
+    """Yield the function that shows a batch: a line, JSON, a progress bar or nothing."""
     if follow:
         yield _print_json if as_json else _print_line
     elif sys.stderr.isatty() and not as_json:
-        from headrace.cli.screen import progress  # noqa: PLC0415 - rich takes long to load
-
-        with progress() as bar:
+        with terminal.progress_bar() as bar:
             task = bar.add_task("events", total=None)
 
-            def show(batch: Batch) -> None:
+            def show(batch: SyncedBatch) -> None:
                 done = bar.tasks[0].completed + batch.events
                 rate = batch.events / max(batch.seconds, 0.001)
                 about = f"{rate:,.0f} events/s"
@@ -177,14 +176,14 @@ def _shown(*, follow: bool, as_json: bool) -> Iterator[Callable[[Batch], None]]:
         yield lambda _batch: None
 
 
-def _print_json(batch: Batch) -> None:
-    typer.echo(as_line(asdict(batch)))
+def _print_json(batch: SyncedBatch) -> None:
+    click.echo(to_json(asdict(batch)))
 
 
-def _print_line(batch: Batch) -> None:
+def _print_line(batch: SyncedBatch) -> None:
     at = time.strftime("%H:%M:%S")
     behind = f", {batch.behind:,} behind" if batch.behind else ""
     missing = f", {batch.missing:,} missing" if batch.missing else ""
-    typer.echo(
+    click.echo(
         f"{at}  {_rate(batch.events, batch.seconds)}: {batch.events:,} more{missing}{behind}"
     )

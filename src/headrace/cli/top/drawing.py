@@ -1,4 +1,4 @@
-"""How a view is drawn on so many columns and lines."""
+"""Draw a view for a terminal of a given size."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from headrace.cli.show import printable
-from headrace.cli.top.keys import HELP, State
-from headrace.cli.top.model import FailureRow, Row, Times, View
-from headrace.cli.words import size, span
+from headrace.cli.output import printable, size, span
+from headrace.cli.top.model import HELP, FailureRow, Percentiles, QueueRow, View, ViewState
 from headrace.engine.moments import moment
 from headrace.operations.values import Worker
 
@@ -30,7 +28,7 @@ def _rate(value: float | None) -> str:
     return "-" if value is None else f"{value:,.1f}"
 
 
-def _times(found: Times | None) -> str:
+def _times(found: Percentiles | None) -> str:
     return "-" if found is None else f"<{span(found.p50)} <{span(found.p95)}"
 
 
@@ -38,8 +36,8 @@ def _ago(seconds: float | None) -> str:
     return "-" if seconds is None else span(seconds)
 
 
-# By title: the width, how soon it is given up when there is no room, and what stands there.
-COLUMNS: dict[str, tuple[int, int, Callable[[Row], str]]] = {
+# By title: the width, the priority (columns with a high number are dropped first) and the text.
+COLUMNS: dict[str, tuple[int, int, Callable[[QueueRow], str]]] = {
     "waiting": (9, 0, lambda row: _number(row.counts.waiting)),
     "scheduled": (9, 7, lambda row: _number(row.counts.scheduled)),
     "blocked": (8, 9, lambda row: _number(row.counts.blocked)),
@@ -54,8 +52,8 @@ COLUMNS: dict[str, tuple[int, int, Callable[[Row], str]]] = {
 }
 
 
-def seen(view: View, state: State, height: int) -> list[Row]:
-    """The queues for which there is room, the selected one among them."""
+def visible_rows(view: View, state: ViewState, height: int) -> list[QueueRow]:
+    """Return the queues that fit, including the selected one."""
     names = [row.name for row in view.rows]
     room = _room(height)
     at = names.index(state.selected) if state.selected in names else 0
@@ -69,15 +67,15 @@ def _room(height: int) -> int:
 
 
 def frame(
-    view: View, state: State, width: int, height: int, *, where: str, trouble: str = ""
+    view: View, state: ViewState, width: int, height: int, *, where: str, trouble: str = ""
 ) -> RenderableType:
-    """One picture of everything."""
+    """Draw everything."""
     if state.help:
         return _help()
     parts: list[RenderableType] = [
         _header(view, where),
         _status(view, state, width, trouble),
-        _queues(seen(view, state, height), state, width),
+        _queues(visible_rows(view, state, height), state, width),
     ]
     if height >= LOWEST_WITH_PANELS:
         parts.append(_panels(view, state, width))
@@ -85,8 +83,8 @@ def frame(
 
 
 def waiting_frame(trouble: str) -> RenderableType:
-    """What is shown before there is a view."""
-    return _line(trouble, "bold red") if trouble else _line("looking")
+    """Draw the screen before the first snapshot has arrived."""
+    return _line(trouble, "bold red") if trouble else _line("reading the server")
 
 
 def _line(words: str, style: str = "") -> Text:
@@ -101,12 +99,12 @@ def _header(view: View, where: str) -> Text:
         f"{server.version}{nodes}  memory {size(server.memory)}{limit}  "
         f"{server.commands:,} commands/s  {server.clients:,} clients  up {span(server.uptime)}"
         if server.version
-        else "about the server nothing may be known: it needs the right +info"
+        else "no server information: the user lacks the right +info"
     )
     return _line(f"{where}  {moment(view.at):%H:%M:%S}  {about}", "bold")
 
 
-def _status(view: View, state: State, width: int, trouble: str) -> Text:
+def _status(view: View, state: ViewState, width: int, trouble: str) -> Text:
     if trouble:
         return _line(trouble, "bold red")
     now = view.throughput[-1] if view.throughput else None
@@ -119,13 +117,13 @@ def _status(view: View, state: State, width: int, trouble: str) -> Text:
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """The newest values as bars, the highest of them as the full one."""
+    """Draw the newest values as bars; the highest is a full bar."""
     shown = values[-width:] if width > 0 else []
     most = max(shown, default=0.0)
     return "".join(BARS[round(value / most * 8) if most else 0] for value in shown)
 
 
-def _queues(rows: Sequence[Row], state: State, width: int) -> RenderableType:
+def _queues(rows: Sequence[QueueRow], state: ViewState, width: int) -> RenderableType:
     titles = fitting(width)
     table = Table(box=None, expand=True, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("queue", ratio=1, no_wrap=True, overflow="ellipsis", min_width=4)
@@ -139,12 +137,12 @@ def _queues(rows: Sequence[Row], state: State, width: int) -> RenderableType:
     return table if rows else Group(table, _line("no queues yet", "dim"))
 
 
-def _style(row: Row) -> str:
+def _style(row: QueueRow) -> str:
     return "yellow" if row.counts.paused else ""
 
 
 def fitting(width: int) -> list[str]:
-    """The columns for which there is room, the least needed given up first."""
+    """Return the columns that fit; the least important are dropped first."""
     left = width - NAME_WIDTH
     chosen = set()
     for title in sorted(COLUMNS, key=lambda title: COLUMNS[title][1]):
@@ -155,7 +153,7 @@ def fitting(width: int) -> list[str]:
     return [title for title in COLUMNS if title in chosen]
 
 
-def _panels(view: View, state: State, width: int) -> RenderableType:
+def _panels(view: View, state: ViewState, width: int) -> RenderableType:
     row = next((row for row in view.rows if row.name == state.selected), None)
     if state.detail and row is not None:
         return _detail(row)
@@ -175,7 +173,7 @@ def _workers(workers: Sequence[Worker], sessions: int) -> Table:
     table = _panel(f"worker ({sessions})", "host", "queues", "jobs", "since", "left")
     for worker in workers:
         since = f"{worker.started:%m-%d %H:%M}" if worker.started else "-"
-        left = "for ever" if worker.expires_in is None else span(worker.expires_in)
+        left = "no limit" if worker.expires_in is None else span(worker.expires_in)
         queues = ", ".join(worker.queues)
         cells = (worker.name, worker.about, queues, str(worker.jobs), since, left)
         table.add_row(*(Text(printable(cell)) for cell in cells))
@@ -197,14 +195,14 @@ def _panel(*titles: str) -> Table:
     return table
 
 
-def _detail(row: Row) -> RenderableType:
+def _detail(row: QueueRow) -> RenderableType:
     counts = row.counts
     return Group(
         "",
         _line(row.name, "bold"),
-        _line(f"put {row.total_put:,} in all, done {row.total_done:,}, kept {counts.complete:,}"),
+        _line(f"put {row.total_put:,} in total, done {row.total_done:,}, kept {counts.complete:,}"),
         _line(f"late {counts.late:,}, due {counts.due:,}, oldest waiting {_ago(row.oldest)}"),
-        _line(f"waited {_times(row.wait)}, ran {_times(row.run)} (half, 95 of 100; last minute)"),
+        _line(f"waited {_times(row.wait)}, ran {_times(row.run)} (p50, p95 of the last minute)"),
         _line("paused" if counts.paused else "not paused"),
     )
 

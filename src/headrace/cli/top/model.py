@@ -1,38 +1,44 @@
-"""What is to be shown, made of snapshots alone: rates, times, orders. No I/O."""
+"""The view of `top` without I/O: rates, times, sort orders, and the effect of keys."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from headrace.cli.top.snapshot import Bins, Day, Queue, Server, Snapshot
+from headrace.engine.statistics import Series, quantile
+from headrace.operations.snapshot import (
+    QUEUES,
+    DayTotals,
+    NamespaceSnapshot,
+    QueueSnapshot,
+    ServerInfo,
+)
 from headrace.operations.values import Counts, Worker
 
 WINDOW = 60_000
 THROUGHPUTS = 600
-SECONDS = {"s": 1, "m": 60, "q": 900, "h": 3600, "d": 86_400}
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
-    """Half, and 95 of 100, took less than so many seconds."""
+class Percentiles:
+    """Half, and 95 %, of the times were shorter than this many seconds."""
 
     p50: int
     p95: int
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A queue. Rates are by the second, None where two snapshots do not tell."""
+class QueueRow:
+    """One queue. A rate is per second, or None if two snapshots do not give it."""
 
     name: str
     counts: Counts
     put: float | None
     done: float | None
     failed: float | None
-    wait: Times | None
-    run: Times | None
+    wait: Percentiles | None
+    run: Percentiles | None
     oldest: float | None
     total_put: int
     total_done: int
@@ -40,7 +46,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class FailureRow:
-    """A type of failures, and how many seconds ago the newest was."""
+    """A failure type, and how many seconds ago the newest failure was."""
 
     type: str
     count: int
@@ -49,11 +55,11 @@ class FailureRow:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Everything that is shown."""
+    """Everything that one picture shows."""
 
     at: float
-    server: Server
-    rows: Sequence[Row]
+    server: ServerInfo
+    rows: Sequence[QueueRow]
     more: bool
     throughput: Sequence[float]
     workers: Sequence[Worker]
@@ -61,7 +67,7 @@ class View:
     failures: Sequence[FailureRow]
 
 
-ORDERS: dict[str, Callable[[Row], tuple[float | str, ...]]] = {
+ORDERS: dict[str, Callable[[QueueRow], tuple[float | str, ...]]] = {
     "first use": lambda _: (),
     "name": lambda row: (row.name,),
     "waiting": lambda row: (-row.counts.waiting,),
@@ -71,18 +77,20 @@ ORDERS: dict[str, Callable[[Row], tuple[float | str, ...]]] = {
 }
 
 
-class History:
-    """The snapshots of the last minute, and the throughput of the last minutes."""
+class SnapshotHistory:
+    """The snapshots of the last minute and the throughput of the last ten minutes."""
 
     def __init__(self) -> None:
-        self._snapshots: deque[Snapshot] = deque()
+        self._snapshots: deque[NamespaceSnapshot] = deque()
+        self._offset = 0
         self.throughput: deque[float] = deque(maxlen=THROUGHPUTS)
 
-    def add(self, snapshot: Snapshot) -> None:
-        """Takes a snapshot in; those that are too old go, but one earlier stays."""
+    def add(self, snapshot: NamespaceSnapshot, offset: int = 0) -> None:
+        """Add a snapshot; drop those older than a minute, except the newest of them."""
         kept = self._snapshots
+        self._offset = offset
         if kept and snapshot.at <= kept[-1].at:
-            # The server's clock was set back: nothing can be told from what was before.
+            # The server's clock was set back, so earlier snapshots cannot be compared.
             kept.clear()
         kept.append(snapshot)
         while len(kept) > 2 and kept[1].at <= snapshot.at - WINDOW:
@@ -91,105 +99,171 @@ class History:
             rates = [row.done for row in self.view("first use").rows]
             self.throughput.append(sum(rate for rate in rates if rate is not None))
 
-    def forget(self) -> None:
-        """Nothing can be told from what was before."""
+    def clear(self) -> None:
+        """Drop all snapshots."""
         self._snapshots.clear()
 
     def view(self, order: str) -> View:
-        """What is to be shown of the newest."""
+        """Return the view of the newest snapshot in a sort order."""
         newest = self._snapshots[-1]
         rows = [self._row(name, queue) for name, queue in newest.queues.items()]
         return View(
             at=newest.at,
             server=newest.server,
             rows=sorted(rows, key=ORDERS[order]),
-            more=newest.more,
+            more=self._offset + len(newest.queues) < newest.queue_count,
             throughput=list(self.throughput),
             workers=newest.workers,
             sessions=newest.sessions,
             failures=[
-                FailureRow(one.type, one.count, _ago(one.newest, newest.at))
+                FailureRow(one.type, one.count, _seconds_ago(one.newest, newest.at))
                 for one in newest.failures
             ],
         )
 
-    def _row(self, name: str, queue: Queue) -> Row:
+    def _row(self, name: str, queue: QueueSnapshot) -> QueueRow:
         newest = self._snapshots[-1]
         before = self._snapshots[-2] if len(self._snapshots) > 1 else None
         earlier = before.queues.get(name) if before else None
         seconds = (newest.at - before.at) / 1000 if before else 0.0
-        first = self._first_day(name)
-        return Row(
+        first, today = self._first_day(name), queue.today
+        put, done = (queue.books.get(word, 0) for word in ("put", "complete"))
+        old_put, old_done = (
+            earlier.books.get(word, 0) if earlier else None for word in ("put", "complete")
+        )
+        return QueueRow(
             name=name,
             counts=queue.counts,
-            put=rate(earlier.put if earlier else None, queue.put, seconds),
-            done=rate(earlier.done if earlier else None, queue.done, seconds),
-            failed=_failed_rate(earlier.day if earlier else None, queue.day, seconds),
-            wait=times(grown(first.wait, queue.day.wait)) if first and queue.day else None,
-            run=times(grown(first.run, queue.day.run)) if first and queue.day else None,
-            oldest=_ago(queue.front, newest.at),
-            total_put=queue.put,
-            total_done=queue.done,
+            put=rate(old_put, put, seconds),
+            done=rate(old_done, done, seconds),
+            failed=_failed_rate(earlier.today if earlier else None, today, seconds),
+            wait=percentiles(growth(first.wait.bins, today.wait.bins)) if first and today else None,
+            run=percentiles(growth(first.run.bins, today.run.bins)) if first and today else None,
+            oldest=_seconds_ago(queue.front, newest.at),
+            total_put=put,
+            total_done=done,
         )
 
-    def _first_day(self, name: str) -> Day | None:
-        """The earliest statistics of a queue that the newest can be compared with."""
-        newest = self._snapshots[-1].queues[name].day
+    def _first_day(self, name: str) -> DayTotals | None:
+        """Return the earliest statistics of a queue that can be compared with the newest."""
+        newest = self._snapshots[-1].queues[name].today
         if newest is None:
             return None
         for snapshot in list(self._snapshots)[:-1]:
             queue = snapshot.queues.get(name)
-            if queue is not None and queue.day is not None:
-                return comparable(queue.day, newest)
+            if queue is not None and queue.today is not None:
+                return comparable(queue.today, newest)
         return None
 
 
-def comparable(earlier: Day, later: Day) -> Day:
-    """The earlier one, or a blank one if a new day has begun since."""
-    return earlier if earlier.number == later.number else Day(later.number, 0, {}, {})
+def comparable(earlier: DayTotals, later: DayTotals) -> DayTotals:
+    """Return the earlier totals, or empty ones if a new day has started since."""
+    empty = Series(0, 0.0, 0.0, {})
+    return (
+        earlier if earlier.number == later.number else DayTotals(later.number, 0, 0, empty, empty)
+    )
 
 
 def rate(earlier: int | None, later: int, seconds: float) -> float | None:
-    """How fast a counter grows; one that shrinks was begun anew."""
+    """Return how fast a counter grows; None if it shrank, which means that it was reset."""
     if earlier is None or seconds <= 0 or later < earlier:
         return None
     return (later - earlier) / seconds
 
 
-def _failed_rate(earlier: Day | None, later: Day | None, seconds: float) -> float | None:
+def _failed_rate(
+    earlier: DayTotals | None, later: DayTotals | None, seconds: float
+) -> float | None:
     if earlier is None or later is None:
         return None
     return rate(comparable(earlier, later).failures, later.failures, seconds)
 
 
-def grown(earlier: Bins, later: Bins) -> dict[str, int]:
-    """What came into the bins of a histogram meanwhile."""
+def growth(earlier: Mapping[str, int], later: Mapping[str, int]) -> dict[str, int]:
+    """Return what was added to the bins of a histogram."""
     by_bin = {name: count - earlier.get(name, 0) for name, count in later.items()}
     return {name: count for name, count in by_bin.items() if count > 0}
 
 
-def times(bins: Mapping[str, int]) -> Times | None:
-    """The times that a histogram tells, None if it is empty."""
-    total = sum(bins.values())
-    if not total:
-        return None
-    return Times(quantile(bins, total, 0.5), quantile(bins, total, 0.95))
+def percentiles(bins: Mapping[str, int]) -> Percentiles | None:
+    """Return the percentiles of a histogram; None if it is empty."""
+    half, most = quantile(bins, 0.5), quantile(bins, 0.95)
+    return Percentiles(half[1], most[1]) if half and most else None
 
 
-def quantile(bins: Mapping[str, int], total: int, part: float) -> int:
-    """The end, in seconds, of the bin in which this part of all is reached."""
-    ends = sorted((_end(name), count) for name, count in bins.items())
-    passed = 0
-    for end, count in ends:
-        passed += count
-        if passed >= part * total:
-            return end
-    return ends[-1][0]
+def _seconds_ago(at: float | None, now: float) -> float | None:
+    return None if at is None else max(0.0, (now - at) / 1000)
 
 
-def _end(name: str) -> int:
-    return SECONDS[name[0]] * (int(name[1:]) + 1)
+# Keys
+
+HELP = (
+    ("q", "quit"),
+    ("p", "pause and continue the view"),
+    ("s", "next sort order"),
+    ("up, down", "select a queue"),
+    ("enter", "show or hide details of the selected queue"),
+    ("left, right", f"previous and next page, with more than {QUEUES} queues"),
+    ("?", "show or hide this help"),
+)
 
 
-def _ago(moment: float | None, now: float) -> float | None:
-    return None if moment is None else max(0.0, (now - moment) / 1000)
+@dataclass(frozen=True, slots=True)
+class ViewState:
+    """The user's choices: order, selected queue, page, and switches."""
+
+    order: str = "first use"
+    selected: str | None = None
+    offset: int = 0
+    paused: bool = False
+    detail: bool = False
+    help: bool = False
+    quit: bool = False
+
+
+def press(state: ViewState, key: str, names: Sequence[str], *, more: bool) -> ViewState:
+    """Return the state after a key; `names` are the queues in the order shown."""
+    if key == "s":
+        orders = list(ORDERS)
+        return replace(state, order=orders[(orders.index(state.order) + 1) % len(orders)])
+    if key in ("up", "down"):
+        return replace(state, selected=_moved(state.selected, names, 1 if key == "down" else -1))
+    if key == "right" and more:
+        return replace(state, offset=state.offset + QUEUES, selected=None)
+    if key == "left":
+        return replace(state, offset=max(0, state.offset - QUEUES), selected=None)
+    return _toggled(state, key)
+
+
+def _toggled(state: ViewState, key: str) -> ViewState:
+    if key == "q":
+        return replace(state, quit=True)
+    if key == "p":
+        return replace(state, paused=not state.paused)
+    if key == "enter":
+        return replace(state, detail=not state.detail)
+    return replace(state, help=not state.help) if key == "?" else state
+
+
+def _moved(selected: str | None, names: Sequence[str], step: int) -> str | None:
+    if selected not in names:
+        return names[0] if names else None
+    at = names.index(selected) + step
+    return names[min(max(at, 0), len(names) - 1)]
+
+
+_SEQUENCES = {
+    "\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down",
+    "\x1b[C": "right", "\x1bOC": "right", "\x1b[D": "left", "\x1bOD": "left",
+    "\r": "enter", "\n": "enter",
+}  # fmt: skip
+
+
+def parse_keys(typed: str) -> list[str]:
+    """Return the keys that a terminal has sent; skip unknown escape sequences."""
+    found = []
+    while typed:
+        name = next((name for name in _SEQUENCES if typed.startswith(name)), typed[0])
+        found.append(_SEQUENCES.get(name, name))
+        typed = "" if name == "\x1b" else typed[len(name) :]
+    return found

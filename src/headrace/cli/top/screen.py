@@ -1,4 +1,4 @@
-"""The terminal: what is typed, what is read meanwhile, and a picture of both."""
+"""The live screen of `top`: a thread reads snapshots, the main thread handles keys and draws."""
 
 from __future__ import annotations
 
@@ -16,102 +16,103 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from headrace.cli.top.drawing import frame, seen, waiting_frame
-from headrace.cli.top.keys import State, keys_in, pressed
-from headrace.cli.top.model import History
-from headrace.cli.top.snapshot import Snapshot, take
+from headrace.cli.top.drawing import frame, visible_rows, waiting_frame
+from headrace.cli.top.model import SnapshotHistory, ViewState, parse_keys, press
 from headrace.client.client import Client
 from headrace.errors import HeadraceError
+from headrace.operations.snapshot import NamespaceSnapshot, snapshot
+from headrace.transport.drive import drive
 
-TYPED_AT_ONCE = 1024
-ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+READ_SIZE = 1024
+END_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
-class Reader(threading.Thread):
-    """Takes snapshots in turn, so that keys are heard also while a server does not answer."""
+class SnapshotReader(threading.Thread):
+    """Reads snapshots in a thread, so that keys work while the server does not answer."""
 
     def __init__(self, client: Client, interval: float, wake: int) -> None:
         super().__init__(daemon=True)
         self.offset = 0
-        self.seen: list[str] = []
-        self.found: Snapshot | Exception | None = None
-        self._client = client
+        self.visible: list[str] = []
+        self.found: tuple[int, NamespaceSnapshot] | Exception | None = None
+        self._core = client.core
         self._interval = interval
         self._wake = wake
         self._hurry = threading.Event()
 
     def run(self) -> None:
+        """Read snapshots until the process ends."""
         while True:
+            offset = self.offset
             try:
-                self.found = take(self._client, offset=self.offset, seen=self.seen)
-            except Exception as error:  # noqa: BLE001 - it is the screen that decides
+                operation = snapshot(self._core, offset=offset, detailed=self.visible)
+                self.found = offset, drive(self._core.transport, operation)
+            except Exception as error:  # noqa: BLE001 - the screen decides what to do
                 self.found = error
             os.write(self._wake, b".")
             self._hurry.wait(self._interval)
             self._hurry.clear()
 
     def hurry(self) -> None:
-        """What is to be seen has changed."""
+        """Read the next snapshot now."""
         self._hurry.set()
 
 
-class Screen:
-    """What is shown now, and how it goes on."""
+class LiveScreen:
+    """The current picture and the state that keys change."""
 
-    def __init__(self, console: Console, reader: Reader, where: str) -> None:
+    def __init__(self, console: Console, reader: SnapshotReader, where: str) -> None:
         self._console = console
         self._reader = reader
         self._where = where
-        self._history = History()
+        self._history = SnapshotHistory()
         self._empty = True
-        # What comes into sight by a key is read at once, what does by itself in its turn.
+        # A key that brings other queues into view triggers a snapshot at once.
         self._rush = True
         self._trouble = ""
-        self.state = State()
+        self.state = ViewState()
 
-    def learn(self) -> None:
-        """Takes in what was read."""
+    def update(self) -> None:
+        """Use the snapshot that the reader has found. Raises unexpected errors of the reader."""
         found, self._reader.found = self._reader.found, None
         if isinstance(found, HeadraceError):
-            # An answer that says no is the cause of its error; no answer has none.
+            # A refusal by the server has a cause; a missing answer has none.
             what = "no connection" if found.__cause__ is None else "refused"
             self._trouble = f"{what}, trying again: {found}"
         elif isinstance(found, Exception):
             raise found
         elif found is not None:
             self._trouble = ""
-            self._show(found)
-
-    def _show(self, found: Snapshot) -> None:
-        if not self.state.paused:
-            self._history.add(found)
-            self._empty = False
+            offset, taken = found
+            if not self.state.paused and offset == self.state.offset:
+                self._history.add(taken, offset)
+                self._empty = False
 
     def type(self, typed: str) -> None:
-        """Does what keys say."""
-        for key in keys_in(typed):
+        """Handle typed keys."""
+        for key in parse_keys(typed):
             before = self.state
             view = None if self._empty else self._history.view(before.order)
             names = [row.name for row in view.rows] if view else []
-            self.state = pressed(before, key, names, more=bool(view and view.more))
+            self.state = press(before, key, names, more=bool(view and view.more))
             self._rush |= self.state.order != before.order
             if self.state.offset != before.offset:
                 self._turn_page()
 
     def _turn_page(self) -> None:
-        self._history.forget()
+        self._history.clear()
         self._empty = True
         self._rush = True
         self._reader.offset = self.state.offset
         self._reader.hurry()
 
     def picture(self) -> RenderableType:
-        """What is to be seen, and what of it is to be read in detail next."""
+        """Draw the screen, and tell the reader which queues are visible."""
         if self._empty:
             return waiting_frame(self._trouble)
         view = self._history.view(self.state.order)
         width, height = self._console.size
-        self._reader.seen = [row.name for row in seen(view, self.state, height)]
+        self._reader.visible = [row.name for row in visible_rows(view, self.state, height)]
         if self._rush:
             self._rush = False
             self._reader.hurry()
@@ -119,32 +120,32 @@ class Screen:
 
 
 def watch(client: Client, console: Console, interval: float, where: str) -> None:
-    """Shows the view until somebody quits; the terminal is then as it was."""
-    with _woken() as (awake, wake), _keyboard() as keyboard:
-        reader = Reader(client, interval, wake)
-        screen = Screen(console, reader, where)
+    """Show the live view until the user quits; restore the terminal afterwards."""
+    with _wake_pipe() as (awake, wake), _keyboard() as keyboard:
+        reader = SnapshotReader(client, interval, wake)
+        screen = LiveScreen(console, reader, where)
         with Live(screen.picture(), console=console, screen=True, auto_refresh=False) as live:
             reader.start()
-            while not screen.state.over:
+            while not screen.state.quit:
                 ready, _, _ = select.select([awake, keyboard], [], [])
                 if awake in ready:
-                    os.read(awake, TYPED_AT_ONCE)
-                    screen.learn()
+                    os.read(awake, READ_SIZE)
+                    screen.update()
                 if keyboard in ready:
-                    typed = os.read(keyboard, TYPED_AT_ONCE)
-                    # A terminal that is gone has nothing more to say.
+                    typed = os.read(keyboard, READ_SIZE)
+                    # An empty read means that the terminal is closed.
                     screen.type(typed.decode(errors="replace") or "q")
                 live.update(screen.picture(), refresh=True)
 
 
 @contextmanager
-def _woken() -> Iterator[tuple[int, int]]:
-    """A pipe to be woken by: by the reader, by a terminal of a new size, by who wants an end."""
+def _wake_pipe() -> Iterator[tuple[int, int]]:
+    """Open a pipe that wakes the main loop: for a snapshot, a resize or a signal to end."""
     awake, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(awake, False)
     handlers: dict[int, Any] = {signal.SIGWINCH: lambda *_: None}
-    handlers |= dict.fromkeys(ENDINGS, _end)
+    handlers |= dict.fromkeys(END_SIGNALS, _exit)
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     earlier = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     try:
@@ -155,13 +156,13 @@ def _woken() -> Iterator[tuple[int, int]]:
             signal.signal(number, handler)
 
 
-def _end(number: int, _: object) -> None:
+def _exit(number: int, _: object) -> None:
     sys.exit(128 + number)
 
 
 @contextmanager
 def _keyboard() -> Iterator[int]:
-    """Keys as they are pressed, not shown, and without a way to stop us half way."""
+    """Read keys one by one without echo; disable Ctrl-Z, which would leave the terminal raw."""
     keyboard = sys.stdin.fileno()
     before = termios.tcgetattr(keyboard)
     try:

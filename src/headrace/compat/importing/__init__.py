@@ -1,1 +1,1 @@
-"""`headrace import`: what another queue left on a server becomes jobs, feeds and figures here."""
+"""`headrace import`: import the data of thoonk, qless, worqr or redis-queue into a namespace."""

@@ -1,4 +1,4 @@
-"""A job of qless: a hash with JSON in it, its history in one of three forms."""
+"""A job of qless: a hash with JSON fields, and a history in one of three formats."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Any
 
 import msgspec
 
-from headrace.compat.importing.adopting import Adopted, Stage
-from headrace.compat.importing.facts import cut
-from headrace.compat.importing.found import (
+from headrace.compat.importing.entries import (
     LIMITS,
     FoundSchedule,
-    Notes,
-    Place,
-    badge_of,
+    ImportSource,
+    LeftOut,
+    import_id_of,
     job_id,
     queue_name,
     whole_ms,
     whole_number,
 )
+from headrace.compat.importing.operations import ImportedJob, PastStage
 from headrace.engine.check import LONGEST_MS, number, tags
 from headrace.errors import InvalidArgument
 from headrace.operations.schedule_values import MOST_BACKLOG
@@ -27,12 +26,16 @@ from headrace.options import MOST_RETRIES
 
 UNKNOWN_QUEUE = "imported"
 KLASS = b"klass"
-AT_ONCE = 1
+# The server keeps this much of the messages in a history.
+SHORT_MESSAGE = 1024
+DUE_AT_ONCE = 1
+
+QlessFailure = tuple[str, str, int, str]
 
 
 @dataclass(slots=True)
-class Step:
-    """A stage of the history, as far as it is told; times in milliseconds."""
+class QlessStage:
+    """A stage of the history; times in milliseconds, None if unknown."""
 
     queue: str
     put: int | None = None
@@ -41,233 +44,233 @@ class Step:
     failed: int | None = None
     worker: str = ""
 
-    @property
-    def ended(self) -> int | None:
-        return self.done or self.failed
-
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """A job hash, and beside it what later versions keep apart."""
+class QlessHash:
+    """The hash of a job, and the history that later versions keep in a list."""
 
     id: bytes
-    key: bytes
     fields: dict[bytes, bytes]
-    apart: list[bytes] = field(default_factory=list)
+    history_list: list[bytes] = field(default_factory=list)
     depends_on: tuple[bytes, ...] = ()
-    highest_first: bool = False
+    higher_first: bool = False
     is_tracked: bool = False
 
     def text(self, name: str) -> str:
+        """Return a field as text; "" if there is none."""
         return self.fields.get(name.encode(), b"").decode(errors="replace")
 
     def json(self, name: str) -> Any:
-        """What a field says in JSON; None if it says nothing."""
+        """Return the value of a JSON field; None if there is none or it is not JSON."""
         try:
             return msgspec.json.decode(self.fields.get(name.encode(), b"null"))
         except msgspec.DecodeError:
             return None
 
-    @property
-    def has_klass(self) -> bool:
-        """Whether a later version wrote it."""
-        return KLASS in self.fields
 
+def read_job(
+    source: ImportSource,
+    left_out: LeftOut,
+    stored: QlessHash,
+    state: str,
+    at: float | None,
+    failure_type: str,
+) -> ImportedJob:
+    """Return a job that was found in a state.
 
-def read(
-    place: Place, notes: Notes, stored: Stored, state: str, at: float | None, kind: str
-) -> Adopted:
-    """A job that was found in a state. `at` is when it is due or was completed, `kind` under which
-    type of failure it is listed.
+    `at` is when it is due or was completed; `failure_type` is the list of failures it is in.
     """
-    steps = steps_of(stored)
-    present = steps[-1] if steps else Step(UNKNOWN_QUEUE)
-    badge = badge_of(stored.id)
+    stages = read_history(stored)
+    last = stages[-1] if stages else QlessStage(UNKNOWN_QUEUE)
+    import_id = import_id_of(stored.id)
     when = whole_ms(at)
     if state == "scheduled" and when is None:
-        notes.add("is due at no time that there is; it is due at once", stored.id)
-    worker = stored.text("worker") or present.worker
-    popped = sum(step.popped is not None for step in steps)
-    return Adopted(
-        id=job_id(stored.id, badge),
-        badge=badge,
-        queue=_queue(stored, present),
+        left_out.add("its due time is not valid; due at once", stored.id)
+    failure = _failure(stored, failure_type, when)
+    is_complete = state == "complete"
+    return ImportedJob(
+        id=job_id(stored.id, import_id),
+        import_id=import_id,
+        queue=_queue(stored, last),
         state=state,
         data=payload_of(stored),
-        origin=place.origin(stored.id),
-        put_at=present.put,
+        origin=source.origin(stored.id),
+        put_at=last.put,
         since={
-            "scheduled": when or AT_ONCE,
-            "complete": present.popped or present.put or when,
+            "scheduled": when or DUE_AT_ONCE,
+            "complete": last.popped or last.put or when,
         }.get(state),
-        ended=(present.done or when) if state == "complete" else None,
-        worker=worker if state == "complete" else "",
-        attempt=popped,
-        priority=_priority(notes, stored),
-        tags=_tags(notes, stored),
+        ended=(last.done or when) if is_complete else None,
+        worker=(stored.text("worker") or last.worker) if is_complete else "",
+        attempt=sum(stage.popped is not None for stage in stages),
+        priority=_priority(left_out, stored),
+        tags=_tags(left_out, stored),
         retries=_count(stored, "retries", MOST_RETRIES),
         remaining=_count(stored, "remaining", MOST_RETRIES),
-        failure=_failure(stored, kind, when) if state == "failed" else None,
-        history=_past(steps, state, _failure(stored, kind, when)),
-        depends_on=tuple(job_id(each, badge_of(each)) for each in stored.depends_on),
-        parents=tuple(badge_of(each) for each in stored.depends_on),
+        failure=failure if state == "failed" else None,
+        history=_past_stages(stages, state, failure),
+        depends_on=tuple(job_id(each, import_id_of(each)) for each in stored.depends_on),
+        parents=tuple(import_id_of(each) for each in stored.depends_on),
         tracked=stored.is_tracked,
     )
 
 
-def payload_of(stored: Stored) -> bytes:
-    """The data as they are; those of a klass become the call of a task of that name."""
+def payload_of(stored: QlessHash) -> bytes:
+    """Return the data unchanged; for a job with a klass, the call of a task of that name."""
     data = stored.fields.get(b"data", b"null")
-    if not stored.has_klass:
+    if KLASS not in stored.fields:
         return data
     args = data if data.lstrip()[:1] == b"{" else b'{"data":' + data + b"}"
     return b'{"task":' + msgspec.json.encode(stored.text("klass")) + b',"args":' + args + b"}"
 
 
-def _queue(stored: Stored, present: Step) -> str:
-    said = stored.fields.get(b"queue", b"")
-    return queue_name(said if said not in (b"", b"null") else present.queue.encode())
+def _queue(stored: QlessHash, last: QlessStage) -> str:
+    given = stored.fields.get(b"queue", b"")
+    return queue_name(given if given not in (b"", b"null") else last.queue.encode())
 
 
-def _priority(notes: Notes, stored: Stored) -> float:
-    said = stored.text("priority") or "0"
+def _priority(left_out: LeftOut, stored: QlessHash) -> float:
+    given = stored.text("priority") or "0"
     try:
-        found = float(number("priority", float(said)))
+        found = float(number("priority", float(given)))
     except (ValueError, InvalidArgument):
-        notes.add("its priority is no number; here it has 0", stored.id, stored.key)
+        left_out.add("its priority is not a number; imported with 0", stored.id)
         return 0.0
-    return -found if stored.highest_first and found else found
+    return -found if stored.higher_first and found else found
 
 
-def _tags(notes: Notes, stored: Stored) -> tuple[str, ...]:
-    said = stored.json("tags")
-    if not said and (said is not None or stored.text("tags") in ("", "null")):
+def _tags(left_out: LeftOut, stored: QlessHash) -> tuple[str, ...]:
+    given = stored.json("tags")
+    if not given and (given is not None or stored.text("tags") in ("", "null")):
         return ()
     try:
-        return tuple(tags(said if isinstance(said, list) else None, LIMITS))
+        return tuple(tags(given if isinstance(given, list) else None, LIMITS))
     except InvalidArgument:
-        notes.add("its tags cannot be tags here; it has none", stored.id, stored.key)
+        left_out.add("its tags are not valid; imported without tags", stored.id)
         return ()
 
 
-def _count(stored: Stored, name: str, most: int) -> int | None:
-    said = whole_number(stored.text(name))
-    return None if said is None else min(max(0, said), most)
+def _count(stored: QlessHash, name: str, maximum: int) -> int | None:
+    given = whole_number(stored.text(name))
+    return None if given is None else min(max(0, given), maximum)
 
 
-def _failure(stored: Stored, listed: str, when: int | None) -> tuple[str, str, int, str]:
-    said = stored.json("failure")
-    told: dict[str, Any] = said if isinstance(said, dict) else {}
-    kind = str(told.get("group") or told.get("type") or listed)
-    at = whole_ms(told.get("when")) or when or 0
+def _failure(stored: QlessHash, listed: str, when: int | None) -> QlessFailure:
+    value = stored.json("failure")
+    given: dict[str, Any] = value if isinstance(value, dict) else {}
+    failure_type = str(given.get("group") or given.get("type") or listed)
     return (
-        kind[: LIMITS.name] or "failed",
-        str(told.get("message", "")),
-        at,
-        str(told.get("worker", "")),
+        failure_type[: LIMITS.name] or "failed",
+        str(given.get("message", "")),
+        whole_ms(given.get("when")) or when or 0,
+        str(given.get("worker", "")),
     )
 
 
-def schedule_of(notes: Notes, stored: Stored, queue: str, at: float) -> FoundSchedule | None:
-    """A recurring job; None if it does not say how often."""
+def read_schedule(
+    left_out: LeftOut, stored: QlessHash, queue: str, at: float
+) -> FoundSchedule | None:
+    """Return a recurring job, or None if it has no interval."""
     every = _count(stored, "interval", LONGEST_MS // 1000)
-    backlog = _count(stored, "backlog", MOST_BACKLOG)
     if not every:
-        notes.add("recurs, but does not say in which interval", stored.id, stored.key)
+        left_out.add("recurring job without an interval", stored.id)
         return None
     return FoundSchedule(
-        id=job_id(stored.id, badge_of(stored.id)),
-        badge=badge_of("recurring", stored.id),
+        id=job_id(stored.id, import_id_of(stored.id)),
+        import_id=import_id_of("recurring", stored.id),
         queue=queue,
         data=payload_of(stored),
         every=every,
         due=whole_ms(at) or 0,
-        backlog=backlog or None,
-        priority=_priority(notes, stored),
-        tags=_tags(notes, stored),
+        backlog=_count(stored, "backlog", MOST_BACKLOG) or None,
+        priority=_priority(left_out, stored),
+        tags=_tags(left_out, stored),
         retries=_count(stored, "retries", MOST_RETRIES),
     )
 
 
-# history
+# History.
 
 
-def steps_of(stored: Stored) -> list[Step]:
-    """The stages of a job, oldest first."""
-    if stored.apart:
-        return _from_entries(stored.apart)
-    said = stored.json("history")
-    steps = [_step(each) for each in said] if isinstance(said, list) else []
-    return [step for step in steps if step is not None]
+def read_history(stored: QlessHash) -> list[QlessStage]:
+    """Return the stages of a job, the oldest first."""
+    if stored.history_list:
+        return _from_events(stored.history_list)
+    given = stored.json("history")
+    stages = [_stage(each) for each in given] if isinstance(given, list) else []
+    return [stage for stage in stages if stage is not None]
 
 
-def _step(told: Any) -> Step | None:
-    if isinstance(told, list) and told:
-        queue, put, popped, done, worker = [*told, *[None] * 5][:5]
-        return Step(
-            str(queue), whole_ms(put), whole_ms(popped), whole_ms(done), None, str(worker or "")
-        )
-    if isinstance(told, dict) and told:
-        times = {name: whole_ms(told.get(name)) for name in ("put", "popped", "done", "failed")}
-        queue = str(told.get("q") or UNKNOWN_QUEUE)
-        return Step(queue, worker=str(told.get("worker", "")), **times)
+def _stage(given: Any) -> QlessStage | None:
+    if isinstance(given, list) and given:
+        queue, put, popped, done, worker = [*given, *[None] * 5][:5]
+        times = (whole_ms(put), whole_ms(popped), whole_ms(done))
+        return QlessStage(str(queue), *times, None, str(worker or ""))
+    if isinstance(given, dict) and given:
+        by_name = {name: whole_ms(given.get(name)) for name in ("put", "popped", "done", "failed")}
+        queue = str(given.get("q") or UNKNOWN_QUEUE)
+        return QlessStage(queue, worker=str(given.get("worker", "")), **by_name)
     return None
 
 
-def _from_entries(packed: list[bytes]) -> list[Step]:
-    """What a list of entries {what, when, ...} tells; each put begins a stage."""
-    steps: list[Step] = []
+def _from_events(packed: list[bytes]) -> list[QlessStage]:
+    """Return the stages of a list of events {what, when, ...}; each put begins a stage."""
+    stages: list[QlessStage] = []
     for each in packed:
         try:
-            told = msgspec.msgpack.decode(each)
+            event = msgspec.msgpack.decode(each)
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
-        if isinstance(told, dict):
-            _tell(steps, told)
-    return steps
+        if isinstance(event, dict):
+            _apply_event(stages, event)
+    return stages
 
 
-def _tell(steps: list[Step], told: dict[str, Any]) -> None:
-    what, when = told.get("what"), whole_ms(told.get("when"))
-    if what == "put" or not steps:
-        queue = told.get("q") or told.get("queue") or UNKNOWN_QUEUE
-        steps.append(Step(str(queue), put=when))
-    step = steps[-1]
+def _apply_event(stages: list[QlessStage], event: dict[str, Any]) -> None:
+    what, when = event.get("what"), whole_ms(event.get("when"))
+    if what == "put" or not stages:
+        queue = event.get("q") or event.get("queue") or UNKNOWN_QUEUE
+        stages.append(QlessStage(str(queue), put=when))
+    stage = stages[-1]
     if what == "popped":
-        if step.popped is not None:
-            step = Step(step.queue, put=step.put)
-            steps.append(step)
-        step.popped, step.worker = when, str(told.get("worker", ""))
+        if stage.popped is not None:
+            stage = QlessStage(stage.queue, put=stage.put)
+            stages.append(stage)
+        stage.popped, stage.worker = when, str(event.get("worker", ""))
     elif what == "done":
-        step.done = when
+        stage.done = when
     elif what == "failed":
-        step.failed, step.worker = when, str(told.get("worker", step.worker))
+        stage.failed, stage.worker = when, str(event.get("worker", stage.worker))
 
 
-def _past(steps: list[Step], state: str, failure: tuple[str, str, int, str]) -> tuple[Stage, ...]:
-    """The stages that are over; of a failed job also the last one."""
-    over = steps if state == "failed" else steps[:-1]
-    kind, message, at, _ = failure
-    past: list[Stage] = []
-    for place, step in enumerate(over):
-        is_last = state == "failed" and place == len(over) - 1
-        failed = is_last or (step.failed is not None and step.done is None)
+def _past_stages(
+    stages: list[QlessStage], state: str, failure: QlessFailure
+) -> tuple[PastStage, ...]:
+    """Return the stages that are over; for a failed job the last one too."""
+    over = stages if state == "failed" else stages[:-1]
+    failure_type, message, failed_at, _ = failure
+    short_message = message.encode()[:SHORT_MESSAGE].decode(errors="ignore")
+    past: list[PastStage] = []
+    for index, stage in enumerate(over):
+        is_last = state == "failed" and index == len(over) - 1
+        failed = is_last or (stage.failed is not None and stage.done is None)
+        ended = (failed_at if is_last else 0) or stage.done or stage.failed
         past.append(
             (
-                step.queue,
-                step.put or 0,
-                step.popped or False,
-                (at if is_last else 0) or step.ended or _next(steps, place),
-                step.worker,
-                "failed" if failed else "completed" if step.done else "lost",
-                (kind if is_last else "failed") if failed else "",
-                cut(message) if is_last else "",
+                stage.queue,
+                stage.put or 0,
+                stage.popped or False,
+                ended or _next_start(stages, index),
+                stage.worker,
+                "failed" if failed else "completed" if stage.done else "lost",
+                (failure_type if is_last else "failed") if failed else "",
+                short_message if is_last else "",
             )
         )
     return tuple(past)
 
 
-def _next(steps: list[Step], place: int) -> int:
-    """When the stage after this one began: then this one was over."""
-    after = steps[place + 1] if place + 1 < len(steps) else steps[place]
-    return after.put or after.popped or steps[place].popped or 0
+def _next_start(stages: list[QlessStage], index: int) -> int:
+    """Return when the next stage began: by then this one was over."""
+    after = stages[index + 1] if index + 1 < len(stages) else stages[index]
+    return after.put or after.popped or stages[index].popped or 0

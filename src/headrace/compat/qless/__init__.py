@@ -1,11 +1,21 @@
-"""qless on Headrace: a priority queue with locks, history and statistics, in its own words."""
+"""The API of qless: a priority queue with locks, history and statistics."""
 
 from __future__ import annotations
 
 from headrace.compat.qless.client import AsyncQless, Qless
 from headrace.compat.qless.errors import LostLockException, QlessException
-from headrace.compat.qless.jobs import AsyncJob, AsyncRecurringJob, Job, RecurringJob
-from headrace.compat.qless.queues import AsyncQueue, Queue
+from headrace.compat.qless.jobs import (
+    AsyncQlessJob as AsyncJob,
+)
+from headrace.compat.qless.jobs import (
+    AsyncRecurringJob,
+    RecurringJob,
+)
+from headrace.compat.qless.jobs import (
+    QlessJob as Job,
+)
+from headrace.compat.qless.queues import AsyncQlessQueue as AsyncQueue
+from headrace.compat.qless.queues import QlessQueue as Queue
 
 __all__ = [
     "AsyncJob",

@@ -1,95 +1,130 @@
-"""qless: the door, for code that blocks and for code that awaits."""
+"""The Qless client, sync and async."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from headrace.client.client import AsyncClient, Client
-from headrace.compat.opening import AsyncOpened, Opened, awaiting
-from headrace.compat.qless.dialect import Dialect
-from headrace.compat.qless.jobs import AsyncJobs, Jobs
-from headrace.compat.qless.part import AsyncPart, Part
-from headrace.compat.qless.queues import AsyncQueues, Queues
-from headrace.compat.qless.talks import (
-    finding,
-    options,
+from headrace.codecs.codec import Codec
+from headrace.compat.opening import AsyncCompatClient, CompatClient
+from headrace.compat.qless.context import QlessContext
+from headrace.compat.qless.groups import AsyncQlessGroup, QlessGroup
+from headrace.compat.qless.jobs import AsyncQlessJobs, QlessJobs
+from headrace.compat.qless.operations import (
+    admin,
+    config,
+    lookup,
+    monitoring,
     recurring,
-    scripts,
-    steering,
-    throttling,
-    watching,
+    script_calls,
 )
-from headrace.operations.method import blocking, named
+from headrace.compat.qless.queues import AsyncQlessQueues, QlessQueues
+from headrace.operations.method import method
 
 
-@named
-class Config(Part):
-    """The configuration, for code that blocks: config["heartbeat"] = 30."""
+class QlessConfigBase:
+    """The methods that QlessConfig and AsyncQlessConfig share."""
 
-    get = blocking(options.get_config)
-    set = blocking(options.set_config)
+    get = method(config.get_config)
+    set = method(config.set_config)
 
-    def __getitem__(self, option: str) -> options.Number:
+
+class QlessConfig(QlessConfigBase, QlessGroup):
+    """The options of qless: `config["heartbeat"] = 30`."""
+
+    def __getitem__(self, option: str) -> config.Number:
         return self.get(option)  # type: ignore[return-value]  # one option has one value
 
-    def __setitem__(self, option: str, value: options.Number) -> None:
+    def __setitem__(self, option: str, value: config.Number) -> None:
         self.set(option, value)
 
     def __delitem__(self, option: str) -> None:
         self.set(option)
 
 
-@named
-class AsyncConfig(AsyncPart):
-    """The configuration, for code that awaits: await config["heartbeat"]."""
+class AsyncQlessConfig(QlessConfigBase, AsyncQlessGroup):
+    """The options of qless: `await config["heartbeat"]`."""
 
-    get = awaiting(options.get_config)
-    set = awaiting(options.set_config)
-    __getitem__ = awaiting(options.get_config)
+    __getitem__ = method(config.get_config)
 
 
-@named
-class Workers(Part):
-    """The workers, for code that blocks: workers["host-4925"]."""
+class QlessWorkersBase:
+    """The methods that QlessWorkers and AsyncQlessWorkers share."""
 
-    counts = blocking(watching.worker_counts)
-    __getitem__ = blocking(watching.worker)
-
-
-@named
-class AsyncWorkers(AsyncPart):
-    """The workers, for code that awaits: await workers["host-4925"]."""
-
-    counts = awaiting(watching.worker_counts)
-    __getitem__ = awaiting(watching.worker)
+    __getitem__ = method(monitoring.worker)
+    counts = method(monitoring.worker_counts)
 
 
-@named
-class Throttles(Part):
-    """Limits that jobs share, for code that blocks."""
-
-    delete = blocking(throttling.delete_throttle)
-    get = blocking(throttling.get_throttle)
-    set = blocking(throttling.set_throttle)
+class QlessWorkers(QlessWorkersBase, QlessGroup):
+    """The workers: `workers["host-4925"]`."""
 
 
-@named
-class AsyncThrottles(AsyncPart):
-    """Limits that jobs share, for code that awaits."""
-
-    delete = awaiting(throttling.delete_throttle)
-    get = awaiting(throttling.get_throttle)
-    set = awaiting(throttling.set_throttle)
+class AsyncQlessWorkers(QlessWorkersBase, AsyncQlessGroup):
+    """The workers: `await workers["host-4925"]`."""
 
 
-@named
-class Qless(Opened):
-    """A namespace in the words of qless, for code that blocks.
+class QlessThrottlesBase:
+    """The methods that QlessThrottles and AsyncQlessThrottles share."""
 
-    It takes a Client, or a URL for a client of its own. The worker is called <hostname>-<pid>
-    unless a name is given. With higher_first a higher priority runs sooner, as in later versions of
-    qless; with raises what is refused raises, instead of answering False.
+    delete = method(admin.delete_throttle)
+    get = method(admin.get_throttle)
+    set = method(admin.set_throttle)
+
+
+class QlessThrottles(QlessThrottlesBase, QlessGroup):
+    """Named limits that jobs share."""
+
+
+class AsyncQlessThrottles(QlessThrottlesBase, AsyncQlessGroup):
+    """The asyncio form of QlessThrottles."""
+
+
+class QlessBase:
+    """The methods that Qless and AsyncQless share."""
+
+    codec: ClassVar[str | Codec] = "json"
+    context: QlessContext
+
+    cancel = method(admin.cancel)
+    complete = method(script_calls.complete)
+    depends = method(admin.depends)
+    fail = method(script_calls.fail)
+    failed = method(lookup.failed_documents)
+    get = method(script_calls.get)
+    get_config = method(config.get_config)
+    heartbeat = method(script_calls.heartbeat)
+    pause = method(admin.pause)
+    peek = method(script_calls.peek)
+    pop = method(script_calls.pop)
+    priority = method(admin.change_priority)
+    put = method(script_calls.put)
+    requeue = method(admin.requeue)
+    retry = method(script_calls.retry)
+    set_config = method(config.set_config)
+    stats = method(script_calls.stats)
+    tag = method(admin.tag)
+    tags = method(lookup.tags)
+    timeout = method(admin.timeout)
+    track = method(admin.track)
+    unfail = method(admin.unfail)
+    unpause = method(admin.unpause)
+    unrecur = method(recurring.unrecur)
+    untag = method(admin.untag)
+    untrack = method(admin.untrack)
+
+    @property
+    def worker_name(self) -> str:
+        """The worker that pops when a call names no other."""
+        return self.context.worker_name
+
+
+class Qless(QlessBase, CompatClient):
+    """A namespace with the API of qless.
+
+    `client` is a Client, or a URL: then Qless opens a client of its own. The default worker name
+    is <hostname>-<pid>. With `higher_first`, a higher priority runs first, as in later versions
+    of qless. With `raises`, a refused call raises instead of returning False.
     """
-
-    codec = "json"
 
     def __init__(
         self,
@@ -100,56 +135,17 @@ class Qless(Opened):
         higher_first: bool = False,
         raises: bool = False,
     ) -> None:
-        self.dialect = Dialect(worker, higher_first=higher_first, raises=raises)
+        self.context = QlessContext(worker, higher_first=higher_first, raises=raises)
         super().__init__(client, namespace)
-        self.config = Config(self)
-        self.jobs = Jobs(self)
-        self.queues = Queues(self)
-        self.throttles = Throttles(self)
-        self.workers = Workers(self)
-
-    cancel = blocking(steering.cancel)
-    complete = blocking(scripts.complete)
-    depends = blocking(steering.depends)
-    fail = blocking(scripts.fail)
-    failed = blocking(finding.failed_documents)
-    get = blocking(scripts.get)
-    get_config = blocking(options.get_config)
-    heartbeat = blocking(scripts.heartbeat)
-    pause = blocking(steering.pause)
-    peek = blocking(scripts.peek)
-    pop = blocking(scripts.pop)
-    priority = blocking(steering.change_priority)
-    put = blocking(scripts.put)
-    requeue = blocking(steering.requeue)
-    retry = blocking(scripts.retry)
-    set_config = blocking(options.set_config)
-    stats = blocking(scripts.stats)
-    tag = blocking(steering.tag)
-    tags = blocking(finding.tags)
-    timeout = blocking(steering.timeout)
-    track = blocking(steering.track)
-    unfail = blocking(steering.unfail)
-    unpause = blocking(steering.unpause)
-    unrecur = blocking(recurring.unrecur)
-    untag = blocking(steering.untag)
-    untrack = blocking(steering.untrack)
-
-    @property
-    def worker_name(self) -> str:
-        """Who pops, where nobody else is named."""
-        return self.dialect.worker_name
+        self.config = QlessConfig(self)
+        self.jobs = QlessJobs(self)
+        self.queues = QlessQueues(self)
+        self.throttles = QlessThrottles(self)
+        self.workers = QlessWorkers(self)
 
 
-@named
-class AsyncQless(AsyncOpened):
-    """A namespace in the words of qless, for code that awaits.
-
-    It takes an AsyncClient, or a URL for a client of its own, which its first call opens. The
-    options are those of Qless.
-    """
-
-    codec = "json"
+class AsyncQless(QlessBase, AsyncCompatClient):
+    """The asyncio form of Qless. With a URL, the first awaited call connects."""
 
     def __init__(
         self,
@@ -160,42 +156,10 @@ class AsyncQless(AsyncOpened):
         higher_first: bool = False,
         raises: bool = False,
     ) -> None:
-        self.dialect = Dialect(worker, higher_first=higher_first, raises=raises)
+        self.context = QlessContext(worker, higher_first=higher_first, raises=raises)
         super().__init__(client, namespace)
-        self.config = AsyncConfig(self)
-        self.jobs = AsyncJobs(self)
-        self.queues = AsyncQueues(self)
-        self.throttles = AsyncThrottles(self)
-        self.workers = AsyncWorkers(self)
-
-    cancel = awaiting(steering.cancel)
-    complete = awaiting(scripts.complete)
-    depends = awaiting(steering.depends)
-    fail = awaiting(scripts.fail)
-    failed = awaiting(finding.failed_documents)
-    get = awaiting(scripts.get)
-    get_config = awaiting(options.get_config)
-    heartbeat = awaiting(scripts.heartbeat)
-    pause = awaiting(steering.pause)
-    peek = awaiting(scripts.peek)
-    pop = awaiting(scripts.pop)
-    priority = awaiting(steering.change_priority)
-    put = awaiting(scripts.put)
-    requeue = awaiting(steering.requeue)
-    retry = awaiting(scripts.retry)
-    set_config = awaiting(options.set_config)
-    stats = awaiting(scripts.stats)
-    tag = awaiting(steering.tag)
-    tags = awaiting(finding.tags)
-    timeout = awaiting(steering.timeout)
-    track = awaiting(steering.track)
-    unfail = awaiting(steering.unfail)
-    unpause = awaiting(steering.unpause)
-    unrecur = awaiting(recurring.unrecur)
-    untag = awaiting(steering.untag)
-    untrack = awaiting(steering.untrack)
-
-    @property
-    def worker_name(self) -> str:
-        """Who pops, where nobody else is named."""
-        return self.dialect.worker_name
+        self.config = AsyncQlessConfig(self)
+        self.jobs = AsyncQlessJobs(self)
+        self.queues = AsyncQlessQueues(self)
+        self.throttles = AsyncQlessThrottles(self)
+        self.workers = AsyncQlessWorkers(self)

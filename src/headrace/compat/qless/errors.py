@@ -1,4 +1,4 @@
-"""What qless raises where it does not answer False; see Qless(raises=True)."""
+"""The exceptions of qless, raised with Qless(raises=True) instead of returning False."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from headrace.errors import HeadraceError
 
 
 class QlessException(HeadraceError):
-    """An operation was refused, and nothing was changed; __cause__ is the error in our words."""
+    """The server refused an operation and changed nothing; __cause__ is the Headrace error."""
 
 
 class LostLockException(QlessException):
-    """The job is not yours, or not any more: stop working on it."""
+    """The worker does not hold the job, or no longer: stop working on it."""

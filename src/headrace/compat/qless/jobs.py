@@ -1,130 +1,99 @@
-"""A job of either colour, and how jobs are found."""
+"""Jobs and recurring jobs of qless, and the group `qless.jobs` that finds them."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from headrace.compat import opening
-from headrace.compat.qless.part import AsyncPart, Part
-from headrace.compat.qless.talks import finding, holding, recurring, steering
-from headrace.compat.qless.values import JobFacts
-from headrace.operations.method import awaiting, blocking, named
+from headrace.compat.qless.groups import AsyncQlessGroup, QlessGroup
+from headrace.compat.qless.operations import admin, leased, lookup, recurring
+from headrace.compat.qless.values import QlessJobFields
+from headrace.operations.method import AsyncMethods, SyncMethods, method
 
 
-@named
-class Job(JobFacts):
-    """A job, for code that blocks."""
+class QlessJobBase(QlessJobFields):
+    """The methods that QlessJob and AsyncQlessJob share."""
 
-    cancel = blocking(steering.cancel_job)
-    complete = blocking(holding.complete)
-    depend = blocking(steering.depend)
-    fail = blocking(holding.fail)
-    heartbeat = blocking(holding.heartbeat)
-    log = blocking(holding.log)
-    move = blocking(steering.move)
-    prioritise = blocking(steering.prioritise)
-    retry = blocking(holding.retry)
-    tag = blocking(steering.tag_job)
-    timeout = blocking(steering.timeout_job)
-    track = blocking(steering.track_job)
-    undepend = blocking(steering.undepend)
-    untag = blocking(steering.untag_job)
-    untrack = blocking(steering.untrack_job)
-
-
-@named
-class AsyncJob(JobFacts):
-    """A job, for code that awaits."""
-
-    cancel = awaiting(steering.cancel_job)
-    complete = awaiting(holding.complete)
-    depend = awaiting(steering.depend)
-    fail = awaiting(holding.fail)
-    heartbeat = awaiting(holding.heartbeat)
-    log = awaiting(holding.log)
-    move = awaiting(steering.move)
-    prioritise = awaiting(steering.prioritise)
-    retry = awaiting(holding.retry)
-    tag = awaiting(steering.tag_job)
-    timeout = awaiting(steering.timeout_job)
-    track = awaiting(steering.track_job)
-    undepend = awaiting(steering.undepend)
-    untag = awaiting(steering.untag_job)
-    untrack = awaiting(steering.untrack_job)
+    cancel = method(admin.cancel_job)
+    complete = method(leased.complete)
+    depend = method(admin.depend)
+    fail = method(leased.fail)
+    heartbeat = method(leased.heartbeat)
+    log = method(leased.log)
+    move = method(admin.move)
+    prioritise = method(admin.prioritise)
+    retry = method(leased.retry)
+    tag = method(admin.tag_job)
+    timeout = method(admin.timeout_job)
+    track = method(admin.track_job)
+    undepend = method(admin.undepend)
+    untag = method(admin.untag_job)
+    untrack = method(admin.untrack_job)
 
 
-@named
-class RecurringJob(recurring.RecurringFacts):
-    """A recurring job, for code that blocks."""
-
-    cancel = blocking(recurring.cancel)
-    tag = blocking(recurring.tag)
-    untag = blocking(recurring.untag)
-    update = blocking(recurring.update)
+class QlessJob(QlessJobBase, SyncMethods):
+    """A job as it was when it was read."""
 
 
-@named
-class AsyncRecurringJob(recurring.RecurringFacts):
-    """A recurring job, for code that awaits."""
-
-    cancel = awaiting(recurring.cancel)
-    tag = awaiting(recurring.tag)
-    untag = awaiting(recurring.untag)
-    update = awaiting(recurring.update)
+class AsyncQlessJob(QlessJobBase, AsyncMethods):
+    """The asyncio form of QlessJob."""
 
 
-@named
-class Jobs(Part):
-    """Jobs by id, by failure and by tag, for code that blocks."""
+class RecurringJobBase(recurring.RecurringJobFields):
+    """The methods that RecurringJob and AsyncRecurringJob share."""
 
-    tagged = blocking(finding.tagged)
+    cancel = method(recurring.cancel)
+    tag = method(recurring.tag)
+    untag = method(recurring.untag)
+    update = method(recurring.update)
 
-    def __getitem__(self, id: str) -> Job | None:
-        """The job of this id, or None."""
-        return self._driven(finding.job(self, Job, id))
 
-    def get(self, *ids: str) -> list[Job]:
-        """The jobs of these ids, in this order; unknown ones are left out."""
-        return self._driven(finding.jobs(self, Job, ids))
+class RecurringJob(RecurringJobBase, SyncMethods):
+    """A recurring job as it was when it was read."""
 
-    def failed(self, type: str | None = None, start: int = 0, limit: int = 25) -> dict[str, Any]:
-        """How many jobs each type has; of one type the total, and a page of its jobs."""
-        return self._driven(finding.failed(self, Job, type, start, limit))
+
+class AsyncRecurringJob(RecurringJobBase, AsyncMethods):
+    """The asyncio form of RecurringJob."""
+
+
+class QlessJobsBase:
+    """The methods that QlessJobs and AsyncQlessJobs share."""
+
+    job_class: type[QlessJobBase]
+
+    failed = method(lookup.failed_jobs)
+    tagged = method(lookup.tagged)
+    tracked = method(lookup.tracked)
+
+
+class QlessJobs(QlessJobsBase, QlessGroup):
+    """Jobs by id, by failure type and by tag: `jobs["id"]`."""
+
+    job_class = QlessJob
+
+    def __getitem__(self, id: str) -> QlessJob | None:
+        """Return the job, or None if there is none."""
+        return self._drive(lookup.job(self, QlessJob, id))
+
+    def get(self, *ids: str) -> list[QlessJob]:
+        """Return the jobs with these ids, in this order, without the unknown ones."""
+        return self._drive(lookup.jobs(self, QlessJob, ids))
 
     def recurring(self, id: str) -> RecurringJob | None:
-        """The recurring job of this id, or None."""
-        return self._driven(recurring.recurring(self, RecurringJob, id))
-
-    def tracked(self) -> dict[str, Any]:
-        """The tracked jobs, and as expired the ids of those that are gone."""
-        return self._driven(finding.tracked(self, Job))
+        """Return the recurring job, or None if there is none."""
+        return self._drive(recurring.recurring(self, RecurringJob, id))
 
 
-@named
-class AsyncJobs(AsyncPart):
-    """Jobs by id, by failure and by tag, for code that awaits: await jobs["id"]."""
+class AsyncQlessJobs(QlessJobsBase, AsyncQlessGroup):
+    """Jobs by id, by failure type and by tag: `await jobs["id"]`."""
 
-    tagged = opening.awaiting(finding.tagged)
+    job_class = AsyncQlessJob
 
-    async def __getitem__(self, id: str) -> AsyncJob | None:
-        """The job of this id, or None."""
-        return await self._driven(finding.job(self, AsyncJob, id))
+    async def __getitem__(self, id: str) -> AsyncQlessJob | None:
+        """Return the job, or None if there is none."""
+        return await self._drive(lookup.job(self, AsyncQlessJob, id))
 
-    async def get(self, *ids: str) -> list[AsyncJob]:
-        """The jobs of these ids, in this order; unknown ones are left out."""
-        return await self._driven(finding.jobs(self, AsyncJob, ids))
-
-    async def failed(
-        self, type: str | None = None, start: int = 0, limit: int = 25
-    ) -> dict[str, Any]:
-        """How many jobs each type has; of one type the total, and a page of its jobs."""
-        operation = finding.failed(self, AsyncJob, type, start, limit)
-        return await self._driven(operation)
+    async def get(self, *ids: str) -> list[AsyncQlessJob]:
+        """Return the jobs with these ids, in this order, without the unknown ones."""
+        return await self._drive(lookup.jobs(self, AsyncQlessJob, ids))
 
     async def recurring(self, id: str) -> AsyncRecurringJob | None:
-        """The recurring job of this id, or None."""
-        return await self._driven(recurring.recurring(self, AsyncRecurringJob, id))
-
-    async def tracked(self) -> dict[str, Any]:
-        """The tracked jobs, and as expired the ids of those that are gone."""
-        return await self._driven(finding.tracked(self, AsyncJob))
+        """Return the recurring job, or None if there is none."""
+        return await self._drive(recurring.recurring(self, AsyncRecurringJob, id))

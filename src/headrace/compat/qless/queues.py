@@ -1,141 +1,133 @@
-"""A queue of either colour, and the queues of a namespace."""
+"""Queues of qless, and the group `qless.queues` that opens them."""
 
 from __future__ import annotations
 
 from typing import overload
 
-from headrace.compat.opening import awaiting
-from headrace.compat.qless.jobs import AsyncJob, Job
-from headrace.compat.qless.part import AsyncPart, AsyncWhole, Part, Whole
-from headrace.compat.qless.talks import recurring, serving, watching
-from headrace.operations import queues as queue_talks
-from headrace.operations.method import blocking, named
+from headrace.compat.qless.context import QlessLike
+from headrace.compat.qless.groups import AsyncQlessGroup, OpenableQless, QlessGroup
+from headrace.compat.qless.jobs import AsyncQlessJob, QlessJob
+from headrace.compat.qless.operations import monitoring, put_pop, recurring
+from headrace.operations import queues as queue_operations
+from headrace.operations.core import Core
+from headrace.operations.method import method
 
 
-@named
-class Queue(Part):
-    """A queue, for code that blocks."""
+class QlessQueueBase:
+    """The methods that QlessQueue and AsyncQlessQueue share."""
 
-    counts = blocking(watching.counts)
-    delete = blocking(queue_talks.delete)
-    jobs = blocking(watching.jobs)
-    length = blocking(queue_talks.length)
-    pause = blocking(queue_talks.pause)
-    put = blocking(serving.put)
-    recur = blocking(recurring.recur)
-    stats = blocking(watching.stats)
-    unpause = blocking(queue_talks.resume)
+    core: Core
+    _name: str
 
-    def __init__(self, whole: Whole, name: str) -> None:
-        super().__init__(whole)
-        self._name = name
+    counts = method(monitoring.counts)
+    delete = method(queue_operations.delete)
+    jobs = method(monitoring.jobs)
+    length = method(queue_operations.length)
+    pause = method(queue_operations.pause)
+    put = method(put_pop.put)
+    recur = method(recurring.recur)
+    stats = method(monitoring.stats)
+    unpause = method(queue_operations.resume)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._name!r}>"
 
     @property
     def name(self) -> str:
-        """Its name."""
-        return queue_talks.check_name(self.core, self._name)
+        """The name of the queue. Raises InvalidArgument if it cannot be one."""
+        return queue_operations.check_name(self.core, self._name)
+
+
+class QlessQueue(QlessQueueBase, QlessGroup):
+    """A queue of qless."""
+
+    def __init__(self, qless: QlessLike, name: str) -> None:
+        super().__init__(qless)
+        self._name = name
 
     def __len__(self) -> int:
         return self.length()
 
     @overload
-    def pop(self, count: None = None, *, worker: str | None = None) -> Job | None: ...
+    def pop(self, count: None = None, *, worker: str | None = None) -> QlessJob | None: ...
 
     @overload
-    def pop(self, count: int, *, worker: str | None = None) -> list[Job]: ...
+    def pop(self, count: int, *, worker: str | None = None) -> list[QlessJob]: ...
 
-    def pop(self, count: int | None = None, *, worker: str | None = None) -> Job | list[Job] | None:
-        """The next job, locked for a worker (the client's own by default), or None.
+    def pop(
+        self, count: int | None = None, *, worker: str | None = None
+    ) -> QlessJob | list[QlessJob] | None:
+        """Lock the next job for a worker and return it, or None if no job is waiting.
 
-        With a count, a list of up to so many.
+        The default worker is that of the client. With a count, return a list of up to count jobs.
         """
-        found = self._driven(serving.pop(self, Job, count, worker))
+        found = self._drive(put_pop.pop(self, QlessJob, count, worker))
         return found if count is not None else next(iter(found), None)
 
     @overload
-    def peek(self, count: None = None) -> Job | None: ...
+    def peek(self, count: None = None) -> QlessJob | None: ...
 
     @overload
-    def peek(self, count: int) -> list[Job]: ...
+    def peek(self, count: int) -> list[QlessJob]: ...
 
-    def peek(self, count: int | None = None) -> Job | list[Job] | None:
-        """The next job as pop would give it out, or None; with a count, a list of up to so many."""
-        found = self._driven(serving.peek(self, Job, count))
+    def peek(self, count: int | None = None) -> QlessJob | list[QlessJob] | None:
+        """Return the job that pop would return next, or None if no job is waiting.
+
+        With a count, return a list of up to count jobs.
+        """
+        found = self._drive(put_pop.peek(self, QlessJob, count))
         return found if count is not None else next(iter(found), None)
 
 
-@named
-class AsyncQueue(AsyncPart):
-    """A queue, for code that awaits."""
+class AsyncQlessQueue(QlessQueueBase, AsyncQlessGroup):
+    """The asyncio form of QlessQueue."""
 
-    counts = awaiting(watching.counts)
-    delete = awaiting(queue_talks.delete)
-    jobs = awaiting(watching.jobs)
-    length = awaiting(queue_talks.length)
-    pause = awaiting(queue_talks.pause)
-    put = awaiting(serving.put)
-    recur = awaiting(recurring.recur)
-    stats = awaiting(watching.stats)
-    unpause = awaiting(queue_talks.resume)
-
-    def __init__(self, whole: AsyncWhole, name: str) -> None:
-        super().__init__(whole)
+    def __init__(self, qless: OpenableQless, name: str) -> None:
+        super().__init__(qless)
         self._name = name
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._name!r}>"
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return queue_talks.check_name(self.core, self._name)
+    @overload
+    async def pop(
+        self, count: None = None, *, worker: str | None = None
+    ) -> AsyncQlessJob | None: ...
 
     @overload
-    async def pop(self, count: None = None, *, worker: str | None = None) -> AsyncJob | None: ...
-
-    @overload
-    async def pop(self, count: int, *, worker: str | None = None) -> list[AsyncJob]: ...
+    async def pop(self, count: int, *, worker: str | None = None) -> list[AsyncQlessJob]: ...
 
     async def pop(
         self, count: int | None = None, *, worker: str | None = None
-    ) -> AsyncJob | list[AsyncJob] | None:
-        """The next job, locked for a worker (the client's own by default), or None.
-
-        With a count, a list of up to so many.
-        """
-        found = await self._driven(serving.pop(self, AsyncJob, count, worker))
+    ) -> AsyncQlessJob | list[AsyncQlessJob] | None:
+        """Lock the next job for a worker and return it; see QlessQueue.pop."""
+        found = await self._drive(put_pop.pop(self, AsyncQlessJob, count, worker))
         return found if count is not None else next(iter(found), None)
 
     @overload
-    async def peek(self, count: None = None) -> AsyncJob | None: ...
+    async def peek(self, count: None = None) -> AsyncQlessJob | None: ...
 
     @overload
-    async def peek(self, count: int) -> list[AsyncJob]: ...
+    async def peek(self, count: int) -> list[AsyncQlessJob]: ...
 
-    async def peek(self, count: int | None = None) -> AsyncJob | list[AsyncJob] | None:
-        """The next job as pop would give it out, or None; with a count, a list of up to so many."""
-        found = await self._driven(serving.peek(self, AsyncJob, count))
+    async def peek(self, count: int | None = None) -> AsyncQlessJob | list[AsyncQlessJob] | None:
+        """Return the job that pop would return next; see QlessQueue.peek."""
+        found = await self._drive(put_pop.peek(self, AsyncQlessJob, count))
         return found if count is not None else next(iter(found), None)
 
 
-@named
-class Queues(Part):
-    """The queues, for code that blocks: queues["mail"]."""
+class QlessQueuesBase:
+    """The methods that QlessQueues and AsyncQlessQueues share."""
 
-    counts = blocking(watching.all_counts)
-
-    def __getitem__(self, name: str) -> Queue:
-        return Queue(self._whole, name)
+    counts = method(monitoring.all_counts)
 
 
-@named
-class AsyncQueues(AsyncPart):
-    """The queues, for code that awaits: queues["mail"]."""
+class QlessQueues(QlessQueuesBase, QlessGroup):
+    """The queues: `queues["mail"]`."""
 
-    counts = awaiting(watching.all_counts)
+    def __getitem__(self, name: str) -> QlessQueue:
+        return QlessQueue(self._qless, name)
 
-    def __getitem__(self, name: str) -> AsyncQueue:
-        return AsyncQueue(self._whole, name)
+
+class AsyncQlessQueues(QlessQueuesBase, AsyncQlessGroup):
+    """The asyncio form of QlessQueues: `queues["mail"]`."""
+
+    def __getitem__(self, name: str) -> AsyncQlessQueue:
+        return AsyncQlessQueue(self._qless, name)

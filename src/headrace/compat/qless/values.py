@@ -1,4 +1,4 @@
-"""The job of the document, the numbers of a day, and moments as seconds."""
+"""Values of qless: the job structure of its document, statistics of a day, times in seconds."""
 
 from __future__ import annotations
 
@@ -8,113 +8,118 @@ from typing import Any
 import msgspec
 
 from headrace.client.lease import LeaseBase
-from headrace.compat.qless.dialect import Dialect
+from headrace.compat.qless.context import QlessContext
 from headrace.engine.check import EPOCH, number
 from headrace.engine.statistics import Series, Stats
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
-from headrace.operations.values import Job as Known
-from headrace.operations.values import Stage
+from headrace.operations.values import Job, Stage
 
-# Where qless has another word for a state.
+# States that have another name in qless.
 STATES = {"blocked": "depends"}
 
 Document = dict[str, Any]
 
 
 def seconds(at: datetime | None) -> float | None:
-    """A moment as seconds since 1970."""
+    """Return a time as seconds since 1970."""
     return None if at is None else at.timestamp()
 
 
-def span(now: float, expiration: float) -> float:
-    """How long from one moment to the other, both by the caller's clock."""
+def lock_duration(now: float, expiration: float) -> float:
+    """Return the seconds from now to expiration, two times of the caller's clock."""
     left = number("expiration", expiration) - number("now", now)
     if left < 0:
-        raise InvalidArgument(f"expiration must not be before now, but is by {-left} seconds")
+        raise InvalidArgument(f"expiration must not be before now; it is {-left} seconds before")
     return left
 
 
-def parsed(what: str, blob: str | bytes) -> Any:
-    """What a JSON blob says."""
+def decode_json(name: str, blob: str | bytes) -> Any:
+    """Return the value of a JSON argument. Raises InvalidArgument if it is not JSON."""
     if not isinstance(blob, str | bytes):
-        raise InvalidArgument(f"{what} must be JSON, as text, not {type(blob).__name__}")
+        raise InvalidArgument(f"{name} must be JSON text, not {type(blob).__name__}")
     try:
         return msgspec.json.decode(blob)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise InvalidArgument(f"{what} must be JSON: {error}") from error
+        raise InvalidArgument(f"{name} must be JSON: {error}") from error
 
 
-def blob(value: Any) -> str:
-    """A value as a JSON blob."""
+def encode_json(value: Any) -> str:
+    """Return a value as JSON text."""
     return msgspec.json.encode(value).decode()
 
 
-def stage(known: Stage) -> list[Any]:
-    """A stage: [queue, put, popped, completed, worker]; what has not come is None."""
-    completed = known.ended if known.outcome == "completed" else None
-    times = (seconds(known.put), seconds(known.popped), seconds(completed))
-    return [known.queue, *times, known.worker or None]
+def history_entry(stage: Stage) -> list[Any]:
+    """Return a stage as [queue, put, popped, completed, worker], with None for what is missing."""
+    completed = stage.ended if stage.outcome == "completed" else None
+    times = (seconds(stage.put), seconds(stage.popped), seconds(completed))
+    return [stage.queue, *times, stage.worker or None]
 
 
-class JobFacts:
-    """A job as it was when it was read, under the names of the document."""
+class QlessJobFields:
+    """A job as it was when it was read, with the field names of the qless document."""
 
-    def __init__(self, dialect: Dialect, core: Core, known: Known, lease: LeaseBase | None) -> None:
+    def __init__(
+        self, context: QlessContext, core: Core, job: Job, lease: LeaseBase | None
+    ) -> None:
         self.core = core
-        self.dialect = dialect
+        self.context = context
         self.lease = lease
-        self.id = known.id
-        self.priority = dialect.turned(known.priority)
-        self.tags = known.tags
-        self.worker = known.worker
-        self.expires = seconds(known.expires) or 0
-        self.state = STATES.get(known.state, known.state)
-        self.queue = known.queue
-        self.history = [stage(one) for one in known.history]
-        self.retries = known.retries
-        self.remaining = known.remaining
-        self.dependencies = known.depends_on
-        self.dependents = known.dependents
-        self.throttles = known.throttles
-        self.tracked = known.tracked
-        self.spawned_from = known.schedule
-        self._known = known
+        self.id = job.id
+        self.priority = context.flip_priority(job.priority)
+        self.tags = job.tags
+        self.worker = job.worker
+        self.expires = seconds(job.expires) or 0
+        self.state = STATES.get(job.state, job.state)
+        self.queue = job.queue
+        self.history = [history_entry(stage) for stage in job.history]
+        self.retries = job.retries
+        self.remaining = job.remaining
+        self.dependencies = job.depends_on
+        self.dependents = job.dependents
+        self.throttles = job.throttles
+        self.tracked = job.tracked
+        self.spawned_from = job.schedule
+        self._job = job
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r} of {self.queue!r}, {self.state}>"
 
     @property
     def data(self) -> Any:
-        """The user's data."""
-        return self._known.data
+        """The data of the job."""
+        return self._job.data
 
     @property
     def failure(self) -> Document | None:
-        """Why the job is failed: type, message, when and worker."""
-        why = self._known.failure
-        if why is None:
+        """The failure of a failed job: type, message, when and worker."""
+        failure = self._job.failure
+        if failure is None:
             return None
-        when = seconds(why.at)
-        return {"type": why.type, "message": why.message, "when": when, "worker": why.worker}
+        return {
+            "type": failure.type,
+            "message": failure.message,
+            "when": seconds(failure.at),
+            "worker": failure.worker,
+        }
 
     @property
     def log_lines(self) -> list[tuple[float | None, str]]:
-        """What was logged of the job, each line with its time."""
-        return [(seconds(at), line) for at, line in self._known.log]
+        """The log lines of the job, each with its time."""
+        return [(seconds(at), line) for at, line in self._job.log]
 
     @property
     def taken(self) -> str | None:
-        """Why a watch of the client has heard that the job was taken from its holder, if it has."""
+        """Why the job was taken from its holder, if a watch of the client was notified of it."""
         return None if self.lease is None else self.lease.taken
 
     def structure(self) -> Document:
-        """The structure of the document: data and tags are JSON blobs, times are seconds."""
+        """Return the job structure of the document: data and tags as JSON, times in seconds."""
         return {
             "id": self.id,
             "priority": self.priority,
-            "data": blob(self.data),
-            "tags": blob(self.tags),
+            "data": encode_json(self.data),
+            "tags": encode_json(self.tags),
             "worker": self.worker,
             "expires": self.expires,
             "state": self.state,
@@ -124,31 +129,31 @@ class JobFacts:
 
 
 def day_of(given: str | date | float | None) -> str | date | None:
-    """A day as qless takes it: a date, its text, or any moment of the day; None is today."""
+    """Return the day of a date, its text, or any time of that day in seconds; None is today."""
     if isinstance(given, int | float):
         return EPOCH + timedelta(days=number("date", given) // 86_400)
     return given
 
 
-def series(known: Series) -> Document:
-    """One of the two series of a day; count and std are later words."""
+def series(found: Series) -> Document:
+    """Return one series of a day; `count` and `std` are names of later versions."""
     return {
-        "total": known.count,
-        "count": known.count,
-        "mean": known.mean,
-        "variance": known.variance,
-        "std": known.std,
-        "histogram": known.histogram,
-        "coarse_histogram": known.coarse_histogram,
+        "total": found.count,
+        "count": found.count,
+        "mean": found.mean,
+        "variance": found.variance,
+        "std": found.std,
+        "histogram": found.histogram,
+        "coarse_histogram": found.coarse_histogram,
     }
 
 
-def statistics(known: Stats) -> Document:
-    """What a queue did on a day."""
+def statistics(found: Stats) -> Document:
+    """Return the statistics of a queue on one day."""
     return {
-        "wait": series(known.wait),
-        "run": series(known.run),
-        "failed": known.failed,
-        "failures": known.failures,
-        "retries": known.retries,
+        "wait": series(found.wait),
+        "run": series(found.run),
+        "failed": found.failed,
+        "failures": found.failures,
+        "retries": found.retries,
     }

@@ -1,5 +1,5 @@
-"""redis-queue: what is popped comes back when it is late, until it is marked as done."""
+"""The API of redis-queue: a popped id comes back after a timeout until it is marked as done."""
 
-from headrace.compat.redis_queue.queue import AsyncRedisQueue, RedisQueue
+from headrace.compat.redis_queue.client import AsyncRedisQueue, RedisQueue
 
 __all__ = ["AsyncRedisQueue", "RedisQueue"]

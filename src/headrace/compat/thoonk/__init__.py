@@ -1,5 +1,6 @@
-"""thoonk: feeds that are read and heard, queues that hand out once, jobs that are ended by id."""
+"""The API of thoonk: feeds with change notices, queues, and jobs that are finished by id."""
 
+from headrace.compat.thoonk.client import AsyncThoonk, Thoonk
 from headrace.compat.thoonk.errors import (
     Empty,
     FeedDoesNotExist,
@@ -10,10 +11,25 @@ from headrace.compat.thoonk.errors import (
     NotAllowed,
     NotListening,
 )
-from headrace.compat.thoonk.jobs import Claimed
-from headrace.compat.thoonk.leaf import AsyncLeaf, AsyncSortedFeed, Leaf, SortedFeed
-from headrace.compat.thoonk.lines import AsyncJob, AsyncQueue, Job, Queue
-from headrace.compat.thoonk.thoonk import AsyncThoonk, Thoonk
+from headrace.compat.thoonk.feeds import (
+    AsyncLeaf,
+    AsyncSortedFeed,
+    Leaf,
+    SortedFeed,
+)
+from headrace.compat.thoonk.feeds import (
+    AsyncThoonkJob as AsyncJob,
+)
+from headrace.compat.thoonk.feeds import (
+    AsyncThoonkQueue as AsyncQueue,
+)
+from headrace.compat.thoonk.feeds import (
+    ThoonkJob as Job,
+)
+from headrace.compat.thoonk.feeds import (
+    ThoonkQueue as Queue,
+)
+from headrace.compat.thoonk.job_operations import ClaimedJob as Claimed
 from headrace.operations.finishing import NO_RESULT
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What can go wrong, as thoonk calls it. Of feeds and items the errors are those of Headrace."""
+"""The exceptions of thoonk. Those of feeds and items are the ones of Headrace."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ __all__ = [
 
 
 class Empty(HeadraceError):
-    """Nothing came in time."""
+    """No item or result arrived within the timeout."""
 
 
 class JobDoesNotExist(JobError):
-    """The feed has no such job, or not in the state in which this can be said of it."""
+    """The feed has no such job, or the job is in another state than the call needs."""
 
 
 class JobNotPending(JobError):
-    """A job that nobody holds cannot be cancelled."""
+    """A job that is not running cannot be cancelled."""
 
 
 class NotAllowed(FeedError):
-    """The feed is of another type."""
+    """The feed has another type."""
 
 
 class NotListening(HeadraceError):
-    """A handler is of use only where somebody listens."""
+    """A handler was registered with a Thoonk that does not listen."""
 
     def __init__(self) -> None:
-        super().__init__("this Thoonk does not listen, so no handler would be called: listen=True")
+        super().__init__("handlers are never called without listen=True: pass it to Thoonk(...)")

@@ -1,8 +1,8 @@
-"""The feeds that there are, and their configs.
+"""Create, open, configure and delete feeds of thoonk.
 
-Every feed of thoonk, of whatever type, is a feed of Headrace with its config as the text about it.
-So it is made, configured and deleted together with its config, in one step that is told. The items
-of a queue or of jobs are in the Headrace queue of the same name.
+Every feed of thoonk is a feed of Headrace that stores its config as the `about` text. One step
+makes, configures or deletes a feed together with its config and publishes the change. The items of
+a queue or of jobs are in the Headrace queue of the same name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headrace.compat.opening import chosen
+from headrace.compat.opening import is_configured
 from headrace.compat.thoonk.errors import FeedDoesNotExist, FeedExists, NotAllowed
 from headrace.engine.check import PAGE
 from headrace.errors import InvalidArgument, QueueNotFound
@@ -24,24 +24,24 @@ from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import QueueRef
 from headrace.transport.drive import Operation
 
-Config = dict[str, Any]
+FeedConfig = dict[str, Any]
 
 LEAF = "leaf"
 SORTED = "sorted_feed"
 PROFILES = {"queue": "fifo", "job": "manual"}
-# A plain feed is a leaf in the document and a feed in the code of thoonk.
+# The document calls a plain feed a leaf, and the code of thoonk calls it a feed.
 TYPES = {LEAF: LEAF, "feed": LEAF, SORTED: SORTED, "queue": "queue", "job": "job"}
 
 
-class Known(NamedTuple):
-    """A feed that is there."""
+class TypedConfig(NamedTuple):
+    """The type and the config of a feed."""
 
     type: str
-    config: Config
+    config: FeedConfig
 
 
-class Facts:
-    """What a feed of thoonk knows without asking the server."""
+class ThoonkFeed:
+    """A feed of thoonk, of any type."""
 
     type: str
     sorted = False
@@ -54,16 +54,16 @@ class Facts:
         return f"<{type(self).__name__} {self.name!r} of {self.core.namespace!r}>"
 
 
-def known(core: Core, name: str) -> Operation[Known]:
-    """The feed of this name, which must be there."""
+def read_feed(core: Core, name: str) -> Operation[TypedConfig]:
+    """Return the type and config of a feed. Raises FeedDoesNotExist if there is none."""
     found = yield from operations.info(core, operations.check_feed(core, name))
     if found is None:
         raise FeedDoesNotExist(name)
-    return read(found)
+    return decode_config(found)
 
 
-def read(found: operations.Info) -> Known:
-    """The type and the config of a feed; one that thoonk has not made has those it behaves by."""
+def decode_config(found: operations.Info) -> TypedConfig:
+    """Return the type and config of a feed, derived from its settings if thoonk did not make it."""
     fields = found.fields
     config: Any = None
     with suppress(msgspec.DecodeError, RecursionError):
@@ -72,22 +72,21 @@ def read(found: operations.Info) -> Known:
         config = {"type": SORTED if fields["kind"] == "sorted" else LEAF}
         if fields["max_length"]:
             config["max_length"] = int(fields["max_length"])
-    return Known(TYPES[config["type"]], config)
+    return TypedConfig(TYPES[config["type"]], config)
 
 
 def _is_type(given: object) -> bool:
-    """Whether a feed can have this as its type; a config may say anything."""
     return isinstance(given, str) and given in TYPES
 
 
-def present(feed: Facts) -> Operation[None]:
-    """Makes sure that the feed is there, and is still what it was."""
-    if (yield from known(feed.core, feed.name)).type != feed.type:
+def check_exists(feed: ThoonkFeed) -> Operation[None]:
+    """Raise FeedDoesNotExist unless the feed exists and has its type still."""
+    if (yield from read_feed(feed.core, feed.name)).type != feed.type:
         raise FeedDoesNotExist(feed.name)
 
 
-def checked(config: Mapping[str, Any] | str | None, default_type: str) -> Known:
-    """A config as a dict or as JSON, with a type that there is."""
+def parse_config(config: Mapping[str, Any] | str | None, default_type: str) -> TypedConfig:
+    """Return a config from a dict or JSON. Raises InvalidArgument if its type is unknown."""
     if isinstance(config, str):
         try:
             config = msgspec.json.decode(config)
@@ -97,135 +96,144 @@ def checked(config: Mapping[str, Any] | str | None, default_type: str) -> Known:
         raise InvalidArgument(f"config must be a dict or JSON, not {type(config).__name__}")
     whole = {"type": default_type, **(config or {})}
     if not _is_type(whole["type"]):
-        raise InvalidArgument(f"a feed has a type of {', '.join(TYPES)}, not {whole['type']!r}")
-    return Known(TYPES[whole["type"]], whole)
+        raise InvalidArgument(
+            f"the type of a feed must be one of {', '.join(TYPES)}, not {whole['type']!r}"
+        )
+    return TypedConfig(TYPES[whole["type"]], whole)
 
 
-def _stored(core: Core, wanted: Known) -> Config:
-    """What Headrace is told of the feed: the config as a text, and what it can do about it."""
-    about = _json(wanted.config)
+def _feed_settings(core: Core, wanted: TypedConfig) -> FeedConfig:
+    """Return the settings of the Headrace feed: the config as text, and the greatest length."""
+    about = _encode(wanted.config)
     if len(about.encode()) > core.limits.message:
-        raise InvalidArgument(f"a config may have {core.limits.message} bytes, not {len(about)}")
-    most = wanted.config.get("max_length")
-    if most is not None and wanted.type != LEAF:
+        raise InvalidArgument(
+            f"config must have at most {core.limits.message} bytes, not {len(about)}"
+        )
+    max_length = wanted.config.get("max_length")
+    if max_length is not None and wanted.type != LEAF:
         raise InvalidArgument(f"only a leaf has a max_length, not a feed of type {wanted.type}")
-    return {"about": about, "max_length": most}
+    return {"about": about, "max_length": max_length}
 
 
-def _json(config: Config) -> str:
-    """A config as JSON."""
+def _encode(config: FeedConfig) -> str:
     try:
         return msgspec.json.encode(config).decode()
     except (TypeError, ValueError) as error:
-        raise InvalidArgument(f"config cannot be written as JSON: {error}") from error
+        raise InvalidArgument(f"config cannot be encoded as JSON: {error}") from error
 
 
 def create(client: ClientLike, name: str, config: Mapping[str, Any] | str | None) -> Operation[str]:
-    """Makes a feed with its config and returns its type; raises FeedExists if there is one."""
+    """Create a feed with its config and return its type. Raises FeedExists if there is one."""
     core = client.core
     operations.check_feed(core, name)
-    wanted = checked(config, LEAF)
-    stored = _stored(core, wanted)
+    wanted = parse_config(config, LEAF)
+    settings = _feed_settings(core, wanted)
     if wanted.type in PROFILES:
         if (yield from operations.feed_exists(client, name)):
             raise FeedExists(name)
-        yield from _fitting(QueueRef(core, name), wanted.type)
+        yield from _check_queue(QueueRef(core, name), wanted.type)
     kind = "sorted" if wanted.type == SORTED else "plain"
-    yield from operations.make(core, name, kind=kind, **stored)
-    yield from settle(core, name, wanted.type)
+    yield from operations.make(core, name, kind=kind, **settings)
+    yield from ensure_queue(core, name, wanted.type)
     return wanted.type
 
 
 def open_as(
     client: ClientLike, name: str, config: Mapping[str, Any] | str | None, type_name: str
 ) -> Operation[None]:
-    """Makes a feed of a type, or opens the one of this type that is there, with its own config."""
-    wanted = checked(config, type_name)
+    """Open a feed of a type, or create it with this config if there is none.
+
+    Raises NotAllowed if there is a feed of another type.
+    """
+    wanted = parse_config(config, type_name)
     if wanted.type != type_name:
-        raise InvalidArgument(f"config says type {wanted.type!r}, the call {type_name!r}")
+        raise InvalidArgument(
+            f"the config has type {wanted.type!r}, but this call opens {type_name!r}"
+        )
     with suppress(FeedExists):
         yield from create(client, name, wanted.config)
         return
-    found = yield from known(client.core, name)
+    found = yield from read_feed(client.core, name)
     if found.type != type_name:
         raise NotAllowed(
-            name, f"is of type {found.type}, not {type_name}; open it as that, or take another name"
+            name, f"has type {found.type}, not {type_name}; open it as that or use another name"
         )
-    yield from settle(client.core, name, type_name)
+    yield from ensure_queue(client.core, name, type_name)
 
 
 def open_by_name(client: ClientLike, name: str) -> Operation[str]:
-    """Opens a feed as what its config says, and returns its type."""
-    found = yield from known(client.core, name)
-    yield from settle(client.core, name, found.type)
+    """Open a feed with the type in its config and return the type."""
+    found = yield from read_feed(client.core, name)
+    yield from ensure_queue(client.core, name, found.type)
     return found.type
 
 
-def settle(core: Core, name: str, type_name: str) -> Operation[None]:
-    """Gives the queue of a feed its profile, unless it has one.
+def ensure_queue(core: Core, name: str, type_name: str) -> Operation[None]:
+    """Give the queue of a feed its profile, unless it has settings.
 
-    Whoever opens the feed sees to it, so it makes no difference if who made the feed died before.
+    Every open does this, so a creator that died halfway makes no difference.
     """
     if type_name in PROFILES:
         queue = QueueRef(core, name)
-        if not (yield from _fitting(queue, type_name)):
+        if not (yield from _check_queue(queue, type_name)):
             yield from queues.configure(queue, PROFILES[type_name])
 
 
-def _fitting(queue: QueueRef, type_name: str) -> Operation[bool]:
-    """Whether somebody has chosen how the queue behaves; raises if that cannot be a feed so."""
-    if not (yield from chosen(queue)):
+def _check_queue(queue: QueueRef, type_name: str) -> Operation[bool]:
+    """Return whether the queue has settings. Raises NotAllowed if they do not fit the type."""
+    if not (yield from is_configured(queue)):
         return False
     if (yield from queues.settings(queue))["removes"] is not (type_name == "queue"):
         raise NotAllowed(
             queue.name,
-            f"cannot be a {type_name}: there is a queue of this name that behaves otherwise; "
-            "take another name, or delete that queue",
+            f"cannot be a {type_name}: a queue of this name has other settings; use another name "
+            "or delete that queue",
         )
     return True
 
 
 def delete_feed(client: ClientLike, feed: str) -> Operation[None]:
-    """Deletes a feed with everything of it; nothing is left."""
+    """Delete a feed with all its items and jobs. Raises FeedDoesNotExist if there is none."""
     core = client.core
-    found = yield from known(core, feed)
-    face = Facts(core, feed)
+    found = yield from read_feed(core, feed)
+    target = ThoonkFeed(core, feed)
     if found.type in PROFILES:
         with suppress(QueueNotFound):
-            yield from queues.delete(face)
-    yield from operations.delete(face)
+            yield from queues.delete(target)
+    yield from operations.delete(target)
     if found.type in PROFILES:
-        # What somebody put between the two steps goes too.
+        # A client may have put a job between the two steps.
         with suppress(QueueNotFound):
-            yield from queues.delete(face)
+            yield from queues.delete(target)
 
 
 def set_config(client: ClientLike, feed: str, config: Mapping[str, Any] | str) -> Operation[None]:
-    """Replaces the config of a feed, a dict or JSON; a feed keeps its type."""
+    """Replace the config of a feed, a dict or JSON. Raises NotAllowed if the type changes."""
     core = client.core
-    found = yield from known(core, feed)
-    wanted = checked(config, found.type)
+    found = yield from read_feed(core, feed)
+    wanted = parse_config(config, found.type)
     if wanted.type != found.type:
         raise NotAllowed(
-            feed, f"is of type {found.type} and stays so; delete it to make one of {wanted.type}"
+            feed,
+            f"has type {found.type}, which cannot change to {wanted.type}; delete the feed first",
         )
-    face = Facts(core, feed)
-    face.sorted = found.type == SORTED
-    yield from operations.configure(face, **_stored(core, wanted))
+    target = ThoonkFeed(core, feed)
+    target.sorted = found.type == SORTED
+    yield from operations.configure(target, **_feed_settings(core, wanted))
 
 
-def get_config(client: ClientLike, feed: str) -> Operation[Config]:
-    """The config of a feed."""
-    return (yield from known(client.core, feed)).config
+def get_config(client: ClientLike, feed: str) -> Operation[FeedConfig]:
+    """Return the config of a feed. Raises FeedDoesNotExist if there is none."""
+    return (yield from read_feed(client.core, feed)).config
 
 
 def feed_exists(client: ClientLike, feed: str) -> Operation[bool]:
-    """Whether there is a feed of this name."""
+    """Return whether there is a feed of this name."""
     return (yield from operations.feed_exists(client, feed))
 
 
 def get_feeds(client: ClientLike) -> Operation[set[str]]:
-    """The names of all feeds."""
+    """Return the names of all feeds."""
     found: set[str] = set()
     offset = 0
     while page := (yield from operations.feeds(client, offset=offset, count=PAGE)):

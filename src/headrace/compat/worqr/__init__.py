@@ -1,6 +1,6 @@
-"""worqr: tasks for workers that stay alive; what a dead one was at goes back to the front."""
+"""The API of worqr: workers with heartbeats; the tasks of a dead worker return to the front."""
 
-from headrace.compat.worqr.values import Process
-from headrace.compat.worqr.worqr import AsyncWorqr, Worqr
+from headrace.compat.worqr.client import AsyncWorqr, Worqr
+from headrace.compat.worqr.tasks import WorqrProcess as Process
 
 __all__ = ["AsyncWorqr", "Process", "Worqr"]

@@ -1,225 +1,185 @@
-"""What an instance runs beside the code that made it: threads, or tasks where that awaits."""
+"""The threads of a Worqr: they keep its workers alive, receive notices and call handlers."""
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+import time
+from collections.abc import Callable
 from contextlib import suppress
-from functools import partial, wraps
+from dataclasses import dataclass, field
+from functools import partial
 from queue import SimpleQueue
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any
 
-from headrace.compat.opening import awaiting
-from headrace.compat.worqr.crew import Crew, Face
-from headrace.compat.worqr.notices import attending
-from headrace.compat.worqr.workers import failWorker, keeping
-from headrace.errors import HeadraceError
-from headrace.operations.method import blocking
-from headrace.transport.drive import Operation, drive, drive_async
+from headrace.compat.worqr.notices import Notice, waiting_notice
+from headrace.errors import HeadraceError, SessionEnded
+from headrace.operations import sessions
+from headrace.operations.core import Core
+from headrace.operations.housekeeping import sweep
+from headrace.operations.listening import ListeningState, receive
+from headrace.operations.queues import QueueRef
+from headrace.operations.requests import LONGEST_PAUSE
+from headrace.transport.drive import drive
 
-P = ParamSpec("P")
-T = TypeVar("T")
-F = TypeVar("F", bound=Face)
+Handler = Callable[[str, Any], object]
 
 log = logging.getLogger("headrace")
 
 
-class ThreadBell:
-    """Wakes a thread."""
+@dataclass(slots=True)
+class LocalWorker:
+    """A worker that this Worqr started, and the queues it works on."""
 
-    def __init__(self) -> None:
-        self._rung = threading.Event()
-
-    def ring(self) -> None:
-        self._rung.set()
-
-    def hear(self, seconds: float) -> None:
-        self._rung.wait(seconds)
+    core: Core
+    worker: str
+    token: str
+    queues: set[str] = field(default_factory=set)
+    ended: threading.Event = field(default_factory=threading.Event)
 
 
-class TaskBell:
-    """Wakes a task."""
+class WorqrBackground:
+    """The workers, subscriptions and handlers of a Worqr, and the threads that serve them.
 
-    def __init__(self) -> None:
-        self._rung = asyncio.Event()
+    There is one thread for each worker and for each queue, and one that calls the handlers.
+    """
 
-    def ring(self) -> None:
-        self._rung.set()
-
-    async def hear(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._rung.wait(), seconds)
-
-
-def _to_begin(face: Face) -> Iterator[tuple[str, Operation[None]]]:
-    """What is to run in the background and does not yet, each with a name."""
-    for member in list(face.crew.members.values()):
-        if not member.begun:
-            member.begun = True
-            yield f"worker {member.worker}", keeping(face, member)
-    for post in list(face.crew.posts.values()):
-        if not post.begun:
-            post.begun = True
-            yield f"queue {post.queue}", attending(face, post)
-
-
-def _to_fail(face: Face) -> Iterator[str]:
-    """The workers of an instance that is closed; permanent ones stay, without it."""
-    for member in list(face.crew.members.values()):
-        if face.workerTimeout < 0:
-            face.crew.dismiss(member)
-        else:
-            yield member.worker
-
-
-class Threads(Crew):
-    """The crew of code that blocks: a thread for each worker and queue, and one for handlers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._tending = threading.Lock()
+    def __init__(self, core: Core, heartbeat: float, cleanup: float) -> None:
+        self.core = core
+        self.workers: dict[str, LocalWorker] = {}
+        self.subscriptions: dict[str, ListeningState[Notice]] = {}
+        self.handlers: dict[str, list[Handler]] = {}
+        self._heartbeat = min(heartbeat, cleanup)
+        self._cleanup = cleanup
+        self._lock = threading.RLock()
         self._threads: list[threading.Thread] = []
-        self._told: SimpleQueue[tuple[str, str, Any] | None] = SimpleQueue()
-        self._teller: threading.Thread | None = None
+        self._notices: SimpleQueue[tuple[str, str, Any] | None] = SimpleQueue()
+        self._notifier: threading.Thread | None = None
 
-    def new_bell(self) -> ThreadBell:
-        return ThreadBell()
+    def worker(self, name: str) -> LocalWorker:
+        """Return a worker. Raises SessionEnded if it was not started here or has ended."""
+        try:
+            return self.workers[name]
+        except KeyError:
+            raise SessionEnded(name) from None
 
-    def tell(self, queue: str, kind: str, message: Any) -> None:
-        """Lets handlers know, one after the other, in a thread of their own."""
+    def add_worker(self, worker: LocalWorker) -> None:
+        """Keep a worker alive from now on, in place of a former one of this name."""
+        with self._lock:
+            former = self.workers.get(worker.worker)
+            if former is not None:
+                self.remove_worker(former)
+            self.workers[worker.worker] = worker
+            self._start_thread(f"worker {worker.worker}", partial(self._keep_alive, worker))
+
+    def remove_worker(self, worker: LocalWorker) -> None:
+        """Stop keeping a worker alive."""
+        worker.ended.set()
+        with self._lock:
+            if self.workers.get(worker.worker) is worker:
+                del self.workers[worker.worker]
+        self.drop_unused_subscriptions()
+
+    def add_subscription(self, queue: str, state: ListeningState[Notice]) -> None:
+        """Deliver the notices of a queue to its handlers; end a second subscription to a queue."""
+        with self._lock:
+            if self.subscriptions.setdefault(queue, state) is state:
+                self._start_thread(f"queue {queue}", partial(self._deliver, queue, state))
+                return
+        _end(state)
+
+    def drop_unused_subscriptions(self) -> None:
+        """End the subscriptions to queues that no worker of this Worqr works on."""
+        with self._lock:
+            used = {queue for worker in self.workers.values() for queue in worker.queues}
+            unused = [self.subscriptions.pop(queue) for queue in {*self.subscriptions} - used]
+        for state in unused:
+            _end(state)
+
+    def notify(self, queue: str, kind: str, message: Any) -> None:
+        """Call the handlers of a queue one after another, in a thread of their own."""
         if not self.handlers.get(queue):
             return
-        with self._tending:
-            if self._teller is None:
-                self._teller = self._begin("handlers", self._tell_handlers)
-        self._told.put((queue, kind, message))
+        with self._lock:
+            if self._notifier is None:
+                self._notifier = self._start_thread("handlers", self._call_handlers)
+        self._notices.put((queue, kind, message))
 
-    def _tell_handlers(self) -> None:
-        while (told := self._told.get()) is not None:
-            self.call_handlers(*told)
+    def close(self, *, end_sessions: bool) -> None:
+        """Stop all threads. End the sessions of the workers too, except of permanent ones."""
+        for worker in list(self.workers.values()):
+            self.remove_worker(worker)
+            if end_sessions:
+                with suppress(HeadraceError):
+                    drive(self.core.transport, sessions.end(worker))
+        self._join([thread for thread in self._threads if thread is not self._notifier])
+        # The threads that could notify have ended, so the notifier can end too.
+        notifier, self._notifier = self._notifier, None
+        if notifier is not None:
+            self._notices.put(None)
+            self._join([notifier])
 
-    def tend(self, face: Face) -> None:
-        """Lets run what is to run, and ends what is not."""
-        with self._tending:
-            for post in self.left():
-                post.state.subscription.end()
-            for what, operation in _to_begin(face):
-                self._begin(what, partial(self._run, face, operation))
+    def _join(self, threads: list[threading.Thread]) -> None:
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join(self.core.timeout)
 
-    def _begin(self, what: str, function: Callable[[], None]) -> threading.Thread:
+    def _start_thread(self, name: str, function: Callable[[], None]) -> threading.Thread:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
-        thread = threading.Thread(target=function, name=f"headrace {what}", daemon=True)
+        thread = threading.Thread(target=function, name=f"headrace {name}", daemon=True)
         self._threads.append(thread)
         thread.start()
         return thread
 
-    def _run(self, face: Face, operation: Operation[None]) -> None:
-        try:
-            drive(face.core.transport, operation)
-        finally:
-            self.tend(face)
+    def _keep_alive(self, worker: LocalWorker) -> None:
+        swept = time.monotonic()
+        while not worker.ended.wait(self._heartbeat):
+            if self.core.transport.closings:
+                log.warning("worker %r is not kept alive: its client is closed", worker.worker)
+                self.remove_worker(worker)
+                return
+            try:
+                drive(self.core.transport, sessions.renew(worker))
+                if time.monotonic() >= swept + self._cleanup:
+                    swept = time.monotonic()
+                    drive(self.core.transport, sweep(worker))
+            except SessionEnded:
+                log.warning("session of worker %r ended: it must restart", worker.worker)
+                self.remove_worker(worker)
+            except HeadraceError as error:
+                log.warning("cannot renew the session of worker %r: %s", worker.worker, error)
 
-    def end(self, face: Face) -> None:
-        """Fails the workers, but for permanent ones, and ends what runs."""
-        for worker in _to_fail(face):
-            with suppress(HeadraceError):
-                drive(face.core.transport, failWorker(face, worker))
-        self.tend(face)
-        _join([thread for thread in self._threads if thread is not self._teller], face)
-        # Nobody is left who could tell something.
-        teller, self._teller = self._teller, None
-        if teller is not None:
-            self._told.put(None)
-            _join([teller], face)
+    def _deliver(self, queue: str, state: ListeningState[Notice]) -> None:
+        transport = self.core.transport
+        target = QueueRef(self.core, queue)
+        while not state.ended:
+            try:
+                # After a silence, check for work that waits: a notice may have been lost.
+                notices = drive(transport, receive(state)) or drive(
+                    transport, waiting_notice(target)
+                )
+            except HeadraceError as error:
+                if not state.ended:
+                    log.warning("cannot receive notices of queue %r: %s", queue, error)
+                    transport.sleep(LONGEST_PAUSE)
+                continue
+            for kind, message in notices:
+                if not state.closed:
+                    self.notify(queue, kind, message)
+        if state.closed:
+            # The loop may have subscribed again after the first end.
+            state.subscription.end()
 
-
-def _join(threads: list[threading.Thread], face: Face) -> None:
-    for thread in threads:
-        if thread is not threading.current_thread():
-            thread.join(face.core.timeout)
-
-
-def tended(operation: Callable[Concatenate[F, P], Operation[T]]) -> Callable[Concatenate[F, P], T]:
-    """The talk as a method after which something may have to run in a thread, or no longer."""
-    plain = blocking(operation)
-
-    @wraps(plain)
-    def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return plain(self, *args, **kwargs)
-        finally:
-            cast("Threads", self.crew).tend(self)
-
-    return method
-
-
-class Tasks(Crew):
-    """The crew of code that awaits: a task for each worker, queue and call of a handler."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._running: set[asyncio.Task[None]] = set()
-
-    def new_bell(self) -> TaskBell:
-        return TaskBell()
-
-    def tell(self, queue: str, kind: str, message: Any) -> None:
-        """Calls the handlers; what they return is awaited in a task of its own."""
-        for outcome in self.call_handlers(queue, kind, message):
-            if inspect.isawaitable(outcome):
-                self._begin(f"handler of {queue}", _awaited(queue, outcome))
-
-    async def tend(self, face: Face) -> None:
-        """Lets run what is to run, and ends what is not."""
-        for post in self.left():
-            await post.state.subscription.end()
-        for what, operation in _to_begin(face):
-            self._begin(what, self._run(face, operation))
-
-    def _begin(self, what: str, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work, name=f"headrace {what}")
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-
-    async def _run(self, face: Face, operation: Operation[None]) -> None:
-        try:
-            await drive_async(face.core.transport, operation)
-        finally:
-            await self.tend(face)
-
-    async def end(self, face: Face) -> None:
-        """Fails the workers, but for permanent ones, and ends what runs."""
-        for worker in _to_fail(face):
-            with suppress(HeadraceError):
-                await drive_async(face.core.transport, failWorker(face, worker))
-        await self.tend(face)
-        others = self._running - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+    def _call_handlers(self) -> None:
+        while (notice := self._notices.get()) is not None:
+            queue, kind, message = notice
+            for handler in tuple(self.handlers.get(queue, ())):
+                try:
+                    handler(kind, message)
+                except Exception:
+                    log.exception("a handler of queue %r failed", queue)
 
 
-async def _awaited(queue: str, outcome: Awaitable[object]) -> None:
-    try:
-        await outcome
-    except Exception:
-        log.exception("a handler of queue %r failed", queue)
-
-
-def tended_async(
-    operation: Callable[Concatenate[F, P], Operation[T]],
-) -> Callable[Concatenate[F, P], Awaitable[T]]:
-    """The talk as a method after which something may have to run in a task, or no longer."""
-    plain = awaiting(operation)
-
-    @wraps(plain)
-    async def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return await plain(self, *args, **kwargs)
-        finally:
-            await cast("Tasks", self.crew).tend(self)
-
-    return method
+def _end(state: ListeningState[Notice]) -> None:
+    state.closed = True
+    state.subscription.end()

@@ -1,35 +1,41 @@
-"""What is heard of a queue: work, cancel, delete and done."""
+"""The notices of a queue: work, cancel, delete and done."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
-from headrace.compat.worqr.crew import Face, Notice, Post
-from headrace.errors import HeadraceError, Unreadable
+from headrace.errors import Unreadable
 from headrace.operations import queues
 from headrace.operations.core import Core
-from headrace.operations.held_leases import log
-from headrace.operations.listening import ListeningState, receive, subscribe
+from headrace.operations.listening import ListeningState, subscribe
 from headrace.operations.protocols import QueueLike
 from headrace.operations.queues import QueueRef
-from headrace.operations.requests import LONGEST_PAUSE
-from headrace.transport.drive import Operation, Send, Sleep
+from headrace.transport.drive import Operation, Send
 
-LOOK_EVERY = 5.0
+Notice = tuple[str, Any]
+
+log = logging.getLogger("headrace")
+
+# Seconds without a notice after which a worker checks for waiting tasks.
+CHECK_EVERY = 5.0
 
 
 def done_channel(queue: QueueLike) -> tuple[int, str]:
-    """The channel on which those who work on a queue hear what was done, and its shard."""
+    """Return the channel for notices of finished tasks, and its shard."""
     core = queue.core
     return core.channel(core.shard_of(queue.name), "done", queue.name)
 
 
-def tell_done(queue: QueueLike, worker: str, task: bytes, result: bytes | None) -> Operation[None]:
-    """Tells who works on a queue that a process is done, once: as every notice, it is a hint.
+def publish_done(
+    queue: QueueLike, worker: str, task: bytes, result: bytes | None
+) -> Operation[None]:
+    """Publish once that a task is finished; the notice is a hint and may be lost.
 
-    The task is done by now, so whoever did it does not hear that this was not told.
+    The task is finished by now, so the worker gets no error if publishing fails.
     """
     shard, channel = done_channel(queue)
     message = msgspec.msgpack.encode((worker, task, result))
@@ -37,33 +43,33 @@ def tell_done(queue: QueueLike, worker: str, task: bytes, result: bytes | None) 
 
 
 def listen(queue: QueueRef) -> Operation[ListeningState[Notice]]:
-    """Hears from now on what happens in a queue; what waits there already is work too."""
+    """Subscribe to the notices of a queue; tasks that wait already count as work."""
     core = queue.core
     done = done_channel(queue)
     channels = [core.channel(shard, "queue", queue.name) for shard in range(core.shards)]
 
     def read(channel: str, message: bytes) -> Iterable[Notice]:
         try:
-            return _done(core, message) if channel == done[1] else _read(core, message)
+            return _read_done(core, message) if channel == done[1] else _read(core, message)
         except (Unreadable, msgspec.DecodeError, ValueError) as error:
-            # Anybody may publish; nobody must be able to make us deaf.
-            log.warning("a notice of queue %r is left out: %s", queue.name, error)
+            # Any client may publish here, so an unreadable message must not stop the thread.
+            log.warning("ignored a notice of queue %r: %s", queue.name, error)
             return []
 
     state: ListeningState[Notice] = ListeningState(
-        core, [*channels, done], read, lambda: waiting(queue), wait=LOOK_EVERY
+        core, [*channels, done], read, lambda: waiting_notice(queue), wait=CHECK_EVERY
     )
     return (yield from subscribe(state))
 
 
-def _done(core: Core, message: bytes) -> Iterable[Notice]:
+def _read_done(core: Core, message: bytes) -> Iterable[Notice]:
     worker, task, result = msgspec.msgpack.decode(message, type=tuple[str, bytes, bytes | None])
-    told = {
+    document = {
         "workerId": worker,
         "task": core.codec.decode(task),
         "result": None if result is None else core.codec.decode(result),
     }
-    return [("done", told)]
+    return [("done", document)]
 
 
 def _read(core: Core, message: bytes) -> Iterable[Notice]:
@@ -71,29 +77,12 @@ def _read(core: Core, message: bytes) -> Iterable[Notice]:
     if word == b"work":
         return [("work", int(rest))]
     if word == b"cancelled":
-        # The notice of a large task does not carry it.
+        # The notice of a large task does not contain the task.
         return [("cancel", core.codec.decode(rest) if space else None)]
     return [("delete", None)] if word == b"deleted" else []
 
 
-def waiting(queue: QueueLike) -> Operation[list[Notice]]:
-    """That there is work, if there is."""
+def waiting_notice(queue: QueueLike) -> Operation[list[Notice]]:
+    """Return a work notice if tasks are waiting."""
     tasks = (yield from queues.counts(queue)).waiting
     return [("work", tasks)] if tasks else []
-
-
-def attending(face: Face, post: Post) -> Operation[None]:
-    """Tells handlers what is heard, until nobody works on the queue; looks after every silence."""
-    state = post.state
-    queue = QueueRef(face.core, post.queue)
-    while not state.ended:
-        try:
-            heard = (yield from receive(state)) or (yield from waiting(queue))
-        except HeadraceError:
-            if not state.ended:
-                log.warning("nothing is heard of queue %r", post.queue)
-                yield Sleep(LONGEST_PAUSE)
-            continue
-        for kind, message in heard:
-            if not state.closed:
-                face.crew.tell(post.queue, kind, message)

@@ -1,27 +1,51 @@
-"""What is said of tasks and processes in the words of worqr."""
+"""Operations on queues, tasks and processes. A process is one delivery of a task."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import re
+from typing import Any, NamedTuple, Protocol
 
-from headrace.compat.opening import chosen, made
-from headrace.compat.worqr.crew import Face, named_worker
-from headrace.compat.worqr.notices import tell_done
-from headrace.compat.worqr.values import Process, delivery, process_id
+from headrace.compat.opening import ensure_profile, is_configured
+from headrace.compat.worqr.notices import publish_done
 from headrace.engine.call import Call, build
-from headrace.engine.check import text
+from headrace.engine.check import PAGE, text
 from headrace.engine.record import Record, decode_record
-from headrace.errors import JobNotFound, LeaseLost, SessionRequired
-from headrace.operations import finishing, matching, popping, putting, queues
+from headrace.errors import InvalidArgument, JobNotFound, LeaseLost, SessionRequired
+from headrace.operations import finishing, jobs, matching, popping, putting, queues, sessions
 from headrace.operations.core import Core
-from headrace.operations.queues import QueueRef
+from headrace.operations.queues import QueueRef, all_queues
 from headrace.operations.requests import ask_one
-from headrace.operations.values import payload_of
+from headrace.operations.values import Job, payload_of
+from headrace.options import JobOptions
 from headrace.transport.drive import Operation
 
+ATTEMPT = re.compile("[0-9]{1,16}")
 
-class Held(NamedTuple):
-    """A process, with what shows that it is the present one of its task."""
+
+class WorqrProcess(NamedTuple):
+    """A task that a worker is working on."""
+
+    id: str
+    task: Any
+
+
+class WorqrLike(Protocol):
+    """A Worqr or an AsyncWorqr."""
+
+    @property
+    def core(self) -> Core:
+        """The namespace and its connection."""
+
+    @property
+    def workerId(self) -> str:
+        """The default worker."""
+
+    def serves(self, worker: str, queue: str) -> bool:
+        """Return whether a worker of this instance has started work on a queue."""
+
+
+class RunningTask(NamedTuple):
+    """A process with the token that proves that it is the current delivery of its task."""
 
     core: Core
     id: str
@@ -30,71 +54,168 @@ class Held(NamedTuple):
     payload: bytes
 
 
-def enqueue(face: Face, task: Any, queue: str, *, unique: bool = False) -> Operation[None]:
-    """Adds a task, or a list of tasks in their order, at the back; who works there hears of it.
+def worker_name(client: WorqrLike, worker: str | None) -> str:
+    """Return the name of a worker; the default is that of the client."""
+    return client.workerId if worker is None else text("worker", worker, client.core.limits.name)
 
-    A unique task is refused with JobExists while another one like it waits or is worked on.
+
+def enqueue(client: WorqrLike, task: Any, queue: str, *, unique: bool = False) -> Operation[None]:
+    """Add a task, or a list of tasks in order, at the back and notify the workers of the queue.
+
+    Raises JobExists for a unique task while an equal one is waiting or running.
     """
-    target = QueueRef(face.core, queue)
-    yield from made(target, "task")
+    target = QueueRef(client.core, queue)
+    yield from ensure_profile(target, "task")
+    # A put without any option takes the fast path.
+    options: JobOptions = {"unique": True} if unique else {}
     if isinstance(task, list | tuple):
-        yield from putting.put_many(target, task, unique=unique)
+        yield from putting.put_many(target, task, **options)
     else:
-        yield from putting.put(target, task, unique=unique)
+        yield from putting.put(target, task, **options)
 
 
-def startTask(face: Face, queue: str, worker: str | None = None) -> Operation[Process | None]:
-    """Moves the next task to a process of the worker; None if there is none.
+def startTask(
+    client: WorqrLike, queue: str, worker: str | None = None
+) -> Operation[WorqrProcess | None]:
+    """Move the next task to a process of the worker, or return None if no task is waiting.
 
-    The worker must have been started, and have started work on the queue.
+    Raises SessionRequired unless the worker is started and has started work on the queue.
     """
-    target = QueueRef(face.core, queue)
-    name = named_worker(face, worker)
-    member = face.crew.members.get(name)
-    if (member is None or queue not in member.queues) and not (yield from chosen(target)):
+    target = QueueRef(client.core, queue)
+    name = worker_name(client, worker)
+    if not client.serves(name, queue) and not (yield from is_configured(target)):
         raise SessionRequired(name, queue)
     popped = yield from popping.pop(target, name)
     if not popped:
         return None
     [(job_id, record, _, payload)] = popped
-    return Process(process_id(job_id, record.attempt), face.core.codec.decode(payload))
+    return WorqrProcess(_process_id(job_id, record.attempt), client.core.codec.decode(payload))
 
 
-def stopTask(face: Face, process: str) -> Operation[None]:
-    """Returns the task of a process to the front of its queue."""
-    held = yield from _held(face, process)
-    yield from finishing.release(held)
+def stopTask(client: WorqrLike, process: str) -> Operation[None]:
+    """Return the task of a process to the front of its queue.
+
+    Raises LeaseLost if the process has ended, and JobNotFound if the task is gone.
+    """
+    running = yield from _running(client, process)
+    yield from finishing.release(running)
 
 
-def finishTask(face: Face, process: str, result: Any = None) -> Operation[None]:
-    """Ends a process and its task for good; who works on the queue hears of it, with the result."""
-    held = yield from _held(face, process)
-    yield from finishing.complete(held, finishing.NO_RESULT if result is None else result)
-    queue = QueueRef(face.core, held.record.queue)
-    told = None if result is None else face.core.codec.encode(result)
-    yield from tell_done(queue, held.record.worker, held.payload, told)
+def finishTask(client: WorqrLike, process: str, result: Any = None) -> Operation[None]:
+    """Finish a process and its task, and notify the workers of the queue of the result.
+
+    Raises LeaseLost if the process has ended, and JobNotFound if the task is gone.
+    """
+    running = yield from _running(client, process)
+    yield from finishing.complete(running, finishing.NO_RESULT if result is None else result)
+    queue = QueueRef(client.core, running.record.queue)
+    encoded = None if result is None else client.core.codec.encode(result)
+    yield from publish_done(queue, running.record.worker, running.payload, encoded)
 
 
-def _held(face: Face, process: str) -> Operation[Held]:
-    core = face.core
-    job_id, attempt = delivery(process)
+def _running(client: WorqrLike, process: str) -> Operation[RunningTask]:
+    core = client.core
+    job_id, attempt = _delivery(process)
     text("process", job_id, core.limits.name)
     call: Call[list[Any]] = build("get", list, [(job_id,)])
     found = yield from ask_one(core, core.shard_of(job_id), call)
     if not found:
         raise JobNotFound(job_id)
-    _, packed, apart, *_ = found[0]
+    _, packed, stored_apart, *_ = found[0]
     record = decode_record(packed)
     if record.state != "running" or record.attempt != attempt:
         raise LeaseLost(job_id, record.state, record.worker if record.state == "running" else "")
-    return Held(core, job_id, record.token, record, payload_of(record, apart))
+    return RunningTask(core, job_id, record.token, record, payload_of(record, stored_apart))
 
 
-def cancelTasks(face: Face, queue: str, task: Any) -> Operation[None]:
-    """Removes every task of a queue that is like this one, also those that are worked on."""
-    yield from matching.cancel_matching(QueueRef(face.core, queue), task)
+def _process_id(job_id: str, attempt: int) -> str:
+    return f"{attempt}_{job_id}"
 
 
-def deleteQueue(face: Face, queue: str) -> Operation[None]:
-    """Deletes a queue with its tasks and processes; who works there hears of it."""
-    yield from queues.delete(QueueRef(face.core, queue))
+def _delivery(process: str) -> tuple[str, int]:
+    """Return the job id and the attempt number of a process."""
+    if not isinstance(process, str):
+        raise InvalidArgument(f"process must be a str, not {type(process).__name__}")
+    attempt, _, job_id = process.partition("_")
+    if not ATTEMPT.fullmatch(attempt) or not job_id:
+        raise InvalidArgument(
+            f"{process!r} is not a process id: pass the id that startTask returned"
+        )
+    return job_id, int(attempt)
+
+
+def cancelTasks(client: WorqrLike, queue: str, task: Any) -> Operation[None]:
+    """Remove every task of a queue that equals this one, waiting or running."""
+    yield from matching.cancel_matching(QueueRef(client.core, queue), task)
+
+
+def deleteQueue(client: WorqrLike, queue: str) -> Operation[None]:
+    """Delete a queue with its tasks and processes, and notify its workers.
+
+    Raises QueueNotFound if there is no such queue.
+    """
+    yield from queues.delete(QueueRef(client.core, queue))
+
+
+# Reads.
+
+
+def getQueues(client: WorqrLike) -> Operation[list[str]]:
+    """Return the queues, in the order of their first use."""
+    return (yield from all_queues(client.core))
+
+
+def countTasks(client: WorqrLike, queue: str) -> Operation[int]:
+    """Return how many tasks are waiting in a queue."""
+    return (yield from queues.counts(QueueRef(client.core, queue))).waiting
+
+
+def peekTask(client: WorqrLike, queue: str) -> Operation[Any]:
+    """Return the next task of a queue without removing it, or None if there is none."""
+    found = yield from popping.peek(QueueRef(client.core, queue))
+    return found[0].data if found else None
+
+
+def getTasks(client: WorqrLike, queue: str) -> Operation[list[Any]]:
+    """Return the waiting tasks of a queue, the next one first."""
+    return [job.data for job in (yield from _jobs(client, queue, "waiting"))]
+
+
+def getWorkers(client: WorqrLike) -> Operation[list[str]]:
+    """Return the names of the workers that are alive."""
+    names: list[str] = []
+    while True:
+        found = yield from sessions.workers(client, offset=len(names), count=PAGE)
+        names += [worker.name for worker in found]
+        if len(found) < PAGE:
+            return names
+
+
+def getProcesses(client: WorqrLike) -> Operation[list[str]]:
+    """Return the ids of the processes of all queues."""
+    found: list[str] = []
+    for queue in (yield from all_queues(client.core)):
+        found += _process_ids((yield from _jobs(client, queue, "running")))
+    return found
+
+
+def getMatchingProcesses(client: WorqrLike, task: Any) -> Operation[list[str]]:
+    """Return the ids of the processes of all queues whose task equals this one."""
+    ids: list[str] = []
+    for queue in (yield from all_queues(client.core)):
+        ids += yield from matching.matching(QueueRef(client.core, queue), task)
+    return _process_ids((yield from jobs.jobs(client, ids)))
+
+
+def _process_ids(found: list[Job]) -> list[str]:
+    return [_process_id(job.id, job.attempt) for job in found if job.state == "running"]
+
+
+def _jobs(client: WorqrLike, queue: str, state: str) -> Operation[list[Job]]:
+    target = QueueRef(client.core, queue)
+    found: list[Job] = []
+    while True:
+        page = yield from jobs.queue_jobs(target, state, offset=len(found), count=PAGE)
+        found += page.jobs
+        if len(page.jobs) < PAGE:
+            return found

@@ -1,113 +1,106 @@
-"""What is said of workers in the words of worqr, and what they do in the background."""
+"""Operations on the workers of a Worqr."""
 
 from __future__ import annotations
 
-import time
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from headrace.compat.opening import made
-from headrace.compat.worqr.crew import Face, Member, Post, named_worker
-from headrace.compat.worqr.notices import listen, waiting
-from headrace.errors import HeadraceError, SessionEnded
+from headrace.compat.opening import ensure_profile
+from headrace.compat.worqr.background import LocalWorker, WorqrBackground
+from headrace.compat.worqr.notices import listen, waiting_notice
+from headrace.compat.worqr.tasks import WorqrLike, worker_name
+from headrace.errors import SessionEnded
 from headrace.operations import sessions
-from headrace.operations.held_leases import log
-from headrace.operations.housekeeping import sweep
 from headrace.operations.queues import QueueRef
-from headrace.transport.drive import Operation, Receive
+from headrace.transport.drive import Operation
 
 T = TypeVar("T")
 
 
-def startWorker(face: Face, worker: str | None = None) -> Operation[None]:
-    """Registers a worker, and keeps it alive in the background until failWorker."""
-    name = named_worker(face, worker)
-    ttl = None if face.workerTimeout < 0 else face.workerTimeout
-    token = yield from sessions.start(face, name, ttl=ttl)
-    face.crew.hire(Member(face.core, name, token, face.crew.new_bell()))
+class WorqrWithWorkers(WorqrLike, Protocol):
+    """A Worqr."""
+
+    @property
+    def background(self) -> WorqrBackground:
+        """The threads of the instance."""
+
+    @property
+    def workerTimeout(self) -> float:
+        """Seconds without a heartbeat after which a worker ends."""
 
 
-def keepWorkerAlive(face: Face, worker: str | None = None) -> Operation[None]:
-    """Gives a worker its full time again. SessionEnded if it comes too late: it must restart."""
-    member = face.crew.member(named_worker(face, worker))
-    yield from _as(face, member, sessions.renew(member))
+def startWorker(client: WorqrWithWorkers, worker: str | None = None) -> Operation[None]:
+    """Register a worker and keep it alive in the background until failWorker."""
+    name = worker_name(client, worker)
+    ttl = None if client.workerTimeout < 0 else client.workerTimeout
+    token = yield from sessions.start(client, name, ttl=ttl)
+    client.background.add_worker(LocalWorker(client.core, name, token))
 
 
-def startWork(face: Face, worker: str, queue: str | None = None) -> Operation[None]:
-    """A worker starts work on a queue: it may start tasks, and handlers hear of the queue.
+def keepWorkerAlive(client: WorqrWithWorkers, worker: str | None = None) -> Operation[None]:
+    """Renew the session of a worker. Raises SessionEnded if it is too late: restart the worker."""
+    local = client.background.worker(worker_name(client, worker))
+    yield from _unless_ended(client, local, sessions.renew(local))
 
-    startWork(queue) is said of the worker of this instance.
+
+def startWork(client: WorqrWithWorkers, worker: str, queue: str | None = None) -> Operation[None]:
+    """Let a worker start tasks of a queue, and call the handlers of the queue from now on.
+
+    startWork(queue) uses the worker of this instance. Raises SessionEnded if it is not alive.
     """
-    member, target = _who(face, worker, queue)
-    yield from made(target, "task")
-    yield from _as(face, member, sessions.serve(member, target.name))
-    member.queues.add(target.name)
-    if target.name in face.crew.posts:
-        yield from requestWork(face, target.name)
+    local, target = _worker_and_queue(client, worker, queue)
+    yield from ensure_profile(target, "task")
+    yield from _unless_ended(client, local, sessions.serve(local, target.name))
+    local.queues.add(target.name)
+    if target.name in client.background.subscriptions:
+        yield from requestWork(client, target.name)
     else:
-        face.crew.take(Post(target.name, (yield from listen(target))))
+        client.background.add_subscription(target.name, (yield from listen(target)))
 
 
-def stopWork(face: Face, worker: str, queue: str | None = None) -> Operation[None]:
-    """A worker stops work on a queue; what it was at there returns to the front of the queue.
+def stopWork(client: WorqrWithWorkers, worker: str, queue: str | None = None) -> Operation[None]:
+    """Let a worker stop working on a queue and return its tasks to the front of the queue.
 
-    stopWork(queue) is said of the worker of this instance.
+    stopWork(queue) uses the worker of this instance. Raises SessionEnded if it is not alive.
     """
-    member, target = _who(face, worker, queue)
-    yield from _as(face, member, sessions.unserve(member, target.name))
-    member.queues.discard(target.name)
+    local, target = _worker_and_queue(client, worker, queue)
+    yield from _unless_ended(client, local, sessions.unserve(local, target.name))
+    local.queues.discard(target.name)
+    client.background.drop_unused_subscriptions()
 
 
-def _who(face: Face, worker: str, queue: str | None) -> tuple[Member, QueueRef]:
-    name, queue = (face.workerId, worker) if queue is None else (worker, queue)
-    return face.crew.member(named_worker(face, name)), QueueRef(face.core, queue)
+def _worker_and_queue(
+    client: WorqrWithWorkers, worker: str, queue: str | None
+) -> tuple[LocalWorker, QueueRef]:
+    name, queue = (client.workerId, worker) if queue is None else (worker, queue)
+    return client.background.worker(worker_name(client, name)), QueueRef(client.core, queue)
 
 
-def _as(face: Face, member: Member, operation: Operation[T]) -> Operation[T]:
-    """What a worker says; if its time was up it works here no more."""
+def _unless_ended(
+    client: WorqrWithWorkers, worker: LocalWorker, operation: Operation[T]
+) -> Operation[T]:
+    """Run an operation of a worker; if its session has ended, forget the worker."""
     try:
         return (yield from operation)
     except SessionEnded:
-        face.crew.dismiss(member)
+        client.background.remove_worker(worker)
         raise
 
 
-def failWorker(face: Face, worker: str | None = None) -> Operation[None]:
-    """Ends a worker, this one or any other: all it was at returns to the front of its queues."""
-    name = named_worker(face, worker)
-    member = face.crew.members.get(name)
-    if member is None:
-        yield from sessions.end_by_name(face, name)
+def failWorker(client: WorqrWithWorkers, worker: str | None = None) -> Operation[None]:
+    """End a worker of this or another instance; its tasks return to the front of their queues.
+
+    Raises SessionEnded if the worker is not alive.
+    """
+    name = worker_name(client, worker)
+    local = client.background.workers.get(name)
+    if local is None:
+        yield from sessions.end_by_name(client, name)
         return
-    face.crew.dismiss(member)
-    yield from sessions.end(member)
+    client.background.remove_worker(local)
+    yield from sessions.end(local)
 
 
-def requestWork(face: Face, queue: str) -> Operation[None]:
-    """Handlers hear of work, if there is some."""
-    for kind, tasks in (yield from waiting(QueueRef(face.core, queue))):
-        face.crew.tell(queue, kind, tasks)
-
-
-def keeping(face: Face, member: Member) -> Operation[None]:
-    """Keeps a worker alive and looks after dead peers, until it ends."""
-    cleanup = face.workerCleanupInterval / 1000
-    pause = min(face.workerHeartbeatInterval / 1000, cleanup)
-    swept = time.monotonic()
-    while not member.ended:
-        yield Receive(member.bell, pause)
-        if member.ended:
-            return
-        if face.core.transport.closings:
-            log.warning("worker %r is not kept alive: its client is closed", member.worker)
-            face.crew.dismiss(member)
-            return
-        try:
-            yield from sessions.renew(member)
-            if time.monotonic() >= swept + cleanup:
-                swept = time.monotonic()
-                yield from sweep(face)
-        except SessionEnded:
-            log.warning("worker %r was not kept alive in time, it must restart", member.worker)
-            face.crew.dismiss(member)
-        except HeadraceError as error:
-            log.warning("worker %r is not kept alive: %s", member.worker, error)
+def requestWork(client: WorqrWithWorkers, queue: str) -> Operation[None]:
+    """Call the handlers of a queue with a work notice if tasks are waiting."""
+    for kind, tasks in (yield from waiting_notice(QueueRef(client.core, queue))):
+        client.background.notify(queue, kind, tasks)

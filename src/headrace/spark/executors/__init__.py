@@ -1,1 +1,1 @@
-"""Executors as workers: tasks of a Spark job that lease jobs in batches and work them off."""
+"""Spark executors as workers: tasks that lease jobs in batches and process them."""

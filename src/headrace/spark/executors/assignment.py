@@ -1,4 +1,4 @@
-"""What a task is to do, as it travels from the driver to an executor."""
+"""The settings of a run, which the driver sends to every task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.codecs.codec import Codec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """One for all tasks of a run. The URL may hold a password, so it is not shown."""
+    """The settings of a run, the same for all tasks. repr() hides the URL and its password."""
 
     run: str
     url: str = field(repr=False)
@@ -27,9 +27,9 @@ class Assignment:
 
     @property
     def session(self) -> str:
-        """The session of the run, held by the driver: when it ends, tasks end."""
+        """The session that the driver holds. The tasks end when it ends."""
         return f"spark-{self.run}"
 
     def worker(self, task: int, attempt: int, unique: str) -> str:
-        """The name of a task as a worker."""
+        """Return the worker name of a task."""
         return f"{self.session}-{task}-{attempt}-{unique}"

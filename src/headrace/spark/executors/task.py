@@ -1,4 +1,4 @@
-"""A task of the run: a worker on an executor."""
+"""A task of a run: a worker on an executor."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from headrace.operations.popping import Popped
 from headrace.operations.requests import load
 from headrace.operations.sessions import TTL
 from headrace.spark.executors.assignment import Assignment
-from headrace.spark.executors.calls import by_row, by_table
-from headrace.spark.executors.desk import Desk
-from headrace.spark.executors.frames import Row
-from headrace.spark.executors.tally import Tally
-from headrace.spark.executors.verdicts import moved_on
+from headrace.spark.executors.job_exchange import JobExchange
+from headrace.spark.executors.job_table import JobRow
+from headrace.spark.executors.outcomes import moved_to
+from headrace.spark.executors.user_function import by_row, by_table
+from headrace.spark.executors.work_counts import WorkCounts
 from headrace.transport.drive import drive
 from headrace.worker.poison import is_suspect
 from headrace.worker.process import SCRIPTS
 from headrace.worker.run import UnreadableData
 from headrace.worker.sidecar import SidecarSession
 
-# How long a task that finds nothing waits until it looks whether the run is over.
+# How long a task without jobs waits before it checks whether the run is over.
 LOOK_EVERY = 1.0
 LOOK_WHETHER_EMPTY = 0.1
 CONNECT_FOR = 60
 TIMEOUT = 5
 
 
-class Task:
-    """Works off jobs of a queue until the run is over."""
+class ExecutorTask:
+    """Processes jobs of a queue until the run is over."""
 
     def __init__(self, assignment: Assignment, client: Client, worker: str) -> None:
         self._assignment = assignment
@@ -45,29 +45,29 @@ class Task:
         self._codec: Codec = client.core.codec
         self._function = cloudpickle.loads(assignment.function)
         app = App(assignment.namespace, url=assignment.url, codec=assignment.codec)
-        self._desk = Desk(client, app, assignment.queue, worker, assignment.batch)
+        self._exchange = JobExchange(client, app, assignment.queue, worker, assignment.batch)
         self._session = self._begin_session()
 
-    def work(self) -> Tally:
-        """Works; returns what was done."""
+    def work(self) -> WorkCounts:
+        """Process jobs until the run is over, and return the counts."""
         while not self._session.watched_is_over():
             if not self._session.is_kept():
                 self._session = self._begin_session()
-            jobs = self._desk.tell_and_ask() or self._desk.wait(self._patience)
+            jobs = self._exchange.send_and_pop() or self._exchange.wait(self._wait_time)
             if jobs:
-                self._work_off(jobs)
+                self._process(jobs)
             elif self._assignment.ends_when_empty and self._is_empty():
                 break
-        self._desk.tell()
+        self._exchange.send()
         self._session.end()
-        return self._desk.tally
+        return self._exchange.counts
 
     @property
-    def _patience(self) -> float:
+    def _wait_time(self) -> float:
         return LOOK_WHETHER_EMPTY if self._assignment.ends_when_empty else LOOK_EVERY
 
     def _is_empty(self) -> bool:
-        return self._desk.is_empty(f"{self._assignment.session}-")
+        return self._exchange.is_empty(f"{self._assignment.session}-")
 
     def _begin_session(self) -> SidecarSession:
         assignment = self._assignment
@@ -80,31 +80,33 @@ class Task:
             watched=assignment.session,
         )
 
-    def _work_off(self, jobs: list[Popped]) -> None:
-        """All at once, but for those that were lost with their workers again and again."""
+    def _process(self, jobs: list[Popped]) -> None:
+        """Process a batch together, but run jobs alone that were often lost with their worker."""
         alone = [popped for popped in jobs if is_suspect(popped)]
         if not alone:
-            self._judge(jobs)
+            self._run(jobs)
             return
-        lost = {popped.id for popped in alone}
-        together = [popped for popped in jobs if popped.id not in lost]
+        suspects = {popped.id for popped in alone}
+        together = [popped for popped in jobs if popped.id not in suspects]
         for some in ([together] if together else []) + [[popped] for popped in alone]:
             self._session.set_started([popped.id for popped in some])
-            self._judge(some)
-            self._desk.tell()
+            self._run(some)
+            self._exchange.send()
         self._session.set_started(None)
 
-    def _judge(self, jobs: list[Popped]) -> None:
-        self._desk.tally.batches += 1
-        verdicts = self._verdicts(jobs)
-        onward = self._assignment.next
+    def _run(self, jobs: list[Popped]) -> None:
+        self._exchange.counts.batches += 1
+        outcomes = self._outcomes(jobs)
+        next_queue = self._assignment.next
         for popped in jobs:
-            verdict = verdicts[popped.id]
-            self._desk.say(popped, verdict if onward is None else moved_on(verdict, onward))
+            outcome = outcomes[popped.id]
+            if next_queue is not None:
+                outcome = moved_to(outcome, next_queue)
+            self._exchange.finish(popped, outcome)
 
-    def _verdicts(self, jobs: list[Popped]) -> dict[str, Any]:
+    def _outcomes(self, jobs: list[Popped]) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        rows: list[Row] = []
+        rows: list[JobRow] = []
         for popped in jobs:
             try:
                 rows.append(self._row(popped))
@@ -117,14 +119,14 @@ class Task:
             found.update(by_table(self._function, rows, assignment.frame, assignment.schema))
         return found
 
-    def _row(self, popped: Popped) -> Row:
+    def _row(self, popped: Popped) -> JobRow:
         record = popped.record
         data = self._codec.decode(popped.payload)
-        return Row(popped.id, record.attempt, record.priority, record.extras().tags, data)
+        return JobRow(popped.id, record.attempt, record.priority, record.extras().tags, data)
 
 
-def run_task(assignment: Assignment, _rows: Iterator[Any]) -> Iterator[Tally]:
-    """What Spark runs on an executor."""
+def run_task(assignment: Assignment, _rows: Iterator[Any]) -> Iterator[WorkCounts]:
+    """Run one task on an executor, and yield its counts. Spark calls this."""
     context = cast(TaskContext, TaskContext.get())
     worker = assignment.worker(context.partitionId(), context.attemptNumber(), secrets.token_hex(4))
     asked = connecting.wanted(
@@ -139,8 +141,8 @@ def run_task(assignment: Assignment, _rows: Iterator[Any]) -> Iterator[Tally]:
     )
     with connecting.connect(asked) as client:
         drive(client.core.transport, load(client.core, SCRIPTS))
-        # What is asked is asked until it is answered: a pop whose answer was lost has taken jobs.
+        # Retry without limit: a pop whose reply was lost has already leased jobs.
         client.core.retry_for = math.inf
-        tally = Task(assignment, client, worker).work()
-    tally.deaths = context.attemptNumber()
-    yield tally
+        counts = ExecutorTask(assignment, client, worker).work()
+    counts.deaths = context.attemptNumber()
+    yield counts

@@ -1,4 +1,4 @@
-"""work: jobs of a queue are worked off by tasks on the executors of Spark."""
+"""The function work: process the jobs of a queue in tasks on Spark executors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from headrace.engine.check import Limits, choice, text, whole
 from headrace.errors import InvalidArgument, QueueNotFound
 from headrace.operations.requests import raw
 from headrace.spark.executors.assignment import Assignment
-from headrace.spark.executors.running import Running
-from headrace.spark.executors.tally import Tally
-from headrace.spark.options import Server
+from headrace.spark.executors.work_counts import WorkCounts
+from headrace.spark.executors.work_run import WorkRun
+from headrace.spark.options import ServerAddress
 from headrace.transport.drive import drive
 from headrace.transport.transport import Command
 
@@ -35,9 +35,9 @@ FRAMES = ("arrow", "pandas", "rows")
 UNTIL = ("empty", "stopped")
 MOST_JOBS = 10_000
 MOST_TASKS = 10_000
-TELL_EVERY = 10.0
+LOG_EVERY = 10.0
 
-# A schema of Arrow, or of Spark as an object or a text.
+# An Arrow schema, a Spark StructType, or a Spark schema as text.
 Schema = Any
 
 
@@ -56,7 +56,7 @@ def work(
     url: str | None = None,
     namespace: str = "default",
     codec: str | Codec = "json",
-) -> Tally: ...
+) -> WorkCounts: ...
 
 
 @overload
@@ -74,7 +74,7 @@ def work(
     url: str | None = None,
     namespace: str = "default",
     codec: str | Codec = "json",
-) -> Running: ...
+) -> WorkRun: ...
 
 
 def work(
@@ -86,30 +86,36 @@ def work(
     batch: int = 1000,
     frame: str = "arrow",
     schema: Schema | None = None,
-    next: str | None = None,  # noqa: A002 - the word users know
+    next: str | None = None,  # noqa: A002 - as in Lease.complete
     tasks: int | None = None,
     url: str | None = None,
     namespace: str = "default",
     codec: str | Codec = "json",
-) -> Tally | Running:
-    """Works off the jobs of a queue on executors: the function is called with batches of them.
+) -> WorkCounts | WorkRun:
+    """Process the jobs of a queue on Spark executors, in batches.
 
-    It is given an Arrow table, a pandas frame or, with frame="rows", one Row at a time, and
-    returns None, or a value, an exception or a Next for each job, as a list or as columns. With
-    until="empty" this returns a Tally when nothing waits and nothing of this run is running; with
-    "stopped" it returns a Running at once. What goes well is complete, or moves on to `next`.
+    The function gets an Arrow table, with frame="pandas" a DataFrame, or with frame="rows" one
+    JobRow at a time. It returns None, or for each job a value, an exception or a Next, as a list or
+    as columns. Jobs that succeed are complete, or move to the queue `next`.
+
+    With until="empty" this waits until no job waits or runs, and returns the counts. With
+    until="stopped" it returns a WorkRun at once. Raises InvalidArgument, QueueNotFound if the queue
+    does not exist, and RunFailed if the Spark job fails.
+
+        counts = headrace.spark.work(spark, "letters", lambda jobs: jobs["data.to"])
+        print(counts.completed, counts.failed)
     """
     context = _context(spark)
     choice("until", until, UNTIL)
     pickled = _pickled(function)
     name = text("queue", queue, Limits().name)
-    server = Server.read({"namespace": namespace} | ({"url": url} if url else {}))
+    server = ServerAddress.read({"namespace": namespace} | ({"url": url} if url else {}))
     _check_reach(context, url)
     arrow_schema = _arrow_schema(schema)
-    run = f"{context.applicationId}-{secrets.token_hex(3)}"
+    run_id = f"{context.applicationId}-{secrets.token_hex(3)}"
     settled = server.settled()
     assignment = Assignment(
-        run=run,
+        run=run_id,
         url=settled.url,
         namespace=settled.namespace,
         queue=name,
@@ -128,15 +134,15 @@ def work(
     except BaseException:
         client.close()
         raise
-    running = Running(context, client, assignment, count)
-    return running if until == "stopped" else _finished(running, name)
+    run = WorkRun(context, client, assignment, count)
+    return run if until == "stopped" else _finished(run, name)
 
 
 def _context(spark: Any) -> SparkContext:
     if type(spark).__module__.startswith("pyspark.sql.connect"):
         raise InvalidArgument(
-            "a Spark Connect session cannot run tasks of ours: call work in the driver itself, "
-            "with a session of SparkSession.builder.master(...)"
+            "work does not support Spark Connect: call it in the driver, with a session from "
+            "SparkSession.builder.master(...)"
         )
     if not isinstance(spark, SparkSession):
         raise InvalidArgument(f"spark must be a SparkSession, not {type(spark).__name__}")
@@ -145,13 +151,13 @@ def _context(spark: Any) -> SparkContext:
 
 def _pickled(function: Any) -> bytes:
     if not callable(function):
-        raise InvalidArgument(f"the function must be callable, not {type(function).__name__}")
+        raise InvalidArgument(f"function must be callable, not {type(function).__name__}")
     try:
         return bytes(cloudpickle.dumps(function))  # type: ignore[no-untyped-call]
     except (pickle.PicklingError, TypeError, RuntimeError, AttributeError) as error:
         raise InvalidArgument(
-            f"the function cannot be sent to executors: {error}. Connections, locks, files and the "
-            "Spark session stay on the driver: open inside the function what it needs"
+            f"the function cannot be pickled for the executors: {error}. Open connections, locks "
+            "and files inside the function, and do not use the Spark session in it"
         ) from error
 
 
@@ -163,7 +169,7 @@ def _arrow_schema(schema: Schema | None) -> pa.Schema | None:
         return to_arrow_schema(cast(StructType, found))
     except Exception as error:
         raise InvalidArgument(
-            "schema must be an Arrow schema, a StructType of Spark, or a text such as "
+            "schema must be an Arrow schema, a Spark StructType, or text such as "
             f"'user string, amount double': {error}"
         ) from error
 
@@ -172,12 +178,12 @@ def _check_reach(context: SparkContext, url: str | None) -> None:
     if not url and not str(context.master).startswith("local"):
         raise InvalidArgument(
             f"the executors of {context.master} cannot reach the embedded server of this machine: "
-            "pass the url= of a server that they all reach"
+            "pass the url= of a server that all executors can reach"
         )
 
 
 def _check_queue(client: Client, assignment: Assignment) -> None:
-    """A queue that is not there is a wrong name, unless its jobs may come later."""
+    """Check the queue. With until="stopped" it may be created later."""
     core = client.core
     settings: list[Command] = [
         (shard, ("EXISTS", core.key(shard, f"settings:{assignment.queue}")))
@@ -187,52 +193,53 @@ def _check_queue(client: Client, assignment: Assignment) -> None:
         raise QueueNotFound(assignment.queue)
     if client.queue(assignment.queue).settings()["session"] == "none":
         raise InvalidArgument(
-            f"queue {assignment.queue!r} heeds no sessions, so its jobs would not stay with tasks "
-            "that work on them: set session='optional'"
+            f"queue {assignment.queue!r} has session='none', so that the leases of tasks would "
+            "expire: configure it with session='optional'"
         )
 
 
-def _finished(running: Running, queue: str) -> Tally:
-    """Waits for the end of a run. Ctrl-C ends it after the batches at hand; again, at once."""
+def _finished(run: WorkRun, queue: str) -> WorkCounts:
+    """Wait for the end of a run. Ctrl-C ends it after the present batches; a second one at once."""
     with _interruptible():
         try:
-            return _told(running, queue)
+            return _logged(run, queue)
         except KeyboardInterrupt:
-            log.info("told to end: what is at hand on queue %s may end", queue)
+            log.info("shutting down: waiting for the running batches of queue %s", queue)
             try:
-                running.stop()
-                running.wait()
+                run.stop()
+                run.wait()
             except KeyboardInterrupt:
-                running.cancel()
+                run.cancel()
             raise
 
 
-def _told(running: Running, queue: str) -> Tally:
-    told_of_pause = False
-    patience = 0.0
+def _logged(run: WorkRun, queue: str) -> WorkCounts:
+    """Wait for the end of a run, and log its progress."""
+    warned_of_pause = False
+    timeout = 0.0
     while True:
         try:
-            tally = running.wait(patience)
+            done = run.wait(timeout)
         except TimeoutError:
-            patience = TELL_EVERY
-            counts = running.counts()
-            log.info("queue %s: %d wait, %d run", queue, counts.waiting, counts.running)
-            if counts.paused and not told_of_pause:
-                told_of_pause = True
+            timeout = LOG_EVERY
+            counts = run.counts()
+            log.info("queue %s: %d waiting, %d running", queue, counts.waiting, counts.running)
+            if counts.paused and not warned_of_pause:
+                warned_of_pause = True
                 log.warning(
-                    "queue %s is paused: the run waits until it is resumed (headrace resume %s, or "
-                    "queue.resume()), or ends with Ctrl-C",
+                    "queue %s is paused; resume it with headrace resume %s or queue.resume(), or "
+                    "press Ctrl-C to end the run",
                     queue,
                     queue,
                 )
         else:
-            log.info("queue %s: %s", queue, tally)
-            return tally
+            log.info("queue %s: %s", queue, done)
+            return done
 
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """The handler of Spark for Ctrl-C would cancel every job, and with it what is at hand."""
+    """Replace Spark's handler for Ctrl-C, which would cancel every job at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,10 +1,13 @@
-"""Tables over the history of jobs: each a function from a DataFrame of events to a DataFrame."""
+"""Tables over the history of jobs: functions from a DataFrame of events to a DataFrame.
+
+from headrace.spark.tables import attempts
+
+attempts(events).where("outcome = 'failed'").show()
+"""
 
 from headrace.spark.tables.attempts import attempts
 from headrace.spark.tables.daily import daily, merged_days
-from headrace.spark.tables.failures import failures
 from headrace.spark.tables.jobs import jobs
-from headrace.spark.tables.throughput import throughput
-from headrace.spark.tables.workers import workers
+from headrace.spark.tables.summaries import failures, throughput, workers
 
 __all__ = ["attempts", "daily", "failures", "jobs", "merged_days", "throughput", "workers"]

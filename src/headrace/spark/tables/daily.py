@@ -1,23 +1,23 @@
-"""daily: what a queue did on a day, in all, by tag and by worker."""
+"""The table daily: counts and durations of each queue and day, in total, by tag and by worker."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from headrace.spark.tables import words
-from headrace.spark.tables.histories import tag_list, tells_tags, with_tags
-from headrace.spark.tables.series import (
+from headrace.spark.tables import expressions
+from headrace.spark.tables.duration_stats import (
     SERIES,
     bin_number,
-    collected,
-    finished,
-    gathered,
-    told,
-    united,
+    collect_parts,
+    finish_series,
+    merge_parts,
+    series_part,
+    summarize,
 )
+from headrace.spark.tables.expressions import has_tags, tag_list, with_tags
 
 ALL, TAG, WORKER = "all", "tag", "worker"
 COUNTS = (
@@ -33,8 +33,8 @@ COUNTS = (
     "expired",
 )
 
-# What an event means to a queue, and how it is counted there.
-_DEEDS = {
+# The meaning of an event for its queue, and the columns that count it.
+_MEANINGS = {
     "put": ("put",),
     "popped": (),
     "completed": ("completed",),
@@ -57,139 +57,136 @@ _FEW = 100_000
 
 
 def daily(events: DataFrame, *, tagged: int | None = None) -> DataFrame:
-    """By queue and day, once for all (`by` is all) and once for each tag and worker (`name`).
+    """Return the figures by queue and day: in total (`by` is "all"), and by tag and by worker.
 
-    tagged: what `count_tagged` says, if it is known. Few tags cost little, and none cost nothing.
+    `name` is the tag or the worker. tagged is the result of `count_tagged`, if it is known; it
+    makes the table cheaper if there are few tags or none.
     """
-    told_events = events.select(*_told(WORKER, "worker"))
+    figures = events.select(*_event_figures(WORKER, "worker"))
     if tagged != 0:
         are_few = tagged is not None and tagged <= _FEW
-        told_events = told_events.unionByName(_by_tag(events, are_few=are_few))
-    rows = _alike(told_events).select(*_places()).select(*_figures())
-    return _merged(rows, _KEYS).select(*words.columns(*_KEYS[:-1], *COUNTS), *_finished(), "day")
+        figures = figures.unionByName(_by_tag(events, are_few=are_few))
+    rows = _merge_similar(figures).select(*_groups()).select(*_figures())
+    return _merged(rows, _KEYS).select(
+        *expressions.columns(*_KEYS[:-1], *COUNTS), *_finished_series(), "day"
+    )
 
 
 def merged_days(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Rows of the table as one for each value of these keys, as if all days were one."""
-    return _merged(rows, keys).select(*words.columns(*keys, *COUNTS), *_finished())
+    """Merge rows of the table into one for each value of these keys."""
+    return _merged(rows, keys).select(*expressions.columns(*keys, *COUNTS), *_finished_series())
 
 
 def _merged(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
-    gathered_rows = rows.groupBy(*words.columns(*keys)).agg(*_gathered())
-    return gathered_rows.select(*words.columns(*keys, *COUNTS), *_united())
+    collected = rows.groupBy(*expressions.columns(*keys)).agg(*_collected())
+    return collected.select(*expressions.columns(*keys, *COUNTS), *_merged_series())
 
 
-@words.made_once
-def _gathered() -> list[Column]:
+def _collected() -> list[Column]:
     sums = [F.sum(name).alias(name) for name in COUNTS]
-    return [*sums, *(column for name in SERIES for column in gathered(name))]
+    return [*sums, *(column for name in SERIES for column in collect_parts(name))]
 
 
-@words.made_once
-def _united() -> list[Column]:
-    return [column for name in SERIES for column in united(name)]
+def _merged_series() -> list[Column]:
+    return [column for name in SERIES for column in merge_parts(name)]
 
 
-@words.made_once
-def _finished() -> list[Column]:
-    return [column for name in SERIES for column in finished(name)]
+def _finished_series() -> list[Column]:
+    return [column for name in SERIES for column in finish_series(name)]
 
 
 def _by_tag(events: DataFrame, *, are_few: bool) -> DataFrame:
-    """What jobs with tags did; only they are put in order, for theirs."""
-    tagged = events.where(tells_tags()).select("shard", "job_id").distinct()
-    # Their ids can be sent to every task.
+    """Return the figures of jobs with tags. Only their events have to be sorted."""
+    tagged = events.where(has_tags()).select("shard", "job_id").distinct()
+    # Few enough ids to send them to every task.
     tagged = F.broadcast(tagged) if are_few else tagged
     with_theirs = with_tags(events.join(tagged, ["shard", "job_id"], "left_semi"))
     each = with_theirs.withColumn("tag", F.explode(tag_list("has_tags")))
-    return each.select(*_told(TAG, "tag"))
+    return each.select(*_event_figures(TAG, "tag"))
 
 
-@words.made_once
-def _told(by: str, name: str) -> list[Column]:
-    """What an event tells, to be counted for a worker or a tag."""
-    waited = F.when(words.is_kind("popped"), F.col("wait"))
-    ran = F.when(words.is_kind("completed"), F.col("run"))
-    is_taken = words.comes_again() & ~words.was("complete")
+def _event_figures(by: str, name: str) -> list[Column]:
+    """Return the figures of an event, for a worker or a tag."""
+    waited = F.when(expressions.is_kind("popped"), F.col("wait"))
+    ran = F.when(expressions.is_kind("completed"), F.col("run"))
+    is_taken = expressions.is_put_again() & ~expressions.was("complete")
     return [
-        *words.columns("day", "queue"),
-        F.when(words.is_kind("completed"), F.col("next_queue")).alias("came_into"),
+        *expressions.columns("day", "queue"),
+        F.when(expressions.is_kind("completed"), F.col("next_queue")).alias("came_into"),
         F.when(is_taken, F.col("from_queue")).alias("taken_from"),
-        _deed().alias("deed"),
+        _meaning().alias("meaning"),
         F.lit(by).alias("by"),
         F.col(name).alias("name"),
-        words.at_least_zero(F.coalesce(waited, ran)).alias("value"),
+        expressions.at_least_zero(F.coalesce(waited, ran)).alias("value"),
     ]
 
 
-def _deed() -> Column:
-    """What an event means to its queue; null if it is not counted."""
-    is_loss = words.costs_retry()
+def _meaning() -> Column:
+    """Return the meaning of an event for its queue; null if it is not counted."""
+    is_loss = expressions.costs_retry()
     return (
-        F.when(words.is_kind("put"), F.when(~words.was(words.REPLACED), "put"))
-        .when(words.is_kind("completed") & words.is_imported(), "came complete")
-        .when(words.is_kind("failed") & words.is_imported(), F.lit(None).cast("string"))
-        .when(words.is_kind("completed") & F.col("next_queue").isNotNull(), "moved on")
-        .when(words.is_kind("failed") & F.col("run").isNull(), "set aside")
-        .when(words.is_kind("failed") & is_loss, "failed by a loss")
-        .when(words.is_kind("lost") & is_loss, "lost at a cost")
-        .when(words.is_kind(*_DEEDS), F.col("kind"))
+        F.when(expressions.is_kind("put"), F.when(~expressions.was(expressions.REPLACED), "put"))
+        .when(expressions.is_kind("completed") & expressions.is_imported(), "came complete")
+        .when(expressions.is_kind("failed") & expressions.is_imported(), F.lit(None).cast("string"))
+        .when(expressions.is_kind("completed") & F.col("next_queue").isNotNull(), "moved on")
+        .when(expressions.is_kind("failed") & F.col("run").isNull(), "set aside")
+        .when(expressions.is_kind("failed") & is_loss, "failed by a loss")
+        .when(expressions.is_kind("lost") & is_loss, "lost at a cost")
+        .when(expressions.is_kind(*_MEANINGS), F.col("kind"))
     )
 
 
-def _alike(told_events: DataFrame) -> DataFrame:
-    """Events that differ only in their value, and this within a bin, as one row: there are few."""
-    return told_events.groupBy(*_likeness()).agg(*_together())
+def _merge_similar(figures: DataFrame) -> DataFrame:
+    """Merge the events that differ only in their value within a bin. Few rows remain."""
+    return figures.groupBy(*_similarity()).agg(*_merged_values())
 
 
-@words.made_once
-def _likeness() -> list[Column]:
-    alike = ("day", "queue", "came_into", "taken_from", "deed", "by", "name")
-    return [*words.columns(*alike), bin_number("value").alias("bin")]
+def _similarity() -> list[Column]:
+    same = ("day", "queue", "came_into", "taken_from", "meaning", "by", "name")
+    return [*expressions.columns(*same), bin_number("value").alias("bin")]
 
 
-@words.made_once
-def _together() -> list[Column]:
-    return [F.count("*").alias("times"), *collected("value")]
+def _merged_values() -> list[Column]:
+    return [F.count("*").alias("times"), *summarize("value")]
 
 
-@words.made_once
-def _places() -> list[Column]:
-    """Where a row counts: in its queue, with its tag, or in all and with its worker, if there is
-    one; and in the queue that a job came into or was taken from.
+def _groups() -> list[Column]:
+    """Return the groups in which a row counts.
+
+    They are its queue with its tag, or its queue in total and with its worker; and the queue that
+    the job entered or was taken from.
     """
 
-    def place(queue: Column, deed: Column, by: Column, name: Column) -> Column:
-        struct = {"queue": queue, "deed": deed, "by": by, "name": name}
+    def group_of(queue: Column, meaning: Column, by: Column, name: Column) -> Column:
+        struct = {"queue": queue, "meaning": meaning, "by": by, "name": name}
         found = F.struct(*(column.alias(called) for called, column in struct.items()))
-        return F.when(queue.isNotNull() & deed.isNotNull(), found)
+        return F.when(queue.isNotNull() & meaning.isNotNull(), found)
 
     is_of_tag = F.col("by") == TAG
-    group = F.when(is_of_tag, TAG).otherwise(ALL), F.when(is_of_tag, F.col("name"))
-    # Whose worker held the job is not who brought it into another queue.
+    total = F.when(is_of_tag, TAG).otherwise(ALL), F.when(is_of_tag, F.col("name"))
+    # The worker that held the job did not bring it into the other queue.
     is_of_worker = ~is_of_tag & (F.col("name") != "")
-    of_worker = place(F.col("queue"), F.col("deed"), F.lit(WORKER), F.col("name"))
-    places = F.array(
-        place(F.col("queue"), F.col("deed"), *group),
+    of_worker = group_of(F.col("queue"), F.col("meaning"), F.lit(WORKER), F.col("name"))
+    groups = F.array(
+        group_of(F.col("queue"), F.col("meaning"), *total),
         F.when(is_of_worker, of_worker),
-        place(F.col("came_into"), F.lit("came"), *group),
-        place(F.col("taken_from"), F.lit("was taken"), *group),
+        group_of(F.col("came_into"), F.lit("came"), *total),
+        group_of(F.col("taken_from"), F.lit("was taken"), *total),
     )
-    kept = words.columns("day", "bin", "times", "count", "mean", "variance", "sketch")
-    return [*kept, F.inline(F.array_compact(places))]
+    kept = expressions.columns("day", "bin", "times", "count", "mean", "variance", "sketch")
+    return [*kept, F.inline(F.array_compact(groups))]
 
 
-@words.made_once
 def _figures() -> list[Column]:
-    """What a row counts, and what it has of each series."""
+    """Return the counts of a row, and its part of each series."""
     return [
-        *words.columns(*_KEYS),
+        *expressions.columns(*_KEYS),
         *(_count(name).alias(name) for name in COUNTS),
-        *told("wait", F.col("deed") == "popped"),
-        *told("run", F.col("deed").isin("completed", "moved on")),
+        *series_part("wait", F.col("meaning") == "popped"),
+        *series_part("run", F.col("meaning").isin("completed", "moved on")),
     ]
 
 
 def _count(name: str) -> Column:
-    counting = [deed for deed, counts in _DEEDS.items() if name in counts]
-    return F.when(F.col("deed").isin(*counting), F.col("times")).otherwise(0)
+    counting = [meaning for meaning, counts in _MEANINGS.items() if name in counts]
+    return F.when(F.col("meaning").isin(*counting), F.col("times")).otherwise(0)

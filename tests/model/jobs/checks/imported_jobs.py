@@ -6,9 +6,11 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from headrace import Client
-from headrace.compat.importing.adopting import Adopted, Taken, adopt, adopt_items, adopt_stats
+from headrace.compat.importing.operations import ImportedId, ImportedJob, import_items, import_jobs
+from headrace.engine.call import build, packed
 from headrace.engine.statistics import Series
 from headrace.operations.queues import QueueRef
+from headrace.operations.requests import ask_one
 from headrace.operations.schedules import adopt_schedule
 from headrace.testing import START, Clock
 from headrace.transport.drive import drive
@@ -28,11 +30,11 @@ def at(moment: datetime | None) -> int:
     return round(moment.timestamp() * 1000)
 
 
-def job(job_id: str, state: str = "waiting", data: bytes = b"1", **about: Any) -> Adopted:
+def job(job_id: str, state: str = "waiting", data: bytes = b"1", **about: Any) -> ImportedJob:
     origin = f"import:test:{job_id}"
     queue = about.pop("queue", "mail")
     badge = about.pop("badge", f"badge of {job_id}")
-    return Adopted(job_id, badge, queue, state, data, origin, **about)
+    return ImportedJob(job_id, badge, queue, state, data, origin, **about)
 
 
 FAILED = job(
@@ -56,20 +58,31 @@ COMPLETE = job(
 )
 
 
-def bring(hr: Client, *jobs: Adopted, name: str = "test") -> list[Taken]:
-    return drive(hr.core.transport, adopt(hr.core, name, jobs))
+def bring(hr: Client, *jobs: ImportedJob, name: str = "test") -> list[ImportedId]:
+    return drive(hr.core.transport, import_jobs(hr.core, name, jobs))
 
 
 def bring_items(hr: Client, feed: str, *items: tuple[str, bytes], name: str = "test") -> list[bool]:
-    return drive(hr.core.transport, adopt_items(hr.core, name, feed, items))
+    return drive(hr.core.transport, import_items(hr.core, name, feed, items))
 
 
 def bring_day(
     hr: Client, day: int, wait: Series = NOTHING, name: str = "test", **counts: int
 ) -> bool:
-    given = {"failures": 0, "retries": 0, **counts}
-    series = {"wait": wait, "run": NOTHING}
-    return drive(hr.core.transport, adopt_stats(hr.core, name, "mail", day, series, **given))
+    given: dict[str, Any] = {
+        which: {
+            "count": series.count,
+            "mean": series.mean * 1000,
+            "vk": series.variance * max(0, series.count - 1) * 1e6,
+            "bins": dict(series.bins),
+        }
+        for which, series in (("wait", wait), ("run", NOTHING))
+    }
+    given |= {"failures": 0, "retries": 0, **counts}
+    call = build(
+        "import_stats", int, import_name=name, queue="mail", day=day, figures=packed(given)
+    )
+    return bool(drive(hr.core.transport, ask_one(hr.core, hr.core.shard_of("mail"), call)))
 
 
 def imports_are_unchanged(url: str, swaps: dict[str, str] | None = None) -> None:
@@ -97,7 +110,7 @@ def jobs_come(hr: Client, clock: Clock) -> None:
         job("old", "complete", put_at=1, since=2, ended=3, attempt=1),
         job("unknown times", "failed", failure=("boom", "", 0, "")),
     ]
-    assert bring(hr, *every) == [Taken(each.id, is_new=True) for each in every]
+    assert bring(hr, *every) == [ImportedId(each.id, is_new=True) for each in every]
     mail = hr.queue("mail")
     assert [each.id for each in mail.jobs("waiting").jobs] == ["first", "already free", "second"]
     second = found(hr, "second")
@@ -122,24 +135,24 @@ def jobs_come(hr: Client, clock: Clock) -> None:
     _come_once(hr, clock, every)
 
 
-def _come_once(hr: Client, clock: Clock, every: list[Adopted]) -> None:
+def _come_once(hr: Client, clock: Clock, every: list[ImportedJob]) -> None:
     before = dump(hr)
-    assert bring(hr, *every) == [Taken(each.id, is_new=False) for each in every]
+    assert bring(hr, *every) == [ImportedId(each.id, is_new=False) for each in every]
     assert dump(hr) == before
     pop_one(hr.queue("mail")).complete()
     clock.tick(29 * 86_400)
     hr.sweep()
     assert hr.job("first") is None
-    assert bring(hr, every[1]) == [Taken("first", is_new=False)]
-    assert bring(hr, every[1], name="other") == [Taken("first", is_new=True)]
+    assert bring(hr, every[1]) == [ImportedId("first", is_new=False)]
+    assert bring(hr, every[1], name="other") == [ImportedId("first", is_new=True)]
     clock.tick(2 * 86_400)
     hr.sweep()
     hr.cancel("first")
-    assert bring(hr, every[1]) == [Taken("first", is_new=True)]
+    assert bring(hr, every[1]) == [ImportedId("first", is_new=True)]
     [other] = bring(hr, job("first", badge="another"))
     assert other.is_new
     assert other.id.startswith("{first}~")
-    assert bring(hr, job("first", badge="another")) == [Taken(other.id, is_new=False)]
+    assert bring(hr, job("first", badge="another")) == [ImportedId(other.id, is_new=False)]
 
 
 def ties_come(hr: Client) -> None:

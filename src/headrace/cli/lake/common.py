@@ -1,0 +1,105 @@
+"""Options and helpers that the lake commands share. Nothing here loads pyspark."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, TypeVar
+
+import click
+
+from headrace import Client, LakeShard
+from headrace.cli.output import counted
+from headrace.cli.server import HERE
+from headrace.lake.files import Files, LocalFiles
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Warn about a lake that lags by more than this share of the events that a shard keeps at most.
+LARGE_LAG = 0.5
+
+
+def _not_empty(_ctx: click.Context, _param: click.Parameter, place: str) -> str:
+    if not place.strip():
+        raise click.BadParameter("the path is empty; pass a directory or a path that Spark reads")
+    return place
+
+
+def _lake_option(*names: str) -> Callable[[F], F]:
+    return click.option(
+        *names,
+        "lake",
+        metavar="DIR",
+        default=str(HERE / "lake"),
+        callback=_not_empty,
+        help="The lake: a directory or a path that Spark reads (hdfs://, s3a://); "
+        "default: .headrace/lake.",
+    )
+
+
+lake_option = _lake_option("--lake")
+target_option = _lake_option("--to", "--lake")
+grace_option = click.option(
+    "--grace",
+    metavar="DURATION",
+    default="1h",
+    help="Keep replaced files this long for running readers; default: 1h.",
+)
+
+
+def needs_spark(place: str) -> bool:
+    """Return whether only Spark can read this path."""
+    return "://" in place
+
+
+@contextmanager
+def open_files(place: str) -> Iterator[Files]:
+    """Open the files of a lake; start Spark only for a path that needs it."""
+    if not needs_spark(place):
+        yield LocalFiles(place)
+        return
+    from headrace.cli.lake.spark_session import files_at, spark_session  # noqa: PLC0415 - an extra
+
+    with spark_session() as spark:
+        yield files_at(place, spark)
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C and SIGTERM set; a second Ctrl-C raises KeyboardInterrupt."""
+    stopping = threading.Event()
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        if stopping.is_set():
+            raise KeyboardInterrupt
+        stopping.set()
+        click.echo("stopping after the current batch; press Ctrl-C again to stop now", err=True)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def lag_warnings(client: Client, rows: Sequence[LakeShard]) -> list[str]:
+    """Return a warning for each lake that lags on a shard, and for events that were dropped."""
+    kept = int(client.config.get("events_count"))
+    most = max(kept, int(client.config.get("events_cap")))
+    found = []
+    for row in rows:
+        where = f"lake {row.lake} is {counted(row.behind, 'event')} behind on shard {row.shard}"
+        if row.behind > LARGE_LAG * most:
+            found.append(f"{where}: the server drops events above {most:,}; run headrace lake sync")
+        elif row.behind > kept:
+            found.append(f"{where}, more than events_count: run headrace lake sync or lake forget")
+    dropped = {row.shard: row.dropped for row in rows if row.dropped}
+    found += [
+        f"{counted(many, 'event')} of shard {shard} were dropped before every lake had them"
+        for shard, many in dropped.items()
+    ]
+    return found

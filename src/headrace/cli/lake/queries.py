@@ -1,0 +1,115 @@
+"""`lake sql`, `lake plot`: query and plot the history; `audit --lake` compares it."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+
+import click
+from pyspark.sql import DataFrame
+from rich.console import Console
+from rich.text import Text
+
+from headrace.cli import options
+from headrace.cli.connecting import ServerOptions, open_client
+from headrace.cli.lake.common import lake_option
+from headrace.cli.lake.spark_session import files_at, spark_server, spark_session
+from headrace.cli.output import table, to_json
+from headrace.errors import InvalidArgument
+from headrace.lake.lake import Lake
+from headrace.spark import plots
+from headrace.spark.comparison import Comparison, compare
+from headrace.spark.query import create_views, open_history, run_query
+
+TABLE_FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
+PICTURE_FORMATS = (".png", ".svg", ".pdf")
+MAX_ROWS = 1000
+
+
+@click.command(
+    epilog="Example: headrace lake sql \"select queue, day, wait_p99 from daily where by = 'all'\""
+)
+@click.argument(
+    "query",
+    metavar="SELECT",
+    help="A query of events, attempts, jobs, daily, failures, workers and throughput.",
+)
+@lake_option
+@click.option("--live", is_flag=True, help="Include events that only the server has so far.")
+@click.option("--to", metavar="PATH", help="Write the result to a .parquet, .csv or .json folder.")
+@options.server
+@options.json_lines
+def sql(
+    query: str, lake: str, live: bool, to: str | None, server: ServerOptions, as_json: bool
+) -> None:
+    """Query the history in SQL; queries are read-only.
+
+    Without --live the result is as of the last sync, and no server is needed. At most 1,000 rows
+    are shown; --to writes all of them, as a folder of files.
+    """
+    if to is not None and PurePath(to).suffix not in TABLE_FORMATS:
+        raise InvalidArgument(f"--to must end with one of {', '.join(TABLE_FORMATS)}, not {to!r}")
+    if live:
+        with open_client(server):
+            """Raises before Spark starts if the namespace does not exist."""
+    with spark_session() as spark:
+        found = Lake.open(files_at(lake, spark))
+        with open_history(spark, found, spark_server(server) if live else None) as history:
+            create_views(history, query)
+            answer = run_query(spark, query)
+            if to is None:
+                _show_rows(answer, as_json=as_json)
+            else:
+                _write(answer, to)
+
+
+def _show_rows(answer: DataFrame, *, as_json: bool) -> None:
+    rows = answer.limit(MAX_ROWS + 1).collect()
+    shown = [row.asDict(recursive=True) for row in rows[:MAX_ROWS]]
+    if as_json:
+        for row in shown:
+            click.echo(to_json(row))
+    else:
+        table(answer.columns, [list(row.values()) for row in shown])
+    if len(rows) > MAX_ROWS:
+        click.echo(f"there are more than {MAX_ROWS:,} rows; --to writes all of them", err=True)
+
+
+def _write(answer: DataFrame, to: str) -> None:
+    kind = TABLE_FORMATS[PurePath(to).suffix]
+    header = {"header": "true"} if kind == "csv" else {}
+    answer.write.format(kind).options(**header).save(to)
+    click.echo(f"The result is in {to}.")
+
+
+@click.command(epilog="Example: headrace lake plot --to history.png")
+@lake_option
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write a .png, .svg or .pdf file, which includes waiting times.",
+)
+@options.as_json
+def plot(lake: str, to: Path | None, as_json: bool) -> None:
+    """Plot finished attempts over time, as of the last sync."""
+    if to is not None and to.suffix not in PICTURE_FORMATS:
+        formats = ", ".join(PICTURE_FORMATS)
+        raise InvalidArgument(f"--to must end with one of {formats}, not {str(to)!r}")
+    with spark_session() as spark, open_history(spark, Lake.open(files_at(lake, spark))) as history:
+        picture = plots.picture(history.table("attempts"), history.table("daily"))
+    if to is not None:
+        plots.save(picture, to)
+    if as_json:
+        click.echo(to_json(picture))
+        return
+    console = Console(highlight=False)
+    console.print(picture.title)
+    console.print(Text.from_ansi(plots.text(picture, min(console.width, plots.WIDTH))))
+    if to is not None:
+        console.print(f"The plot is in {to}.", soft_wrap=True)
+
+
+def compare_with_server(lake: str, server: ServerOptions) -> Comparison:
+    """Compare the books and statistics of a lake with those of the server."""
+    with spark_session() as spark:
+        return compare(spark, Lake.open(files_at(lake, spark)), spark_server(server))

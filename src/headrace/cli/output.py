@@ -1,0 +1,240 @@
+"""Print results: text and tables for people, JSON for programs, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headrace.errors import Unreadable
+
+if TYPE_CHECKING:
+    from headrace import Event, Job, Schedule
+
+FIRST_LINE_AFTER, LINE_EVERY = 2.0, 10.0
+BAR_WIDTH = 40
+
+
+# Numbers and times as words
+
+
+def size(count: float) -> str:
+    """Format a number of bytes with a suitable unit."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"
+
+
+def span(seconds: float) -> str:
+    """Format a duration with a suitable unit."""
+    if seconds < 1:
+        return f"{1000 * seconds:.3g} ms"
+    for unit, length, limit in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172_800)):
+        if seconds < limit:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds / 86400:.0f} days"
+
+
+def some(names: Sequence[str], most: int = 3) -> str:
+    """List the first names and the number of the others."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """Format a number with its noun: 1 job, 2 jobs."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def ago(when: datetime | None, now: datetime) -> str:
+    """Format a time relative to now."""
+    if when is None:
+        return ""
+    past = (now - when).total_seconds()
+    if past < 0:
+        return f"in {span(-past)}"
+    return f"{span(max(1, round(past)))} ago"
+
+
+# JSON
+
+
+def show(found: Mapping[str, object], sentence: str, *, as_json: bool) -> None:
+    """Print the facts as JSON, or the sentence."""
+    click.echo(to_json(found) if as_json else sentence)
+
+
+def to_json(found: object) -> str:
+    """Format a value as one line of JSON."""
+    return json.dumps(found, default=_plain)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return escaped(value)
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    return str(value)
+
+
+def escaped(payload: bytes) -> str:
+    """Format bytes as printable text."""
+    return repr(payload)[2:-1]
+
+
+def facts_of(found: Job | Schedule) -> dict[str, Any]:
+    """Return the fields of a job or a schedule, with its decoded data.
+
+    If the codec cannot decode the data, `data` is None and `payload` has the bytes.
+    """
+    facts = _fields_except(found, "payload", "_codec")
+    try:
+        return {**facts, "data": found.data}
+    except Unreadable:
+        return {**facts, "data": None, "payload": found.payload}
+
+
+def facts_of_event(event: Event) -> dict[str, Any]:
+    """Return the fields of an event, with its data like `facts_of`."""
+    facts = _fields_except(event, "data")
+    if event.data is None:
+        return {**facts, "data": None}
+    try:
+        return {**facts, "data": json.loads(event.data)}
+    except (ValueError, RecursionError):
+        return {**facts, "data": None, "payload": event.data}
+
+
+def _fields_except(found: Job | Schedule | Event, *names: str) -> dict[str, Any]:
+    every = (each.name for each in fields(found))
+    return {name: getattr(found, name) for name in every if name not in names}
+
+
+# Text
+
+
+def data_of(found: Job | Schedule) -> str:
+    """Format the data of a job or a schedule; escape the bytes that cannot be decoded."""
+    try:
+        return as_words(found.data)
+    except Unreadable:
+        return escaped(found.payload)
+
+
+def as_words(value: object) -> str:
+    """Format a JSON value for a terminal."""
+    return printable(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def printable(words: str) -> str:
+    """Escape control characters, which could change the terminal."""
+    if words.isprintable():
+        return words
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in words)
+
+
+def warn(message: str) -> None:
+    """Print a line to stderr."""
+    click.echo(f"headrace: {message}", err=True)
+
+
+def hint_at_more(shown: int, offset: int, count: int, read: Callable[..., Any]) -> None:
+    """Tell the user if there are more rows than were shown."""
+    if shown == count and read(offset=offset + count, count=1):
+        click.echo(f"there are more; continue with --offset {offset + count}", err=True)
+
+
+def pairs(rows: Iterable[tuple[str, object]]) -> None:
+    """Print names with their values, one per line; skip empty values."""
+    shown = [(name, str(value)) for name, value in rows if value not in (None, "")]
+    width = max((len(name) for name, _ in shown), default=0)
+    for name, value in shown:
+        click.echo(f"{click.style(name.ljust(width), bold=True)}  {printable(value)}")
+
+
+def heading(words: str) -> None:
+    """Print an empty line and a heading."""
+    click.echo(f"\n{click.style(words, bold=True)}")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, cut: bool = False) -> None:
+    """Print rows under their columns.
+
+    On a terminal, long words wrap, or with `cut` each row is one line. Piped output is never cut.
+    """
+    cells = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        from headrace.cli import terminal  # noqa: PLC0415 - rich is loaded only for a terminal
+
+        terminal.table(columns, cells, cut=cut)
+    else:
+        _print_aligned([list(columns), *cells])
+
+
+def _print_aligned(lines: list[list[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def histogram(rows: Sequence[tuple[str, int]]) -> Iterator[str]:
+    """Draw labelled counts as bars; the highest bar is BAR_WIDTH wide."""
+    most = max((count for _, count in rows), default=0)
+    for label, count in rows:
+        bar = "█" * max(round(BAR_WIDTH * count / most), 1) if count else ""
+        yield f"{label:>14}  {count:>9,}  {bar}".rstrip()
+
+
+# Progress
+
+
+class ProgressLines:
+    """Progress for a log: no line in the first 2 seconds, then one line every 10 seconds."""
+
+    def __init__(
+        self, what: str, total: int | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._what = what
+        self._of = "" if total is None else f" of {total:,}"
+        self._done = 0
+        self._clock = clock
+        self._next = clock() + FIRST_LINE_AFTER
+
+    def advance(self, more: int) -> None:
+        """Count more as done, and print a line if it is time."""
+        self._done += more
+        now = self._clock()
+        if now >= self._next:
+            warn(f"{self._what} {self._done:,}{self._of}")
+            self._next = now + LINE_EVERY
+
+
+@contextmanager
+def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show progress on stderr; yields the function that advances it.
+
+    A terminal shows a bar, a log gets a line now and then.
+    """
+    if total == 0:
+        yield lambda _: None
+        return
+    if not sys.stderr.isatty():
+        yield ProgressLines(what, total).advance
+        return
+    from headrace.cli import terminal  # noqa: PLC0415 - rich is loaded only for a terminal
+
+    with terminal.progress_bar() as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda more: bar.advance(task, more)

@@ -1,0 +1,268 @@
+"""Reader of qless: a hash for each job, and sorted sets of each queue by state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
+
+from headrace.compat.importing.entries import (
+    Entry,
+    FoundJob,
+    FoundQueue,
+    FoundSchedule,
+    ImportSource,
+    LeftOut,
+    Setup,
+    check_all_found,
+    nothing_found,
+    queue_names,
+    shown,
+    whole_number,
+)
+from headrace.compat.importing.qless_jobs import KLASS, QlessHash, read_job, read_schedule
+from headrace.compat.importing.source_server import in_pages
+from headrace.compat.qless.operations.config import OPTIONS, QUEUE_OPTIONS
+from headrace.engine.check import LONGEST_MS
+from headrace.engine.profile import Value
+from headrace.errors import ImportRefused
+
+PREFIX = "ql"
+STATES = {
+    "waiting": "waiting",
+    "scheduled": "scheduled",
+    "running": "waiting",
+    "pending": "waiting",
+    "stalled": "waiting",
+    "failed": "failed",
+    "complete": "complete",
+}
+# Later versions count this option in seconds, earlier ones in days.
+IN_SECONDS_LATER = "jobs-history"
+CONFIG, TRACKED = b"config", b"tracked"
+QUEUE_PARTS = (b"-work", b"-locks", b"-scheduled", b"-depends", b"-recur")
+JOB_PARTS = (b"-history", b"-dependencies", b"-dependents")
+KNOWN_KEYS = frozenset(
+    b"queues failures failures: completed config paused_queues tracked workers tags".split()
+)
+# Jobs by failure, tag and worker: the job hashes have the same information.
+LISTINGS = (b"f:", b"t:", b"w:")
+STATISTICS = b"s:"
+
+
+class ListedJob(NamedTuple):
+    """A job as a list has it: its state, when it is due or was completed, its failure type."""
+
+    id: bytes
+    state: str
+    at: float | None = None
+    failure: str = "failed"
+
+
+class QlessReader:
+    """Reader of the keys ql:j:<id>, ql:q:<queue>-work and so on."""
+
+    def __init__(self, source: ImportSource) -> None:
+        self.left_out = LeftOut()
+        self._source = source
+        self._server = source.server
+        self._prefix = (source.prefix or PREFIX).encode()
+        self._queues = queue_names(source, self._queue_names())
+        hashes = self._server.kinds(self._server.keys(prefix=self._key(b"j", b"")))
+        self._job_keys = [key for key, kind in hashes.items() if kind == "hash"]
+        if not self._queues and not self._job_keys:
+            raise nothing_found(source, "ql:j:<id> and no ql:q:<queue>-work, -locks or -scheduled")
+        check_all_found(source, list(self._queues))
+        # Later versions run higher priorities first. One job that only such a version writes shows
+        # that it served all jobs.
+        recurring = self._server.keys(prefix=self._key(b"r", b""))
+        self._is_later = self._server.any_has([*self._job_keys, *recurring], KLASS)
+        self._tracked = frozenset(each for each, _ in self._server.scored(self._key(TRACKED)))
+
+    def _key(self, *parts: bytes) -> bytes:
+        return b":".join((self._prefix, *parts))
+
+    def _queue_names(self) -> list[bytes]:
+        prefix = self._key(b"q", b"")
+        found = [each for each, _ in self._server.scored(self._key(b"queues"))]
+        for part in QUEUE_PARTS:
+            keys = self._server.keys(prefix=prefix, suffix=part)
+            found += [key.removeprefix(prefix).removesuffix(part) for key in keys]
+        return list(dict.fromkeys(found))
+
+    def _wanted_queues(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the queues to import: name and key without a part."""
+        for name, given in self._queues.items():
+            if self._source.wants(name):
+                yield name, self._key(b"q", given)
+
+    # Queues and settings.
+
+    def setups(self) -> Iterator[Setup]:
+        """Yield the settings of the namespace and the queues with theirs."""
+        config = {
+            name.decode(errors="replace"): value.decode(errors="replace")
+            for name, value in self._server.fields(self._key(CONFIG)).items()
+        }
+        paused = {
+            self._key(b"q", each) for each in self._server.members(self._key(b"paused_queues"))
+        }
+        by_queue = self._queue_settings(config)
+        for option, value in sorted(config.items()):
+            yield from self._setting(option, value)
+        for name, key in self._wanted_queues():
+            settings = by_queue.get(name, {})
+            if key in paused:
+                settings["paused"] = True
+            yield FoundQueue(name, "job", settings)
+
+    def _queue_settings(self, config: dict[str, str]) -> dict[str, dict[str, Value]]:
+        """Remove the options of queues from the config and return them as settings."""
+        found: dict[str, dict[str, Value]] = {}
+        for option in list(config):
+            for suffix, known in QUEUE_OPTIONS.items():
+                name = option.removesuffix(suffix)
+                if option.endswith(suffix) and name in self._queues:
+                    value = whole_number(config.pop(option))
+                    if value is not None and value > 0:
+                        found.setdefault(name, {})[known.setting] = min(value, LONGEST_MS // 1000)
+        return found
+
+    def _setting(self, option: str, given: str) -> Iterator[Setup]:
+        known, number = OPTIONS.get(option), whole_number(given)
+        if known is None:
+            self.left_out.add("Headrace has no setting for this option", option)
+        elif number is None or (known.setting == "lease" and number <= 0):
+            self.left_out.add("the value of this option is not a valid number", option)
+        else:
+            unit = 1 if self._is_later and option == IN_SECONDS_LATER else known.unit
+            yield known.setting, min(max(0, number) * unit, LONGEST_MS // 1000)
+
+    # Jobs.
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the jobs by state, running ones first, and the recurring jobs."""
+        seen: set[bytes] = set()
+        yield from self._read(self._in_queues(), seen)
+        yield from self._read(self._failed(), seen)
+        yield from self._read(self._completed(), seen)
+        yield from self._blocked(seen)
+        yield from self._read(self._unlisted(seen), seen)
+        yield from self._recurring()
+        self._note_left_out(seen)
+
+    def _note_left_out(self, seen: set[bytes]) -> None:
+        for each in sorted(self._tracked - seen):
+            self.left_out.add("tracked, but there is no such job", each)
+        known = {key + part for key in self._job_keys for part in (b"", *JOB_PARTS)}
+        for given in self._queues.values():
+            key = self._key(b"q", given)
+            known |= {key + part for part in QUEUE_PARTS}
+            known |= {self._key(b"r", each) for each, _ in self._server.scored(key + b"-recur")}
+        prefix = self._key(b"")
+        for key in self._server.keys(prefix=prefix):
+            rest = key.removeprefix(prefix)
+            if rest.startswith(STATISTICS):
+                self.left_out.add("statistics are not imported", key)
+            elif not (key in known or rest in KNOWN_KEYS or rest.startswith(LISTINGS)):
+                self.left_out.add("unknown key", key)
+
+    def _in_queues(self) -> Iterator[ListedJob]:
+        for _, key in self._wanted_queues():
+            for each, _ in self._server.scored(key + b"-locks"):
+                yield ListedJob(each, "running")
+            waiting = [each for each, _ in self._server.scored(key + b"-work")]
+            # Later versions run the highest score first.
+            ordered = reversed(waiting) if self._is_later else waiting
+            yield from (ListedJob(each, "waiting") for each in ordered)
+            for each, at in self._server.scored(key + b"-scheduled"):
+                yield ListedJob(each, "scheduled", at)
+
+    def _failed(self) -> Iterator[ListedJob]:
+        for registry in (self._key(b"failures"), self._key(b"failures", b"")):
+            for failure in self._server.members(registry):
+                for each in self._server.oldest_first(self._key(b"f", failure)):
+                    yield ListedJob(each, "failed", None, failure.decode(errors="replace"))
+
+    def _completed(self) -> Iterator[ListedJob]:
+        for each, at in self._server.scored(self._key(b"completed")):
+            yield ListedJob(each, "complete", at)
+
+    def _unlisted(self, seen: set[bytes]) -> Iterator[ListedJob]:
+        """Yield jobs that are in no list: completed ones, and those that were lost."""
+        for page in in_pages(self._job_keys):
+            for key, fields in zip(page, self._server.hashes(page), strict=True):
+                each = key.removeprefix(self._key(b"j", b""))
+                state = fields.get(b"state", b"").decode(errors="replace")
+                if each in seen:
+                    continue
+                if state not in STATES:
+                    self.left_out.add(f"in no queue, with unknown state {state!r}", each)
+                    continue
+                if state != "complete":
+                    self.left_out.add(f"in no queue, but has state {state!r}; imported", each)
+                yield ListedJob(each, state)
+
+    def _read(self, listed: Iterable[ListedJob], seen: set[bytes]) -> Iterator[FoundJob]:
+        for page in in_pages(each for each in listed if each.id not in seen):
+            new = {each.id: each for each in page if each.id not in seen}
+            seen.update(new)
+            for stored, each in zip(self._hashes(list(new)), new.values(), strict=True):
+                if not stored.fields:
+                    self.left_out.add(
+                        f"listed as {each.state}, but there is no such job", stored.id
+                    )
+                elif each.state == "complete" and stored.text("state") not in ("complete", ""):
+                    # A completed job that was put again is still listed as complete.
+                    seen.discard(stored.id)
+                else:
+                    yield from self._job(stored, STATES[each.state], each)
+
+    def _job(self, stored: QlessHash, state: str, listed: ListedJob) -> Iterator[FoundJob]:
+        job = read_job(self._source, self.left_out, stored, state, listed.at, listed.failure)
+        if self._source.wants(job.queue):
+            yield FoundJob(listed.state, job)
+
+    def _hashes(self, ids: Sequence[bytes], kind: bytes = b"j") -> list[QlessHash]:
+        keys = [self._key(kind, each) for each in ids]
+        histories: list[list[bytes]] = [[] for _ in keys]
+        if self._is_later and kind == b"j":
+            histories = self._server.lists([key + b"-history" for key in keys])
+        return [
+            QlessHash(*each, higher_first=self._is_later, is_tracked=each[0] in self._tracked)
+            for each in zip(ids, self._server.hashes(keys), histories, strict=True)
+        ]
+
+    def _blocked(self, seen: set[bytes]) -> Iterator[FoundJob]:
+        """Yield jobs with dependencies, each after the jobs that it depends on."""
+        depends: dict[bytes, list[bytes]] = {}
+        for given in self._queues.values():
+            for each, _ in self._server.scored(self._key(b"q", given) + b"-depends"):
+                depends[each] = self._server.members(self._key(b"j", each) + b"-dependencies")
+        try:
+            ordered = [
+                each for each in TopologicalSorter(depends).static_order() if each in depends
+            ]
+        except CycleError as error:
+            raise ImportRefused(
+                f"job {shown(error.args[1][0])!r} depends on itself through other jobs and can "
+                "never run: cancel it at the source first"
+            ) from error
+        for page in in_pages(ordered):
+            seen.update(page)
+            for stored in self._hashes(page):
+                if not stored.fields:
+                    self.left_out.add("listed as depends, but there is no such job", stored.id)
+                    continue
+                blocked = replace(stored, depends_on=tuple(depends[stored.id]))
+                yield from self._job(blocked, "blocked", ListedJob(stored.id, "depends"))
+
+    def _recurring(self) -> Iterator[FoundSchedule]:
+        for name, key in self._wanted_queues():
+            for page in in_pages(self._server.scored(key + b"-recur")):
+                hashes = self._hashes([each for each, _ in page], b"r")
+                for (_, at), stored in zip(page, hashes, strict=True):
+                    found = read_schedule(self.left_out, stored, name, at)
+                    if found is not None:
+                        yield found

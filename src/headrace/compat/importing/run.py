@@ -1,0 +1,331 @@
+"""The three steps of an import: count the entries, import each of them once, check the result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from headrace.client.client import Client
+from headrace.compat.importing.entries import (
+    Entry,
+    FoundFeed,
+    FoundItem,
+    FoundJob,
+    FoundQueue,
+    FoundSchedule,
+    ImportSource,
+    Setup,
+    SourceReader,
+)
+from headrace.compat.importing.operations import ImportedId, import_items, import_jobs, read_jobs
+from headrace.compat.importing.qless_reader import QlessReader
+from headrace.compat.importing.redis_queue_reader import RedisQueueReader
+from headrace.compat.importing.source_server import SourceServer
+from headrace.compat.importing.thoonk_reader import ThoonkReader
+from headrace.compat.importing.worqr_reader import WorqrReader
+from headrace.compat.opening import is_configured
+from headrace.engine.profile import Value
+from headrace.errors import ImportRefused
+from headrace.feeds import operations
+from headrace.operations import queues, schedules
+from headrace.operations.core import Core
+from headrace.operations.queues import QueueRef
+from headrace.operations.schedule_values import read_schedule
+from headrace.operations.values import Job
+from headrace.options import UNSET
+from headrace.transport.drive import Operation, drive
+
+READERS: dict[str, Callable[[ImportSource], SourceReader]] = {
+    "thoonk": ThoonkReader,
+    "qless": QlessReader,
+    "worqr": WorqrReader,
+    "redis-queue": RedisQueueReader,
+}
+BATCH, BATCH_BYTES = 200, 1 << 22
+
+Advance = Callable[[int], None]
+EntryCounts = Counter[tuple[str, str]]
+"""How many entries there are, by queue or feed and by state (or "items" or "recurring")."""
+
+
+def open_source(
+    url: str, system: str, prefix: str | None = None, queues: Iterable[str] = ()
+) -> ImportSource:
+    """Return a source. Raises InvalidArgument if its URL is invalid."""
+    return ImportSource(SourceServer(url), system, prefix, tuple(queues))
+
+
+def group_of(entry: Entry) -> tuple[str, str]:
+    """Return the queue or feed of an entry, and its state or kind."""
+    if isinstance(entry, FoundJob):
+        return entry.job.queue, entry.source_state
+    if isinstance(entry, FoundItem):
+        return entry.feed, "items"
+    return entry.queue, "recurring"
+
+
+@dataclass(slots=True)
+class ImportPlan:
+    """The counts of the entries to import, and the names left out."""
+
+    name: str
+    counts: EntryCounts = field(default_factory=Counter)
+    dependent_job: str | None = None
+    left_out: list[str] = field(default_factory=list)
+
+
+def make_plan(source: ImportSource, advance: Advance) -> ImportPlan:
+    """Count the entries at the source. Raises ImportRefused if it has no data of the system."""
+    reader = READERS[source.system](source)
+    plan = ImportPlan(source.name)
+    for _ in reader.setups():
+        # Settings that cannot be imported are noted as left out.
+        pass
+    for entry in reader.entries():
+        plan.counts[group_of(entry)] += 1
+        if isinstance(entry, FoundJob) and entry.job.depends_on:
+            plan.dependent_job = entry.job.id
+        advance(1)
+    plan.left_out = reader.left_out.lines()
+    return plan
+
+
+@dataclass(slots=True)
+class ImportResult:
+    """How many entries were imported now and before, and how many got another id."""
+
+    imported: int = 0
+    imported_before: int = 0
+    renamed: int = 0
+
+
+def import_entries(
+    client: Client, source: ImportSource, plan: ImportPlan, advance: Advance
+) -> ImportResult:
+    """Import every entry that was not imported before.
+
+    Raises ImportRefused if the entries at the source are not those of the plan any more.
+    """
+    _check_shards(client, plan)
+    reader = READERS[source.system](source)
+    result, counts = ImportResult(), EntryCounts()
+    for setup in reader.setups():
+        drive(client.core.transport, _set_up(client, setup))
+    for batch in batches(reader.entries()):
+        counts.update(map(group_of, batch))
+        drive(client.core.transport, _import(client.core, plan.name, batch, result))
+        advance(len(batch))
+    check_unchanged(plan.counts, counts)
+    return result
+
+
+def check_unchanged(planned: EntryCounts, read: EntryCounts) -> None:
+    """Raise ImportRefused if the source has other counts than in the plan."""
+    changed = [group for group in sorted(planned | read) if planned[group] != read[group]]
+    if changed:
+        (name, what), more = changed[0], len(changed) - 1
+        raise ImportRefused(
+            f"the source changed during the import: {name!r} had {planned[name, what]:,} {what}, "
+            f"then {read[name, what]:,}{f' ({more} more)' if more else ''}; stop its producers and "
+            "workers, then run the same command again: no entry is imported twice"
+        )
+
+
+def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Yield entries of one kind (items: of one feed) in batches that fit into one call."""
+    batch: list[Entry] = []
+    size = 0
+    for entry in entries:
+        if batch and (len(batch) == BATCH or size > BATCH_BYTES or not _fits(batch[0], entry)):
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += _size(entry)
+    if batch:
+        yield batch
+
+
+def _fits(first: Entry, entry: Entry) -> bool:
+    if isinstance(first, FoundItem):
+        return isinstance(entry, FoundItem) and first.feed == entry.feed
+    return type(first) is type(entry)
+
+
+def _size(entry: Entry) -> int:
+    if isinstance(entry, FoundJob):
+        return len(entry.job.data) + len(entry.job.result or b"")
+    return len(entry.item) if isinstance(entry, FoundItem) else 0
+
+
+def _import(core: Core, name: str, batch: list[Entry], result: ImportResult) -> Operation[None]:
+    taken = yield from import_batch(core, name, batch)
+    for entry, answer in zip(batch, taken, strict=True):
+        result.imported += answer.is_new
+        result.imported_before += not answer.is_new
+        if isinstance(entry, FoundJob):
+            result.renamed += answer.is_new and answer.id != entry.job.id
+
+
+def import_batch(core: Core, name: str, batch: list[Entry]) -> Operation[list[ImportedId]]:
+    """Import the entries of a batch that were not imported before; return id and novelty."""
+    jobs = [entry.job for entry in batch if isinstance(entry, FoundJob)]
+    items = [entry for entry in batch if isinstance(entry, FoundItem)]
+    taken: list[ImportedId] = []
+    if jobs:
+        taken += yield from import_jobs(core, name, jobs)
+    if items:
+        rows = [(item.id, item.item) for item in items]
+        new = yield from import_items(core, name, items[0].feed, rows)
+        taken += [ImportedId(item.id, is_new) for item, is_new in zip(items, new, strict=True)]
+    for entry in batch:
+        if isinstance(entry, FoundSchedule):
+            taken.append(ImportedId(entry.id, (yield from _import_schedule(core, name, entry))))
+    return taken
+
+
+def _import_schedule(core: Core, name: str, found: FoundSchedule) -> Operation[bool]:
+    return (
+        yield from schedules.adopt_schedule(
+            QueueRef(core, found.queue),
+            name,
+            found.import_id,
+            found.id,
+            found.data,
+            every=found.every,
+            due=found.due,
+            backlog=found.backlog,
+            priority=found.priority,
+            tags=found.tags,
+            retries=UNSET if found.retries is None else found.retries,
+        )
+    )
+
+
+def _check_shards(client: Client, plan: ImportPlan) -> None:
+    if plan.dependent_job is not None and client.core.shards > 1:
+        raise ImportRefused(
+            f"job {plan.dependent_job!r} depends on other jobs, and such jobs must be on one "
+            "shard: import into a namespace that has one"
+        )
+
+
+# Queues, feeds and settings.
+
+
+def _set_up(client: Client, setup: Setup) -> Operation[None]:
+    if isinstance(setup, FoundQueue):
+        queue = QueueRef(client.core, setup.name)
+        if not (yield from is_configured(queue)):
+            yield from queues.configure(queue, setup.profile, **setup.settings)
+    elif isinstance(setup, FoundFeed):
+        yield from _open_feed(client, setup)
+    else:
+        yield from _set_unless_set(client, *setup)
+
+
+def _set_unless_set(client: Client, name: str, value: Value) -> Operation[None]:
+    if name not in (yield from queues.config(client.core)):
+        yield from queues.config_set(client, name, value)
+
+
+def _open_feed(client: Client, found: FoundFeed) -> Operation[None]:
+    is_sorted = yield from operations.make(
+        client.core,
+        found.name,
+        kind="sorted" if found.is_sorted else "plain",
+        max_length=found.max_length,
+        about=found.about,
+        open_existing=True,
+    )
+    if is_sorted != found.is_sorted:
+        kind = "sorted" if is_sorted else "plain"
+        raise ImportRefused(
+            f"the namespace has a {kind} feed {found.name!r} already: import into another namespace"
+        )
+
+
+# The check after the import.
+
+
+@dataclass(slots=True)
+class ImportCheck:
+    """The result of the check: counts of unchanged entries, and problems.
+
+    `changed` counts the entries that workers or operators have changed since their import.
+    """
+
+    counts: EntryCounts = field(default_factory=Counter)
+    changed: int = 0
+    problems: list[str] = field(default_factory=list)
+    last_numbers: dict[tuple[str, float, int], int] = field(default_factory=dict)
+
+
+def check_import(
+    client: Client, source: ImportSource, plan: ImportPlan, advance: Advance
+) -> ImportCheck:
+    """Read the source once more and check that every entry is here, waiting jobs in order.
+
+    An entry that is missing is imported and reported as a problem. Raises ImportRefused if the
+    source has changed.
+    """
+    reader = READERS[source.system](source)
+    check, counts = ImportCheck(), EntryCounts()
+    for batch in batches(reader.entries()):
+        counts.update(map(group_of, batch))
+        drive(client.core.transport, _check_batch(client.core, plan.name, batch, check))
+        advance(len(batch))
+    check_unchanged(plan.counts, counts)
+    return check
+
+
+def _check_batch(core: Core, name: str, batch: list[Entry], check: ImportCheck) -> Operation[None]:
+    # For an entry that was imported before, this only returns its id.
+    taken = yield from import_batch(core, name, batch)
+    jobs: list[tuple[Job, int] | None] = [None] * len(batch)
+    if isinstance(batch[0], FoundJob):
+        jobs = yield from read_jobs(core, [answer.id for answer in taken])
+    for entry, answer, job in zip(batch, taken, jobs, strict=True):
+        if answer.is_new:
+            queue, _ = group_of(entry)
+            check.problems.append(f"{answer.id!r} of {queue!r} was missing and is imported now")
+        elif isinstance(entry, FoundJob):
+            _check_job(core, entry, job, check)
+        elif isinstance(entry, FoundSchedule):
+            yield from _check_schedule(core, entry, check)
+        else:
+            check.counts[group_of(entry)] += 1
+
+
+def _check_schedule(core: Core, found: FoundSchedule, check: ImportCheck) -> Operation[None]:
+    _, stored = yield from schedules.read_stored(core, found.id)
+    if stored is None:
+        check.changed += 1
+        return
+    here = read_schedule(core.codec, found.id, stored)
+    if (here.queue, here.payload) == (found.queue, found.data):
+        check.counts[group_of(found)] += 1
+    else:
+        check.problems.append(
+            f"schedule {found.id!r} of {found.queue!r} has another queue or other data here"
+        )
+
+
+def _check_job(
+    core: Core, found: FoundJob, here: tuple[Job, int] | None, check: ImportCheck
+) -> None:
+    """Check the state of a job and, if it waits, its position after the job before it."""
+    expected = (found.job.state, found.job.attempt, found.job.releases or 0)
+    if here is None or (here[0].state, here[0].attempt, here[0].releases) != expected:
+        check.changed += 1
+        return
+    job, number = here
+    line = (found.job.queue, job.priority, core.shard_of(job.id))
+    if job.state == "waiting":
+        if number <= check.last_numbers.get(line, 0):
+            check.problems.append(
+                f"job {job.id!r} of {found.job.queue!r} has another position in the queue"
+            )
+            return
+        check.last_numbers[line] = number
+    check.counts[group_of(found)] += 1

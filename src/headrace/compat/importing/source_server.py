@@ -1,0 +1,151 @@
+"""The server with the data of another system; the importer only reads it, page by page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import redis
+
+from headrace.closing import ClosesOnExit
+from headrace.errors import ImportRefused, InvalidArgument, ServerUnavailable
+
+T = TypeVar("T")
+
+PAGE = 500
+TIMEOUT = 30.0
+_GLOB = re.compile(rb"([\\*?\[\]^])")
+
+
+def in_pages(values: Iterable[T], size: int = PAGE) -> Iterator[list[T]]:
+    """Yield the values in lists of at most `size`."""
+    page: list[T] = []
+    for value in values:
+        page.append(value)
+        if len(page) == size:
+            yield page
+            page = []
+    if page:
+        yield page
+
+
+@contextmanager
+def _headrace_errors(key: bytes | None = None) -> Iterator[None]:
+    try:
+        yield
+    except redis.ResponseError as error:
+        asked = "" if key is None else f" for key {key.decode(errors='backslashreplace')!r}"
+        raise ImportRefused(f"the source answered{asked}: {error}") from error
+    except redis.RedisError as error:
+        raise ServerUnavailable(
+            f"the source did not answer ({type(error).__name__}: {error}); check its URL, then run "
+            "the same command again: it continues where it stopped",
+            maybe_done=False,
+        ) from error
+
+
+class SourceServer(ClosesOnExit):
+    """Read access to the keys of a server."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._redis = redis.Redis.from_url(url, socket_timeout=TIMEOUT, protocol=2)
+        except (ValueError, redis.RedisError) as error:
+            raise InvalidArgument(
+                "the URL of the source is invalid; write redis://user:password@host:port/db"
+            ) from error
+        options = self._redis.connection_pool.connection_kwargs
+        where = options.get("path") or f"{options.get('host')}:{options.get('port')}"
+        self.name = f"{where}/{options.get('db') or 0}"
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._redis.close()
+
+    def keys(self, prefix: bytes = b"", suffix: bytes = b"") -> list[bytes]:
+        """Return the keys with a prefix and a suffix, sorted."""
+        pattern = _GLOB.sub(rb"\\\1", prefix) + b"*" + _GLOB.sub(rb"\\\1", suffix)
+        with _headrace_errors():
+            return sorted(set(self._redis.scan_iter(match=pattern, count=PAGE)))
+
+    def kinds(self, keys: Iterable[bytes]) -> dict[bytes, str]:
+        """Return the types of keys; the type of a missing key is "none"."""
+        found: dict[bytes, str] = {}
+        for page in in_pages(keys):
+            kinds = self._pipeline([("TYPE", key) for key in page])
+            found |= {key: kind.decode() for key, kind in zip(page, kinds, strict=True)}
+        return found
+
+    def oldest_first(self, key: bytes) -> Iterator[bytes]:
+        """Yield the elements of a list from its right end, for a list that is pushed left."""
+        length = self._ask("LLEN", key)
+        for first in range(1, length + 1, PAGE):
+            yield from reversed(self._ask("LRANGE", key, -(first + PAGE - 1), -first))
+
+    def newest_first(self, key: bytes) -> Iterator[bytes]:
+        """Yield the elements of a list from its left end."""
+        first = 0
+        while page := self._ask("LRANGE", key, first, first + PAGE - 1):
+            yield from page
+            first += PAGE
+
+    def lists(self, keys: Sequence[bytes]) -> list[list[bytes]]:
+        """Return several short lists; a missing list is empty."""
+        return self._pipeline([("LRANGE", key, 0, -1) for key in keys])
+
+    def members(self, key: bytes) -> list[bytes]:
+        """Return the members of a set, sorted by their bytes."""
+        with _headrace_errors(key):
+            return sorted(set(self._redis.sscan_iter(key, count=PAGE)))
+
+    def scored(self, key: bytes) -> Iterator[tuple[bytes, float]]:
+        """Yield the members of a sorted set with their scores, the lowest first."""
+        first = 0
+        while page := self._ask("ZRANGE", key, first, first + PAGE - 1, "WITHSCORES"):
+            yield from zip(page[::2], map(float, page[1::2]), strict=True)
+            first += PAGE
+
+    def fields(self, key: bytes) -> dict[bytes, bytes]:
+        """Return a small hash."""
+        return dict(self._ask("HGETALL", key))
+
+    def hashes(self, keys: Sequence[bytes]) -> list[dict[bytes, bytes]]:
+        """Return several hashes; a missing hash is empty."""
+        return self._pipeline([("HGETALL", key) for key in keys])
+
+    def any_has(self, keys: Iterable[bytes], field: bytes) -> bool:
+        """Return whether one of several hashes has a field."""
+        for page in in_pages(keys):
+            kinds = self.kinds(page)
+            hashes = [key for key in page if kinds[key] == "hash"]
+            if any(self._pipeline([("HEXISTS", key, field) for key in hashes])):
+                return True
+        return False
+
+    def values(self, key: bytes, fields: Sequence[bytes]) -> list[bytes | None]:
+        """Return fields of a hash."""
+        return list(self._ask("HMGET", key, *fields)) if fields else []
+
+    def names(self, key: bytes) -> Iterator[bytes]:
+        """Yield the names of the fields of a hash."""
+        with _headrace_errors(key):
+            for name, _ in self._redis.hscan_iter(key, count=PAGE):
+                yield name
+
+    def strings(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return strings; None for a missing one."""
+        return list(self._ask("MGET", *keys)) if keys else []
+
+    def _ask(self, command: str, key: bytes, *more: Any) -> Any:
+        with _headrace_errors(key):
+            return self._redis.execute_command(command, key, *more)
+
+    def _pipeline(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        if not commands:
+            return []
+        with _headrace_errors(), self._redis.pipeline(transaction=False) as pipe:
+            for command in commands:
+                pipe.execute_command(*command)
+            return list(pipe.execute())

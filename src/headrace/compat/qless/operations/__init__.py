@@ -1,0 +1,1 @@
+"""The operations behind the methods of the Qless classes."""

@@ -1,1 +1,0 @@
-"""What is said in the words of qless, each written once for both colours."""

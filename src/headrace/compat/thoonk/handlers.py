@@ -1,0 +1,106 @@
+"""Handlers of a Thoonk: functions that a thread calls when a feed or an item changes."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from headrace.compat.thoonk.errors import NotListening
+from headrace.engine.check import choice
+from headrace.errors import InvalidArgument, ServerUnavailable
+from headrace.feeds.values import FeedEvent
+from headrace.operations.core import Core
+from headrace.operations.listening import Listener
+
+log = logging.getLogger("headrace.compat.thoonk")
+# Seconds before the thread tries a server again that was unavailable.
+RETRY_AFTER = 1.0
+
+# By kind of event: the name that thoonk gives it, and the arguments of its handlers.
+NOTICES: dict[str, tuple[str, Callable[[FeedEvent], tuple[Any, ...]]]] = {
+    "made": ("create", lambda event: (event.feed,)),
+    "configured": ("config", lambda event: (event.feed,)),
+    "deleted": ("delete", lambda event: (event.feed,)),
+    "published": ("publish", lambda event: (event.feed, event.item, event.id)),
+    "edited": ("edit", lambda event: (event.feed, event.item, event.id)),
+    "retracted": ("retract", lambda event: (event.feed, event.id)),
+    "positioned": ("position", lambda event: (event.feed, event.id, _position(event))),
+    "missed": ("missed", lambda event: (event.feed, event.missed)),
+}
+NAMES = tuple(name for name, _ in NOTICES.values())
+
+
+def _position(event: FeedEvent) -> str:
+    return f"{event.after}:" if event.place == "after" else "begin:"
+
+
+class ThoonkHandlers:
+    """The handlers of a Thoonk, by the name of the notice."""
+
+    def __init__(self, *, listens: bool) -> None:
+        self._listens = listens
+        self._by_name: dict[str, list[tuple[Callable[..., Any], bool]]] = {}
+
+    def add(self, name: str, handler: Callable[..., Any], *, own: bool) -> None:
+        """Add a handler. Raises NotListening if no thread would call it."""
+        if not self._listens:
+            raise NotListening
+        choice("name", name, NAMES)
+        if not callable(handler):
+            raise InvalidArgument(f"handler must be callable, not {type(handler).__name__}")
+        self._by_name.setdefault(name, []).append((handler, own))
+
+    def calls(self, event: FeedEvent, instance: str) -> Iterator[Callable[[], Any]]:
+        """Yield the calls that an event causes in a client with this instance id."""
+        name, arguments = NOTICES[event.kind]
+        for handler, own in tuple(self._by_name.get(name, ())):
+            if own or event.instance != instance:
+                yield partial(_call, handler, arguments, event)
+
+
+def _call(
+    handler: Callable[..., Any], arguments: Callable[[FeedEvent], tuple[Any, ...]], event: FeedEvent
+) -> Any:
+    return handler(*arguments(event))
+
+
+class ThoonkListener:
+    """A thread that receives the changes of all feeds and calls the handlers."""
+
+    def __init__(
+        self, listening: Listener[FeedEvent], handlers: ThoonkHandlers, core: Core
+    ) -> None:
+        self._listening = listening
+        self._core = core
+        self._handlers = handlers
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="headrace thoonk", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            try:
+                for event in self._listening:
+                    self._notify(event)
+            except ServerUnavailable:
+                log.warning("server unavailable; listening to feeds again soon", exc_info=True)
+                self._closed.wait(RETRY_AFTER)
+            else:
+                return
+
+    def _notify(self, event: FeedEvent) -> None:
+        for call in self._handlers.calls(event, self._core.instance):
+            try:
+                call()
+            except (Exception, SystemExit):
+                log.exception("a handler failed: feed %r, event %s", event.feed, event.kind)
+
+    def close(self) -> None:
+        """Stop the thread; it calls no more handlers."""
+        self._closed.set()
+        self._listening.close()
+        if self._thread is not threading.current_thread():
+            self._thread.join(self._core.timeout)

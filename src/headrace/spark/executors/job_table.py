@@ -1,0 +1,117 @@
+"""Jobs as a table, for the user's function.
+
+The columns are those of COLUMNS, then data.<field> for each field of the data. Data that are not
+objects become one column, data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from headrace.app.verdicts import Discard
+
+DATA = "data"
+COLUMNS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("attempt", pa.int32()),
+        ("priority", pa.float64()),
+        ("tags", pa.list_(pa.string())),
+    ]
+)
+MISFIT = "Misfit"
+
+# The types that JSON writes as text.
+_AS_TEXT: tuple[Callable[[pa.DataType], bool], ...] = (
+    pa.types.is_temporal,
+    pa.types.is_decimal,
+)
+
+
+_WHOLE = pa.decimal128(20, 0)
+
+
+class JobRow(NamedTuple):
+    """One job, as the function gets it with frame="rows"."""
+
+    id: str
+    attempt: int
+    priority: float
+    tags: list[str]
+    data: Any
+
+
+def tabular(
+    rows: Sequence[JobRow], schema: pa.Schema | None
+) -> tuple[list[tuple[Sequence[JobRow], pa.Table]], dict[str, Discard]]:
+    """Return rows as tables, and the rows that fit into none with the reason.
+
+    There is one table if all rows fit together.
+    """
+    tables: list[tuple[Sequence[JobRow], pa.Table]] = []
+    misfits: dict[str, Discard] = {}
+    parts = [rows]
+    while parts:
+        part = parts.pop()
+        try:
+            tables.append((part, _table(part, schema)))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            if len(part) == 1:
+                misfits[part[0].id] = Discard(_why(error, schema), failure=MISFIT)
+            else:
+                middle = len(part) // 2
+                parts += [part[middle:], part[:middle]]
+    return tables, misfits
+
+
+def _why(error: Exception, schema: pa.Schema | None) -> str:
+    about = "the schema" if schema is not None else "a table; frame='rows' accepts any data"
+    return f"the data does not fit {about}: {error}"
+
+
+def _table(rows: Sequence[JobRow], schema: pa.Schema | None) -> pa.Table:
+    ids, attempts, priorities, tags, data = zip(*rows, strict=True)
+    facts = [
+        pa.array(values, field.type)
+        for field, values in zip(COLUMNS, (ids, attempts, priorities, tags), strict=True)
+    ]
+    values = pa.array(data) if schema is None else _typed(data, schema)
+    if not pa.types.is_struct(values.type):
+        return pa.table([*facts, values], names=[*COLUMNS.names, DATA])
+    names = [f"{DATA}.{field.name}" for field in values.type]
+    return pa.table([*facts, *values.flatten()], names=[*COLUMNS.names, *names])
+
+
+def _typed(data: Sequence[Any], schema: pa.Schema) -> pa.Array:
+    wanted = pa.struct([field.with_nullable(True) for field in schema])
+    values = pa.array(data, _as_written(wanted)).cast(wanted)
+    for field, column in zip(schema, values.flatten(), strict=True):
+        if not field.nullable and column.null_count:
+            raise ValueError(f"{field.name} is null, but the schema does not allow nulls")
+    return values
+
+
+def _as_written(wanted: pa.DataType) -> pa.DataType:
+    """Return the type of the decoded values: JSON has no timestamps and no decimals."""
+    if pa.types.is_integer(wanted):
+        # Arrow would silently truncate a fraction to an integer.
+        return _WHOLE
+    if any(is_text(wanted) for is_text in _AS_TEXT):
+        return pa.string()
+    if pa.types.is_struct(wanted):
+        return pa.struct([field.with_type(_as_written(field.type)) for field in wanted])
+    if pa.types.is_list(wanted):
+        return pa.list_(wanted.value_field.with_type(_as_written(wanted.value_type)))
+    return wanted
+
+
+def shape_for(frame: str) -> Callable[[pa.Table], Any]:
+    """Return the function that converts a table to the frame of the user's function."""
+    return pa.Table.to_pandas if frame == "pandas" else _unchanged
+
+
+def _unchanged(table: pa.Table) -> pa.Table:
+    return table

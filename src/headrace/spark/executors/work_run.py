@@ -1,0 +1,149 @@
+"""A run on the driver: the Spark job whose tasks are workers."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import replace
+from functools import partial
+
+from pyspark import InheritableThread, SparkContext
+
+from headrace.client.client import Client
+from headrace.errors import HeadraceError
+from headrace.operations.values import Counts
+from headrace.spark.error_summary import error_summary, full_message
+from headrace.spark.executors.assignment import Assignment
+from headrace.spark.executors.task import run_task
+from headrace.spark.executors.work_counts import WorkCounts, count_from_log, newest_entries
+from headrace.transport.drive import drive
+from headrace.worker.sidecar import SidecarSession
+
+log = logging.getLogger("headrace.spark")
+
+# If the driver dies, the sidecar of its session ends the run. The TTL is for the death of the whole
+# machine; a server outage shorter than this does not end the run.
+TTL = 60.0
+# Spark's messages for a dead process that it does not retry itself, as on a local master.
+DEATHS = ("Python worker exited unexpectedly", "ExecutorLostFailure")
+LIVED = 10.0
+MOST_DEATHS_IN_A_ROW = 5
+
+
+class RunFailed(HeadraceError):
+    """The Spark job of a run failed. The jobs that its tasks held return to the queue."""
+
+
+class WorkRun:
+    """A run of `work` with until="stopped": tasks that process jobs until stop() is called.
+
+    run = work(spark, "mail", send, until="stopped")
+    ...
+    run.stop()
+    print(run.wait().completed)
+    """
+
+    def __init__(
+        self, spark: SparkContext, client: Client, assignment: Assignment, tasks: int
+    ) -> None:
+        self._spark = spark
+        self._client = client
+        self._assignment = assignment
+        self._tasks = tasks
+        self._counts = WorkCounts()
+        self._started_at = drive(client.core.transport, newest_entries(client.core))
+        self._error: BaseException | None = None
+        self._stopping = threading.Event()
+        self._ended = threading.Event()
+        self._ending = threading.Lock()
+        self._session = SidecarSession(
+            assignment.url, assignment.namespace, assignment.session, ttl=TTL
+        )
+        InheritableThread(target=self._run, name=assignment.session, daemon=True).start()
+
+    def __repr__(self) -> str:
+        return f"<WorkRun {self._assignment.run!r} on {self._assignment.queue!r}>"
+
+    @property
+    def run(self) -> str:
+        """The id of the run. Its workers are named spark-<run>-<task>-<attempt>-..."""
+        return self._assignment.run
+
+    def counts(self) -> Counts:
+        """Return the number of jobs of the queue by state."""
+        return self._client.queue(self._assignment.queue).counts()
+
+    def stop(self) -> None:
+        """Make the tasks end after their present batch. This returns at once."""
+        with self._ending:
+            if not self._stopping.is_set():
+                self._stopping.set()
+                self._session.end()
+
+    def wait(self, timeout: float | None = None) -> WorkCounts:
+        """Wait until all tasks have ended, and return the counts.
+
+        Raises TimeoutError if they take longer than `timeout` seconds, and RunFailed if the Spark
+        job failed.
+        """
+        # Not Thread.join: after Ctrl-C interrupts it, Python treats the thread as ended.
+        if not self._ended.wait(timeout):
+            raise TimeoutError(f"{self!r} did not end within {timeout} s")
+        if self._error is not None:
+            raise self._error
+        return self._counts
+
+    def cancel(self) -> None:
+        """Kill the tasks at once. The jobs that they hold return to the queue."""
+        self._spark.cancelJobGroup(self._assignment.session)
+
+    def _run(self) -> None:
+        started = time.monotonic()
+        try:
+            self._spark.setJobGroup(
+                self._assignment.session, f"headrace: work on {self._assignment.queue}"
+            )
+            self._counts = self._with_dead_tasks(self._until_over())
+        except Exception as error:  # noqa: BLE001 - wait() raises it
+            self._error = error
+        finally:
+            self._counts.seconds = time.monotonic() - started
+            self.stop()
+            self._client.close()
+            self._ended.set()
+
+    def _with_dead_tasks(self, counts: WorkCounts) -> WorkCounts:
+        """Return the counts including the work of tasks that died."""
+        if not counts.deaths:
+            return counts
+        core = self._client.core
+        workers = f"{self._assignment.session}-"
+        ends = drive(core.transport, count_from_log(core, workers, self._started_at))
+        return replace(
+            counts, completed=ends["completed"], failed=ends["failed"], retried=ends["retried"]
+        )
+
+    def _until_over(self) -> WorkCounts:
+        deaths = in_a_row = 0
+        while True:
+            started = time.monotonic()
+            try:
+                counts = sum(self._collect(), WorkCounts(deaths=deaths))
+            except Exception as error:
+                deaths += 1
+                in_a_row = 1 if time.monotonic() > started + LIVED else in_a_row + 1
+                died = any(text in full_message(error) for text in DEATHS)
+                if not died or in_a_row > MOST_DEATHS_IN_A_ROW:
+                    raise RunFailed(
+                        f"the Spark job of the run failed: {error_summary(error)}"
+                    ) from error
+                if self._stopping.is_set():
+                    return WorkCounts(deaths=deaths)
+                log.warning("a task on queue %s died; restarting the tasks", self._assignment.queue)
+            else:
+                return counts
+
+    def _collect(self) -> list[WorkCounts]:
+        slots = self._spark.parallelize(range(self._tasks), self._tasks)
+        return slots.mapPartitions(partial(run_task, self._assignment)).collect()

@@ -1,0 +1,78 @@
+"""The tables of some days, computed from their events and the events carried over."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+
+from headrace.spark.tables.attempts import RUNNING, attempts
+from headrace.spark.tables.carried_events import carried_events
+from headrace.spark.tables.daily import daily
+from headrace.spark.tables.jobs import job_days
+from headrace.spark.tables.summaries import failures, log_coverage, throughput, workers
+
+STORED_TABLES = (
+    "attempts",
+    "job_days",
+    "daily",
+    "failures",
+    "workers",
+    "throughput",
+    "log_coverage",
+    "carried_events",
+)
+"""The tables that a rollup stores for each day. The attempts are those that have ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayTables:
+    """The tables of some days, from their events and the events carried over to them, if any.
+
+    tagged is the result of `count_tagged` over all these events, if it is known.
+    """
+
+    events: DataFrame
+    carried: DataFrame | None
+    days: Sequence[dt.date]
+    tagged: int | None = None
+
+    def table(self, name: str) -> DataFrame:
+        """Return one table. Only this one is planned, because planning takes time."""
+        return _MAKERS[name](self)
+
+    def running(self) -> DataFrame:
+        """Return the attempts that have not ended yet."""
+        return self._attempts().where(F.col("outcome") == RUNNING)
+
+    def all_events(self) -> DataFrame:
+        """Return the events of these days and those carried over."""
+        if self.carried is None:
+            return self.events
+        return self.events.unionByName(self.carried, allowMissingColumns=True)
+
+    def ended(self) -> DataFrame:
+        """Return the attempts that have ended."""
+        return self.of_days(self._attempts().where(F.col("outcome") != RUNNING))
+
+    def _attempts(self) -> DataFrame:
+        return attempts(self.all_events(), tagged=self.tagged)
+
+    def of_days(self, table: DataFrame) -> DataFrame:
+        """Return the rows of a table that are of these days."""
+        return table.where(F.col("day").isin(*self.days))
+
+
+_MAKERS: dict[str, Callable[[DayTables], DataFrame]] = {
+    "attempts": DayTables.ended,
+    "job_days": lambda days: days.of_days(job_days(days.all_events())),
+    "daily": lambda days: days.of_days(daily(days.all_events(), tagged=days.tagged)),
+    "failures": lambda days: failures(days.events),
+    "workers": lambda days: workers(days.ended()),
+    "throughput": lambda days: throughput(days.events),
+    "log_coverage": lambda days: log_coverage(days.events),
+    "carried_events": lambda days: carried_events(days.all_events(), days.days, tagged=days.tagged),
+}

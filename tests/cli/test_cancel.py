@@ -1,0 +1,138 @@
+"""The command cancel."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace
+from headrace import Client, Queue
+from headrace.cli import cancel as cancel_module
+from tests.cli.conftest import RunCommand, fail
+
+
+def states(client: Client, *ids: str) -> list[str]:
+    return [job.state for job in client.jobs(ids)]
+
+
+def put_chain(queue: Queue, length: int) -> None:
+    """Put jobs that each depend on the one before."""
+    parents: list[str] = []
+    for number in range(length):
+        parents = [queue.put(0, id=f"{{c}}{number:03}", depends_on=parents, tags=["chain"])]
+
+
+def test_dry_run_of_cancel_lists_jobs_and_changes_nothing(cli: RunCommand, mail: Queue) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(2)])
+
+    result = cli("cancel", "--queue", "mail", "--state", "waiting", "--dry-run")
+
+    assert (result.code, result.out) == (0, "job-0\njob-1\n")
+    assert result.err == "2 jobs would be cancelled; nothing was changed\n"
+    assert mail.length() == 2
+
+
+def test_cancel_by_id_reports_refusals(cli: RunCommand, client: Client, mail: Queue) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(3)])
+    mail.pop("ann")[0].complete()
+
+    result = cli("cancel", "job-0", "job-1", "job-1")
+
+    assert (result.code, result.out) == (1, "1 job cancelled\n")
+    assert "job 'job-0' is complete" in result.err
+    assert client.job("job-1") is None
+    output = cli("cancel", "job-2", "nobody", "--json")
+    assert (output.code, output.json["cancelled"], list(output.json["refused"])) == (
+        1, ["job-2"], ["nobody"],
+    )  # fmt: skip
+
+
+def test_cancel_by_failure_state_tag_and_data(cli: RunCommand, client: Client, mail: Queue) -> None:
+    mail.put_many([headrace.Put(n, id=f"f-{n}") for n in range(3)])
+    fail(mail, "smtp", "", times=3)
+    mail.put(1, id="tagged", tags=["old"])
+    mail.put({"to": "ada"}, id="same-1")
+    mail.put({"to": "ada"}, id="same-2")
+    mail.put(2, id="waiting")
+    mail.put(3, id="later", delay=60)
+
+    def cancelled(*words: str) -> list[str]:
+        found: list[str] = cli("cancel", "--json", *words).json["cancelled"]
+        return found
+
+    output = cli("cancel", "--failure", "smtp", "--count", "2", "--json").json
+    assert output == {"matched": 2, "cancelled": 2, "refused": 0}
+    assert cancelled("--tag", "old") == ["tagged"]
+    assert cancelled("--queue", "mail", "--matching", '{"to": "ada"}') == ["same-1", "same-2"]
+    assert cancelled("--queue", "mail", "--state", "waiting") == ["waiting"]
+    assert cancelled("--queue", "mail", "--state", "waiting") == []
+    assert states(client, "f-2", "later") == ["failed", "scheduled"]
+
+
+def test_cancel_of_more_jobs_than_one_step(cli: RunCommand, mail: Queue) -> None:
+    mail.put_many(range(600))
+
+    assert cli("cancel", "--queue", "mail", "--state", "waiting").out == "600 jobs cancelled\n"
+    assert mail.length() == 0
+
+
+def test_job_with_dependents_is_cancelled_only_with_cascade(cli: RunCommand, mail: Queue) -> None:
+    mail.put(1, id="first")
+    mail.put(2, id="second", depends_on=["first"])
+
+    result = cli("cancel", "first")
+    assert result.code == 1
+    assert "'second'" in result.err
+    assert mail.length() == 2
+
+    assert cli("cancel", "first", "--cascade").code == 0
+    assert mail.length() == 0
+
+
+def test_chain_of_dependent_jobs_is_cancelled_together(cli: RunCommand, mail: Queue) -> None:
+    put_chain(mail, 600)
+
+    result = cli("cancel", "--tag", "chain")
+
+    assert (result.code, result.out, result.err) == (0, "600 jobs cancelled\n", "")
+    assert mail.length() == 0
+
+
+def test_jobs_cancelled_by_a_cascade_are_counted(cli: RunCommand, mail: Queue) -> None:
+    put_chain(mail, 300)
+
+    result = cli("cancel", "--tag", "chain", "--cascade")
+    gone = cli("cancel", "nobody", "--cascade")
+
+    assert (result.code, result.out, result.err) == (0, "300 jobs cancelled\n", "")
+    assert (gone.code, gone.out) == (1, "0 jobs cancelled\n")
+    assert mail.length() == 0
+
+
+def test_refused_cancel_keeps_the_dependents(cli: RunCommand, client: Client, mail: Queue) -> None:
+    put_chain(mail, 3)
+
+    result = cli("cancel", "{c}000", "{c}001")
+
+    assert (result.code, result.out) == (1, "0 jobs cancelled\n")
+    assert "'{c}002'" in result.err
+    assert "--cascade" in result.err
+    assert "cascade=True" not in result.err
+    assert len(client.jobs(["{c}000", "{c}001", "{c}002"])) == 3
+
+
+@pytest.mark.parametrize("by", [("--queue", "mail"), ("--tag", "vip")])
+def test_job_that_left_the_state_before_confirmation_is_not_cancelled(
+    cli: RunCommand,
+    client: Client,
+    mail: Queue,
+    monkeypatch: pytest.MonkeyPatch,
+    by: tuple[str, str],
+) -> None:
+    mail.put_many([headrace.Put(n, id=f"job-{n}", tags=["vip"]) for n in range(2)])
+    monkeypatch.setattr(cancel_module, "confirm", lambda *_, **__: mail.pop("ann"))
+
+    result = cli("cancel", *by, "--state", "waiting")
+
+    assert (result.code, result.out) == (1, "1 job cancelled\n")
+    assert "job 'job-0' is running" in result.err
+    assert states(client, "job-0", "job-1") == ["running"]

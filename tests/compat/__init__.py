@@ -1,0 +1,1 @@
+"""Tests of the compatibility APIs and of the importer."""

@@ -1,1 +1,0 @@
-"""Every sentence of the documents that Headrace descends from, in their own words."""

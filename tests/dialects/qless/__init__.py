@@ -1,1 +1,0 @@
-"""qless on Headrace: each sentence of its document, in both colours."""
