@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from headrace import Client, Queue, Series
-from headrace.engine.statistics import BINS, bin_edges, merged, quantile
+from headrace.engine.statistics import BINS, bin_bounds, merged, quantile
 from headrace.testing import START, Clock
 from tests.model.jobs.checks.event_counts import statistics_follow_from_events
 from tests.proof import proves
@@ -230,7 +230,7 @@ def test_statistics_follow_from_the_log(valkey_url: str) -> None:
 
 
 def test_edges_of_bins_are_contiguous() -> None:
-    edges = [bin_edges(name) for name in BINS]
+    edges = [bin_bounds(name) for name in BINS]
 
     assert [first for first, _ in edges] == STARTS
     assert all(end == first for (_, end), (first, _) in pairwise(edges))

@@ -236,7 +236,7 @@ def test_error_names_a_lock_that_no_server_holds(
         assert lock
         with pytest.raises(EmbeddedServerError, match=embedded.LOCK):
             embedded.start(home)
-        with pytest.raises(EmbeddedServerError, match="did not stop within .*: no reply"):
+        with pytest.raises(EmbeddedServerError, match=r"did not stop within .*: no reply"):
             embedded.stop(home)
 
 

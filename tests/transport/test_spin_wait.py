@@ -175,7 +175,7 @@ def test_system_without_poll_does_not_spin(
 
 @pytest.mark.parametrize(("value", "spins"), [("0", False), ("1", True), ("", True)])
 def test_environment_variable_switches_the_spin_wait_off(
-    connection: socket.socket, monkeypatch: pytest.MonkeyPatch, value: str, spins: bool
+    connection: socket.socket, monkeypatch: pytest.MonkeyPatch, *, value: str, spins: bool
 ) -> None:
     monkeypatch.setenv("HEADRACE_SPIN_WAIT", value)
 

@@ -267,9 +267,9 @@ def test_failure_is_one_line_and_exit_code_1(here: Path) -> None:
     output = command(here, "demo")
 
     assert (output.returncode, output.stdout) == (1, "")
-    assert (
-        output.stderr
-        == f"headrace: cannot start a server in {here / '.headrace'}: it is a file, not a directory\n"
+    place = here / ".headrace"
+    assert output.stderr == (
+        f"headrace: cannot start a server in {place}: it is a file, not a directory\n"
     )
 
 
