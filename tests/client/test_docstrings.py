@@ -28,7 +28,7 @@ def public_methods(kind: type) -> Iterator[tuple[str, Any]]:
             yield name, method
 
 
-@pytest.mark.parametrize("kind", sorted({*EXPORTED, *GROUPS}, key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", sorted({*EXPORTED, *GROUPS}, key=str))
 def test_public_methods_begin_with_an_imperative_summary(kind: type) -> None:
     for name, method in public_methods(kind):
         summary, *others = (inspect.getdoc(method) or "").split("\n")
