@@ -127,7 +127,7 @@ class ScheduleOptions(_CommonOptions, total=False):
 
     tags: Annotated[Iterable[str] | None, _tags]
     """Labels by which jobs are found."""
-    unique: Annotated[bool | str | None, _text]
+    unique: Annotated[bool | str, _text]
     """Allow one such job at a time: a text to compare, or True for the data itself."""
     key: Annotated[str | None, _text]
     """Jobs with the same key share the limits of the queue per key, and take turns."""
@@ -141,7 +141,7 @@ class TaskOptions(_CommonOptions, _PutOptions, total=False):
     """Options of a task. A function gets the arguments of the job by name."""
 
     tags: Iterable[str] | Callable[..., Iterable[str]] | None
-    unique: bool | str | Callable[..., str] | None
+    unique: bool | str | Callable[..., str]
     key: str | Callable[..., str] | None
     queue: str
     """The queue of the task."""
@@ -160,13 +160,13 @@ OPTIONS = tuple(_CHECKS)
 _CHECKS["origin"] = _text
 SCHEDULE_OPTIONS = frozenset(get_type_hints(ScheduleOptions))
 WIRE_NAMES = {"if_dependency_fails": "if_fails"}
+# The values that stand for "not given", where that is not None.
+_NOT_GIVEN: dict[str, Any] = {"retries": UNSET, "unique": False}
 
 
 def is_given(name: str, value: Any) -> bool:
     """Return whether a value was given, rather than the one that stands for "not given"."""
-    if name == "retries":
-        return value is not UNSET
-    return value is not None and not (name == "unique" and value is False)
+    return value is not _NOT_GIVEN.get(name)
 
 
 def check_option(name: str, value: Any, limits: Limits) -> Any:

@@ -80,7 +80,7 @@ class Core:
 
     def shard_of(self, job_id: str) -> int:
         """Return the shard of a job."""
-        return shard_of(job_id, self.shards)
+        return 0 if self.shards == 1 else shard_of(job_id, self.shards)
 
     def fast_path(self, shard: int, queue: str) -> FastPath:
         """Return the remembered fast path of a queue on a shard."""

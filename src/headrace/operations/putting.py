@@ -78,7 +78,7 @@ def put(queue: QueueLike, data: Any, **options: Unpack[JobOptions]) -> Operation
     if options:
         return (yield from put_with_options(queue, data, options))
     core = queue.core
-    item = (new_id(), encoded(core, data))
+    item = (new_id(), payload_for(data, core.codec, core.limits))
     shard = core.shard_of(item[0])
     path = core.fast_path(shard, queue.name)
     is_fast = len(item[1]) <= INLINE and path.not_before <= time.monotonic()
