@@ -146,7 +146,7 @@ async def test_holder_is_notified_when_its_session_ends(
     await got(watch.close())
 
 
-# Which lease is notified.
+# The notified lease.
 
 
 @proves("QL-14")
