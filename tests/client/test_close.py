@@ -1,4 +1,4 @@
-"""A client that was closed has no connections, and makes new ones when it is used again."""
+"""A closed client has no connections and opens new ones when it is used again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_following_events_ends_when_the_client_closes(hr: Client, queue: Queue) 
     )
     reading.start()
     queue.put("x")
-    until(lambda: heard != [], "the event is heard")
+    until(lambda: heard != [], "the event is received")
     assert reading.is_alive()
 
     hr.close()

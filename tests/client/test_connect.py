@@ -1,4 +1,4 @@
-"""From a URL to a namespace: every kind of server, and every kind of mistake."""
+"""Connect to every kind of server, and refuse every kind of wrong argument."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_client_works_after_a_failover(client_kind: str) -> None:
         async with opened(client_kind, url, retry_for=30) as hr:
             ids = await got(hr.queue("mail").put_many(range(20)))
             [lease] = await got(hr.queue("mail").pop("w"))
-            until(lambda: replicated(watched.primary), "the replica has it all")
+            until(lambda: replicated(watched.primary), "the replica has all data")
 
             watched.kill_primary()
 
@@ -68,7 +68,7 @@ def served() -> Iterator[TlsServer]:
 
 @pytest.fixture
 async def tls(served: TlsServer) -> AsyncIterator[TlsServer]:
-    """A server with TLS, on which a test must leave no connection."""
+    """A server with TLS; a test must leave no connection open."""
     with redis.Redis.from_url(served.url, ssl_ca_certs=str(served.ca)) as admin:
 
         def connections() -> int:

@@ -1,4 +1,4 @@
-"""What an attack on the clients has found, said directly, so that it stays found."""
+"""Regression tests of edge cases of the clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listening goes on where connections break, and says what may have been missed."""
+"""Listeners survive broken connections and report what they may have missed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.servers import until
 
 
 async def listen(hr: Any, *, wait: float | None = 20) -> Any:
-    """Hears of the work in a queue, and of every subscription."""
+    """Return a listener that receives the notices of a queue and every subscription."""
 
     def check() -> Operation[list[str]]:
         yield from ()
@@ -44,7 +44,7 @@ async def listen(hr: Any, *, wait: float | None = 20) -> Any:
 
 
 async def next_of(listening: Any) -> Any:
-    """The next one; None if it has ended."""
+    """Return the next item; None if the listener has ended."""
     if isinstance(listening, AsyncListener):
         return await anext(listening, None)
     return await asyncio.to_thread(next, listening, None)

@@ -1,4 +1,4 @@
-"""A server that is away for a while, and one that stays away: what a client does, and says."""
+"""A client survives a short outage and reports a long one."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def test_waiting_pop_survives_a_restart_of_the_server(server: Restartable) -> No
     with headrace.connect(server.url) as hr, headrace.connect(server.url) as other:
 
         def restart_and_put() -> None:
-            until(lambda: _listeners(server.url) == 1, "somebody waits")
+            until(lambda: _listeners(server.url) == 1, "a pop waits")
             server.kill()
             server.start()
-            until(lambda: _listeners(server.url) == 1, "somebody waits again")
+            until(lambda: _listeners(server.url) == 1, "a pop waits again")
             other.queue("mail").put("x", id="a")
 
         with meanwhile(restart_and_put):
@@ -111,8 +111,8 @@ def test_events_can_be_followed_with_a_short_timeout(server: Restartable) -> Non
         assert next(seen).kind == "put"
 
         def put_late() -> None:
-            # Each look lasts half the timeout at most: together longer than both.
-            until(lambda: _looks(admin) > 8, "it has looked many times")
+            # Each request waits half the timeout at most; together they last longer than it.
+            until(lambda: _looks(admin) > 8, "it has polled many times")
             with headrace.connect(server.url) as other:
                 other.queue("mail").put("y")
 

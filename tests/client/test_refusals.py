@@ -1,4 +1,4 @@
-"""A server that is there but will not: what passes is waited for, what does not is said."""
+"""A client retries temporary errors of a running server and reports permanent ones."""
 
 from __future__ import annotations
 

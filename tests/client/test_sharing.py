@@ -1,4 +1,4 @@
-"""One client, many users: threads, tasks, forked children, and a person at Ctrl-C."""
+"""Threads, tasks and forked children share a client; Ctrl-C leaves it usable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def listeners(admin: redis.Redis, hr: Client | AsyncClient) -> int:
 
 @contextmanager
 def interrupted_when(condition: Callable[[], bool]) -> Iterator[None]:
-    """Ctrl-C is pressed as soon as the condition holds; the block must end with it."""
+    """Press Ctrl-C as soon as the condition holds; the block must end with it."""
 
     def press(*_: object) -> None:
         raise KeyboardInterrupt
@@ -80,7 +80,7 @@ def test_client_is_usable_after_ctrl_c_inside_a_reply(valkey_url: str) -> None:
             queue.complete_and_pop(leases, "w")
         pressed.set()
 
-        # What is left of the answer must not be taken for that of the next call.
+        # The next call must not read the remaining bytes of this reply.
         states = [job.state for job in hr.jobs(ids)]
         assert states == ["complete", "complete", "running", "waiting"]
         assert [lease.id for lease in queue.pop("w")] == ids[3:]

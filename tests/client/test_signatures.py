@@ -1,4 +1,4 @@
-"""Both colours offer the same, and say so themselves."""
+"""The sync and async classes have the same methods with readable signatures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PAIRS: list[tuple[type, type]] = [
 
 
 def offered(kind: type) -> dict[str, str]:
-    """The public methods of a class, each as it is called and what it gives."""
+    """Return the signatures of the public methods of a class."""
     found = inspect.getmembers(kind, inspect.isfunction)
     return {
         name: str(inspect.signature(method)).replace("Async", "")
@@ -52,20 +52,20 @@ def offered(kind: type) -> dict[str, str]:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair[0].__name__)
 def test_sync_and_async_classes_have_equal_methods(pair: tuple[type, type]) -> None:
-    sync, async_ = pair
+    sync, asyncio_form = pair
 
-    assert offered(sync) == offered(async_)
+    assert offered(sync) == offered(asyncio_form)
 
 
 @pytest.mark.parametrize("kind", [kind for pair in PAIRS for kind in pair])
 def test_signatures_begin_with_self_and_show_results(kind: type) -> None:
     for name, signature in offered(kind).items():
         assert signature.startswith("(self"), name
-        assert "Talk" not in signature, name
-        assert "Face" not in signature, name
+        assert "Operation" not in signature, name
+        assert "Like" not in signature, name
 
 
-@pytest.mark.parametrize("kind", [async_ for _, async_ in PAIRS])
+@pytest.mark.parametrize("kind", [asyncio_form for _, asyncio_form in PAIRS])
 def test_async_methods_are_coroutines(kind: type) -> None:
     plain = {"queue", "events", "group"}
     for name, method in inspect.getmembers(kind, inspect.isfunction):

@@ -1,4 +1,4 @@
-"""Whoever listens hears what happens to tracked jobs, and is told if something may be missing."""
+"""A listener receives the events of tracked jobs and learns if events may be missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A holder hears at once that its job was taken: on the lease, and in a function of its own."""
+"""A watch notifies the holder of a lost lease: on the lease, and by a callback."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tests.support.processes import run_python
 from tests.support.proxy import Way
 from tests.support.servers import until
 
-SOON = 4.0  # less than the time after which a watch asks in any case
+SOON = 4.0  # less than the time after which a watch checks in any case
 assert SOON < CHECK_EVERY
 
 
 @dataclass
 class Scene:
-    """A worker that holds a job, and somebody who does something to it."""
+    """A worker that holds a job, and another client that takes the job from it."""
 
     calm: Client
     clock: Clock
@@ -61,7 +61,7 @@ async def soon(condition: Callable[[], object], what: str) -> None:
     await asyncio.to_thread(until, lambda: bool(condition()), what, SOON)
 
 
-# every way in which a lease can be taken
+# Every way to lose a lease.
 
 
 def popped_by_another(scene: Scene) -> None:
@@ -102,15 +102,15 @@ async def test_holder_is_notified_of_every_way_to_lose_a_lease(
     hr: Any, calm: Client, clock: Clock, way: str
 ) -> None:
     why, take = TAKEN[way]
-    heard: list[tuple[Any, str]] = []
-    watch = await got(hr.watch("w", on_taken=lambda lease, word: heard.append((lease, word))))
+    notices: list[tuple[Any, str]] = []
+    watch = await got(hr.watch("w", on_taken=lambda lease, word: notices.append((lease, word))))
     lease = await pop_one(hr, calm, retries=0 if way == "late without retries" else 5)
     assert not lease.taken
 
     take(Scene(calm, clock, lease, None))
 
-    await soon(lambda: heard, f"the holder hears of {way}")
-    assert (lease.taken, heard) == (why, [(lease, why)])
+    await soon(lambda: notices, f"the holder is notified of {way}")
+    assert (lease.taken, notices) == (why, [(lease, why)])
     with pytest.raises((LeaseLost, JobNotFound)):
         await got(lease.complete())
     await got(watch.close())
@@ -142,24 +142,24 @@ async def test_holder_is_notified_when_its_session_ends(
 
     await got(ENDED[way](Scene(calm, clock, lease, session)))
 
-    await soon(lambda: lease.taken == "lost", f"the holder hears that {way}")
+    await soon(lambda: lease.taken == "lost", f"the holder is notified that {way}")
     await got(watch.close())
 
 
-# which lease
+# The notified lease.
 
 
 @proves("QL-14")
 async def test_only_lost_leases_are_notified(hr: Any, calm: Client) -> None:
     ids = calm.queue("mail").put_many(range(20))
-    heard: list[str] = []
-    watch = await got(hr.watch("w", on_taken=lambda lease, _: heard.append(lease.id)))
+    notices: list[str] = []
+    watch = await got(hr.watch("w", on_taken=lambda lease, _: notices.append(lease.id)))
     leases = await got(hr.queue("mail").pop("w", count=20))
 
     calm.cancel(*ids[5:15])
 
-    await soon(lambda: len(heard) == 10, "all are told")
-    assert heard == ids[5:15]
+    await soon(lambda: len(notices) == 10, "all are notified")
+    assert notices == ids[5:15]
     assert [lease.taken for lease in leases] == [None] * 5 + ["cancelled"] * 10 + [None] * 5
     await got(watch.close())
 
@@ -184,8 +184,8 @@ async def test_earlier_lease_of_the_same_job_is_separate(
 async def test_lease_finished_by_its_holder_is_not_lost(hr: Any, calm: Client) -> None:
     calm.queue("mail").configure(keep_count=0)
     calm.queue("mail").put_many(range(9))
-    heard: list[str] = []
-    async with watching(hr, heard) as watch:
+    notices: list[str] = []
+    async with watching(hr, notices) as watch:
         leases = await got(hr.queue("mail").pop("w", count=8))
         await got(leases[0].complete())
         await got(leases[1].fail("typo"))
@@ -198,9 +198,9 @@ async def test_lease_finished_by_its_holder_is_not_lost(hr: Any, calm: Client) -
             (lease.id, lease.token) for lease in (leases[7], *more)
         ]
         calm.cancel(leases[7].id)
-        await soon(lambda: heard, "the last one is told")
+        await soon(lambda: notices, "the last lease is notified")
 
-    assert heard == [f"{leases[7].id} cancelled"]
+    assert notices == [f"{leases[7].id} cancelled"]
 
 
 async def test_refused_finish_leaves_the_lease_watched(hr: Any, calm: Client) -> None:
@@ -229,7 +229,7 @@ async def test_unwatched_worker_is_not_notified(hr: Any, calm: Client) -> None:
         [other] = await got(hr.queue("mail").pop("another worker"))
         lease = await pop_one(hr, calm)
         calm.cancel("before", "other", "a")
-        await soon(lambda: lease.taken, "the lease is told")
+        await soon(lambda: lease.taken, "the lease is notified")
     after = await pop_one(hr, calm, "after")
     calm.cancel("after")
 
@@ -249,8 +249,8 @@ async def test_garbage_collected_lease_is_forgotten(hr: Any, calm: Client) -> No
 
 
 async def test_notice_before_the_pop_returns_is_delivered(hr: Any, calm: Client) -> None:
-    heard: list[str] = []
-    async with watching(hr, heard) as watch:
+    notices: list[str] = []
+    async with watching(hr, notices) as watch:
         calm.queue("mail").put("x", id="a")
         [popped] = calm.queue("mail").pop("w")
         calm.cancel("a")
@@ -258,7 +258,7 @@ async def test_notice_before_the_pop_returns_is_delivered(hr: Any, calm: Client)
 
         lease = Lease(hr.core, popped._popped)
 
-        assert (lease.taken, heard) == ("cancelled", ["a cancelled"])
+        assert (lease.taken, notices) == ("cancelled", ["a cancelled"])
         assert watch._held_leases._early_notices == {}
 
 
@@ -271,7 +271,7 @@ async def test_malformed_notice_is_ignored(hr: Any, calm: Client) -> None:
 
         calm.cancel("a")
 
-        await soon(lambda: lease.taken == "cancelled", "it hears of what can be read")
+        await soon(lambda: lease.taken == "cancelled", "it receives the valid notice")
 
 
 async def test_lost_lease_without_a_notice_is_found_by_a_check(
@@ -284,7 +284,7 @@ async def test_lost_lease_without_a_notice_is_found_by_a_check(
 
         calm.core.transport.send([(0, ("DEL", calm.core.key(0, "job:a")))])
 
-        await soon(lambda: lease.taken == "cancelled", "it has asked")
+        await soon(lambda: lease.taken == "cancelled", "it has checked")
         assert still.taken is None
 
 
@@ -294,16 +294,16 @@ async def test_number_of_early_notices_is_bounded(hr: Any, calm: Client) -> None
         popped = [lease for _ in range(3) for lease in calm.queue("mail").pop("w", count=400)]
         calm.cancel(*ids)
         last = (popped[-1].id, popped[-1].token)
-        await soon(lambda: last in watch._held_leases._early_notices, "all have been heard")
+        await soon(lambda: last in watch._held_leases._early_notices, "all notices were received")
 
         assert len(watch._held_leases._early_notices) == MAX_EARLY_NOTICES
 
 
 @proves("QL-14")
 def test_each_lease_is_notified_once_while_threads_pop(calm: Client, valkey_url: str) -> None:
-    """Each is cancelled as soon as it runs, often before pop has returned it."""
+    """Cancel each job as soon as it runs, often before pop has returned it."""
     count = 300
-    heard: list[str] = []
+    notices: list[str] = []
     leases: list[Lease] = []
 
     def work() -> None:
@@ -317,29 +317,29 @@ def test_each_lease_is_notified_once_while_threads_pop(calm: Client, valkey_url:
 
     calm.queue("mail").put_many(range(count))
     client, _ = open_with_clock(valkey_url, namespace=calm.core.namespace)
-    with client, client.watch("w", on_taken=lambda lease, _: heard.append(lease.id)):
+    with client, client.watch("w", on_taken=lambda lease, _: notices.append(lease.id)):
         with ThreadPoolExecutor(3) as threads:
             done = [threads.submit(act) for act in (work, work, cancel_what_runs)]
         for future in done:
             future.result()
-        until(lambda: len(heard) == count, "all are told", SOON)
+        until(lambda: len(notices) == count, "all are notified", SOON)
 
-    assert sorted(heard) == sorted(lease.id for lease in leases)
+    assert sorted(notices) == sorted(lease.id for lease in leases)
     assert {lease.taken for lease in leases} == {"cancelled"}
 
 
-# several watches, functions that fail, the end
+# Several watches, failing callbacks, closing.
 
 
 class watching:  # noqa: N801 - reads as a word
-    """A watch of w that notes what it hears, of either kind."""
+    """A sync or async watch of worker w that records its notices."""
 
-    def __init__(self, hr: Any, heard: list[str]) -> None:
+    def __init__(self, hr: Any, notices: list[str]) -> None:
         self.hr = hr
-        self.heard = heard
+        self.notices = notices
 
     def note(self, lease: Any, why: str) -> None:
-        self.heard.append(f"{lease.id} {why}")
+        self.notices.append(f"{lease.id} {why}")
 
     async def __aenter__(self) -> Any:
         self.watch = await got(self.hr.watch("w", on_taken=self.note))
@@ -355,7 +355,7 @@ async def test_two_watches_of_one_worker_are_both_notified(hr: Any, calm: Client
     async with watching(hr, one), watching(hr, two):
         lease = await pop_one(hr, calm)
         calm.cancel("a")
-        await soon(lambda: one and two, "both hear")
+        await soon(lambda: one and two, "both are notified")
     assert (one, two, lease.taken) == (["a cancelled"], ["a cancelled"], "cancelled")
 
 
@@ -369,7 +369,7 @@ async def test_failing_callback_is_logged_and_the_watch_continues(
     for job_id in ("a", "b"):
         lease = await pop_one(hr, calm, job_id)
         calm.cancel(job_id)
-        await soon(lambda: lease.taken, "it is told")  # noqa: B023
+        await soon(lambda: lease.taken, "it is notified")  # noqa: B023
 
     await soon(lambda: "b was cancelled" in caplog.text, "both are logged")
     assert "a was cancelled" in caplog.text
@@ -378,15 +378,15 @@ async def test_failing_callback_is_logged_and_the_watch_continues(
 
 
 async def test_closed_watch_notifies_nothing(hr: Any, calm: Client) -> None:
-    heard: list[str] = []
-    async with watching(hr, heard) as watch:
+    notices: list[str] = []
+    async with watching(hr, notices) as watch:
         lease = await pop_one(hr, calm)
     await got(watch.close())
 
     calm.cancel("a")
     await listens(calm, 0)
 
-    assert (lease.taken, heard) == (None, [])
+    assert (lease.taken, notices) == (None, [])
 
 
 async def test_closing_the_client_ends_its_watches(hr: Any, calm: Client) -> None:
@@ -423,7 +423,7 @@ async def test_callback_may_close_its_watch(hr: Any, calm: Client) -> None:
 
     calm.cancel("a")
 
-    await soon(lambda: lease.taken, "it is told")
+    await soon(lambda: lease.taken, "it is notified")
     await listens(calm, 0)
     await asyncio.gather(*tasks)
 
@@ -459,12 +459,12 @@ async def test_coroutine_function_as_callback_is_refused(hr: Any) -> None:
         await got(hr.watch("w", on_taken=awaited))
 
 
-# broken connections
+# Broken connections.
 
 
 @pytest.fixture(params=CLIENT_KINDS)
 async def far(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIterator[Any]:
-    """A client whose way to the server can be cut."""
+    """A client whose connection to the server can be cut."""
     namespace = calm.core.namespace
     async with opened(request.param, way.url, namespace=namespace, retry_for=1) as client:
         yield client
@@ -474,10 +474,10 @@ async def far(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIt
 async def test_lease_lost_while_disconnected_is_notified_after_reconnecting(
     far: Any, calm: Client, way: Way
 ) -> None:
-    heard: list[str] = []
+    notices: list[str] = []
     calm.queue("mail").configure(keep_count=0)
     calm.queue("mail").put_many(range(5))
-    async with watching(far, heard):
+    async with watching(far, notices):
         kept, cancelled, lost, ended, finished = await got(far.queue("mail").pop("w", count=5))
         await got(ended.complete())
         way.close()
@@ -486,12 +486,12 @@ async def test_lease_lost_while_disconnected_is_notified_after_reconnecting(
         calm.finish(finished.id)
         way.open()
 
-        await soon(lambda: len(heard) == 3, "it hears of three")
+        await soon(lambda: len(notices) == 3, "three are notified")
         assert (kept.taken, cancelled.taken, lost.taken) == (None, "cancelled", "lost")
         assert (ended.taken, finished.taken) == (None, "cancelled")
         await listens(calm, 1)
         calm.timeout(kept.id)
-        await soon(lambda: kept.taken == "lost", "it goes on")
+        await soon(lambda: kept.taken == "lost", "it continues")
 
 
 async def test_watch_survives_a_long_outage(
@@ -501,7 +501,7 @@ async def test_watch_survives_a_long_outage(
         lease = await pop_one(far, calm)
         way.close()
         await asyncio.to_thread(
-            until, lambda: "lost leases are not noticed" in caplog.text, "it says so", 20.0
+            until, lambda: "lost leases are not noticed" in caplog.text, "it logs a warning", 20.0
         )
         calm.cancel("a")
         way.open()
@@ -518,7 +518,7 @@ async def test_lost_check_is_repeated(far: Any, calm: Client, way: Way) -> None:
         way.lose(calm.core.library["check_leases"].sha, "before the answer")
         way.open()
 
-        await soon(lambda: lease.taken == "cancelled", "it hears of it")
+        await soon(lambda: lease.taken == "cancelled", "it is notified")
 
 
 async def test_watch_that_cannot_subscribe_raises(far: Any, way: Way) -> None:

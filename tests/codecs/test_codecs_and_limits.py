@@ -1,4 +1,4 @@
-"""How data becomes bytes and comes back, and how large things may be."""
+"""Codecs encode and decode data; limits bound the sizes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_data_and_results_survive_every_codec(valkey_url: str, codec: str, value
 
 
 class Upper:
-    """A codec of the user's own."""
+    """A custom codec."""
 
     def encode(self, value: Any) -> bytes:
         return str(value).upper().encode()

@@ -1,4 +1,4 @@
-"""The encrypting codec: the server cannot read data, and what was changed or is foreign says so."""
+"""The encrypting codec hides data from the server and detects changed or foreign data."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_error_shows_neither_data_nor_keys(payload: bytes, says: str) -> None:
 
 
 class Talkative:
-    """A codec that says what it cannot read."""
+    """A codec whose errors contain the data."""
 
     def encode(self, value: Any) -> bytes:
         return bytes(value)

@@ -130,7 +130,7 @@ async def test_listener_continues_after_a_feed_is_recreated(
         await got(listening.close())
 
 
-# broken connections
+# Broken connections.
 
 
 async def while_away(listening: Any, way: Way, do: Callable[[], Any]) -> Any:
@@ -298,7 +298,7 @@ def test_loss_of_data_on_the_server_is_noticed(calm: Client) -> None:
         assert [next(listening).id, next(to_all).id] == ["then", "then"]
 
 
-# messages that come twice, late or never
+# Messages that arrive twice, late or never.
 
 
 def message(number: int, *, life: int = 5, kind: str = "published", of_shard: int = 0) -> bytes:

@@ -1,4 +1,4 @@
-"""The embedded server, with real processes: shared, kept, found again after every kill -9."""
+"""The embedded server with real processes: sharing, persistence, recovery after kill -9."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_server_persists_data_and_listens_only_on_its_socket(home: Path) -> None
 
 @pytest.fixture
 def tells_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Instead of a server a program that says what it is told of memory, and ends."""
+    """Replace the server by a program that prints its memory settings and ends."""
     program = tmp_path / "valkey-server"
     program.write_text('#!/bin/sh\necho "told: $GLIBC_TUNABLES"\nexit 1\n')
     program.chmod(0o700)

@@ -1,4 +1,4 @@
-"""Where an embedded server may live, and what is said when it cannot."""
+"""Directories of embedded servers: unusual ones work, unusable ones are reported."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_file_instead_of_a_directory_is_refused(tmp_path: Path) -> None:
 
 @contextmanager
 def as_somebody_without_rights() -> Iterator[None]:
-    """Root may write everywhere, so the tests of root become somebody else."""
+    """Run as another user if the tests run as root, who may write everywhere."""
     if os.getuid() != 0:
         yield
         return

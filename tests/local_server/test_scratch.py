@@ -1,4 +1,4 @@
-"""Private servers: they start at once, and nothing of them is left, whoever dies first."""
+"""Private servers start at once and leave nothing, whether they or their owner end first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connections of an awaiting client: how many there are, who has them, what is left of them."""
+"""The connections of the asyncio client: their number, their sharing and their end."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_calls_cancelled_while_waiting_for_a_connection_leave_nothing(
         for call in calls[turns % 2 :: 2]:
             call.cancel()
         await asyncio.gather(*calls[1 - turns % 2 :: 2])
-    # All turns are still there.
+    # All connections can still be used.
     held = [asyncio.ensure_future(until_released(ahr)) for _ in range(MOST_IN_USE)]
     await asyncio.gather(*held)
     await until_open(way, MOST_IDLE)

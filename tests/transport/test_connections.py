@@ -1,4 +1,4 @@
-"""Connections of awaiting code, and ears of either kind, where things happen in a bad order."""
+"""Connections and subscriptions, if events happen in an unfortunate order."""
 
 from __future__ import annotations
 
@@ -44,32 +44,32 @@ async def until_cut(way: Way) -> None:
     await asyncio.to_thread(until, lambda: way.cuts > 0, "the server has been asked")
 
 
-# lines
+# Connections.
 
 
 async def test_connection_can_be_closed_and_reopened_at_once(valkey_url: str) -> None:
-    line = AsyncNodeConnection(maker(valkey_url), 20)
+    connection = AsyncNodeConnection(maker(valkey_url), 20)
     for _ in range(20):
-        await line.open()
-        assert await line.exchange(PING, 1) == [b"PONG"]
-        line.close()
-        line.close()
-    assert not line.is_open
+        await connection.open()
+        assert await connection.exchange(PING, 1) == [b"PONG"]
+        connection.close()
+        connection.close()
+    assert not connection.is_open
 
 
 async def test_connection_with_surplus_replies_is_not_reused(
     valkey_url: str,
 ) -> None:
-    line = AsyncNodeConnection(maker(valkey_url), 20)
-    await line.open()
+    connection = AsyncNodeConnection(maker(valkey_url), 20)
+    await connection.open()
 
-    assert await line.exchange(PING + PING, 1) == [b"PONG"]
+    assert await connection.exchange(PING + PING, 1) == [b"PONG"]
     async with asyncio.timeout(20):
-        while line.is_open:  # noqa: ASYNC110 - nobody tells of it
+        while connection.is_open:  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0)
-    await line.open()
-    assert await line.exchange(PING + PING, 2) == [b"PONG"] * 2
-    line.close()
+    await connection.open()
+    assert await connection.exchange(PING + PING, 2) == [b"PONG"] * 2
+    connection.close()
 
 
 async def test_replies_that_arrive_separately_are_awaited(valkey_url: str) -> None:
@@ -82,15 +82,15 @@ async def test_replies_that_arrive_separately_are_awaited(valkey_url: str) -> No
 async def test_connection_cancelled_while_opening_leaves_no_socket(way: Way) -> None:
     held = threading.Event()
     way.lose(b"SETINFO", LATE, meanwhile=lambda: print(held.wait(20)))
-    line = AsyncNodeConnection(maker(way.url), 20)
-    opening = asyncio.ensure_future(line.open())
+    connection = AsyncNodeConnection(maker(way.url), 20)
+    opening = asyncio.ensure_future(connection.open())
     await until_cut(way)
 
     opening.cancel()
     await asyncio.wait([opening])
     held.set()
 
-    assert (opening.cancelled(), line.is_open) == (True, False)
+    assert (opening.cancelled(), connection.is_open) == (True, False)
     await until_nobody_is_connected(way)
 
 
@@ -101,13 +101,13 @@ async def test_connection_closed_right_after_opening_is_noticed(
         door.bind(str(tmp_path / "door"))
         door.listen()
         threading.Thread(target=greet_and_hang_up, args=(door,), daemon=True).start()
-        line = AsyncNodeConnection(maker(server_process.url_of(tmp_path / "door")), NEVER)
+        connection = AsyncNodeConnection(maker(server_process.url_of(tmp_path / "door")), NEVER)
         for _ in range(20):
             with suppress(RedisConnectionError):
-                await line.open()
-                [error] = await asyncio.wait_for(line.exchange(PING, 1), 20)
+                await connection.open()
+                [error] = await asyncio.wait_for(connection.exchange(PING, 1), 20)
                 assert isinstance(error, (RedisConnectionError, OSError))
-            assert not line.is_open
+            assert not connection.is_open
 
 
 def greet_and_hang_up(door: socket.socket) -> None:
@@ -132,7 +132,7 @@ async def test_large_request_does_not_block_other_replies(valkey_url: str) -> No
         assert [job.data for job in await hr.jobs(ids)] == large
 
 
-# ears
+# Subscriptions.
 
 
 def on(url: str) -> Topology[ConnectionPool]:
@@ -168,9 +168,9 @@ def test_subscription_ended_by_another_thread_returns_at_once(
         def poll(self, _: float) -> None:
             ending = threading.Thread(target=subscription.end)
             ending.start()
-            until(lambda: subscription.ended, "the ear is ended")
-            ending.join(0.2)  # If it does not wait for us, it is over by then.
-            # Had it closed its socket, one of these would go by the same number now.
+            until(lambda: subscription.ended, "the subscription has ended")
+            ending.join(0.2)  # It is finished by then unless it waits for this thread.
+            # If it had closed its socket, one of these would have the same file number now.
             taken.extend(socket.socketpair() for _ in range(8))
             woken.extend(poll.poll(1000))
 
@@ -178,7 +178,7 @@ def test_subscription_ended_by_another_thread_returns_at_once(
 
     assert subscription.receive(NEVER) == []
     assert woken
-    until(lambda: subscription.broken, "the ear is disconnected")
+    until(lambda: subscription.broken, "the subscription is disconnected")
     for pair in taken:
         for end in pair:
             end.close()

@@ -9,7 +9,7 @@ import asyncio
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any
 
 import pytest
 import redis
@@ -40,9 +40,7 @@ def needs(attribute: str) -> Iterator[None]:
 @pytest.fixture
 def connection(valkey_url: str) -> Iterator[redis.Connection]:
     """An open sync connection."""
-    found = cast(
-        redis.Connection, ConnectionPool.from_url(valkey_url, protocol=2).make_connection()
-    )
+    found: Any = ConnectionPool.from_url(valkey_url, protocol=2).make_connection()
     found.connect()
     yield found
     found.disconnect()

@@ -1,4 +1,4 @@
-"""A handler of a signal comes at any moment, also in the middle of a call of the client."""
+"""Signal handlers run at any point, also in the middle of a call of the client."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ while came < times:
     try:
         before = came
         soon()
-        # It may be raised where Python ignores it, as when something is deleted.
+        # Python ignores the exception if it is raised in a destructor.
         while came == before:
             queue.put("letter")
             made += 1
@@ -80,7 +80,7 @@ def test_call_continues_after_a_signal_handler(valkey_url: str) -> None:
 
     assert done.returncode == 0, done.stderr
     made, waiting = map(int, done.stdout.split())
-    # Of a call that was interrupted nobody knows whether it was made.
+    # An interrupted call may or may not have been carried out.
     assert 0 < made <= waiting <= made + int(TIMES)
     with headrace.connect(valkey_url, namespace=namespace) as hr:
         assert hr.audit().problems == []

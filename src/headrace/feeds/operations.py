@@ -161,7 +161,7 @@ def _place_of_new(
 
 def _check_reference(ids: Iterable[str], place: FeedPlace) -> None:
     if place.reference and place.reference in ids:
-        raise InvalidArgument(f"item {place.reference!r} cannot be {place.where} itself")
+        raise InvalidArgument(f"item {place.reference!r} cannot be placed {place.where} itself")
 
 
 def publish(

@@ -17,7 +17,7 @@ from headrace.operations.values import Audit
 from headrace.transport.drive import Operation
 
 PAGE = 500
-# Jobs with dependencies per call, and links of each that one call checks.
+# Jobs per call of audit_links, and links of each job that one call checks.
 JOBS_PER_LINK_CHECK = 50
 LINKS_PER_CALL = 100
 

@@ -288,7 +288,7 @@ FailedAttempt = tuple[str, str, str, str, str | None, int, bytes]
 
 def _failed_attempt(core: Core, item: Fail) -> FailedAttempt:
     if not isinstance(item, Fail):
-        raise InvalidArgument(f"an item of fail_many is a Fail, not {type(item).__name__}")
+        raise InvalidArgument(f"an item of leases.fail must be a Fail, not {type(item).__name__}")
     [(job_id, token)] = _proofs([item.lease])
     retry_ms = NO_RETRY if item.retry_in is None else milliseconds("retry_in", item.retry_in)
     data = b"" if item.data is UNSET else optional(encoded(core, item.data))

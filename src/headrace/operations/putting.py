@@ -32,7 +32,7 @@ INLINE = 1024
 # Answers of put_one and hand_one.
 CREATED, OTHER_SCRIPT, NOT_POSSIBLE = 1, 2, -1
 OTHER = {"put_one": "hand_one", "hand_one": "put_one"}
-# After a fast script could not do its work, put is used for this many seconds.
+# Seconds for which the script `put` is used after a fast script could not put the job.
 DETOUR = 5.0
 
 # A job to create: its id and payload; and, if it has them, a spare id and options of its own.

@@ -27,7 +27,7 @@ from headrace.operations.requests import ask_one
 from headrace.options import SCHEDULE_OPTIONS, UNSET, ScheduleOptions, Unset, check_options
 from headrace.transport.drive import Operation
 
-# The bytes that the id of a job has more than that of its schedule: braces, a dash, a number.
+# The most bytes that a job id adds to the id of its schedule: braces, a dash, a number.
 NUMBER_BYTES = 20
 # The most missed runs that a schedule makes up for, unless it makes up for all.
 MOST_BACKLOG = 1000
@@ -107,7 +107,7 @@ def schedule_queue(
 def adopt_schedule(
     queue: QueueLike,
     name: str,
-    badge: str,
+    import_id: str,
     id: str,  # noqa: A002 - as above
     data: bytes,
     *,
@@ -118,7 +118,7 @@ def adopt_schedule(
 ) -> Operation[bool]:
     """Create an imported schedule once per import, unless one with this id exists.
 
-    `name` and `badge` identify the import. `due` is the time of the next run in milliseconds.
+    `name` and `import_id` identify the import. `due` is the time of the next run in milliseconds.
     Return whether the schedule was created now.
     """
     core = queue.core
@@ -132,7 +132,7 @@ def adopt_schedule(
         "backlog": backlog_of(backlog),
         **rule_of(every, None, "UTC"),
     }
-    once = (name, badge)
+    once = (name, import_id)
     written = yield from _write(core, id, queue.name, fields, None, max(0, due - now), once)
     return written is not None
 
@@ -251,7 +251,7 @@ def _write(
     Return None if another client changed it since it was `seen`, or if `once` (import name and
     import id) was stored before.
     """
-    import_name, badge = once or (None, None)
+    import_name, import_id = once or (None, None)
 
     def decode(reply: Any) -> Fields | None:
         return None if is_refusal(reply) else _fields(reply[1])
@@ -266,7 +266,7 @@ def _write(
         seen=optional(seen),
         delay=delay,
         import_name=optional(import_name),
-        import_id=optional(badge),
+        import_id=optional(import_id),
     )
     return (yield from ask_one(core, core.shard_of(schedule_id), call))
 
