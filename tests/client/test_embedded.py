@@ -236,7 +236,7 @@ def test_a_lock_held_by_something_that_is_no_server_is_named(
         assert lock
         with pytest.raises(EmbeddedServerError, match=embedded.LOCK):
             embedded.start(home)
-        with pytest.raises(EmbeddedServerError, match="did not stop within .*: no reply"):
+        with pytest.raises(EmbeddedServerError, match=r"did not stop within .*: no reply"):
             embedded.stop(home)
 
 
