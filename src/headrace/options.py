@@ -115,11 +115,11 @@ class _PutOptions(TypedDict, total=False):
     depends_on: Annotated[Iterable[str] | None, _dependencies]
     """Ids of jobs that must be complete before this one starts."""
     if_dependency_fails: Annotated[str | None, _if_fails]
-    """What happens if one of them fails: "wait", "run", "cancel" or "fail"."""
+    """The policy for a failed dependency: "wait", "run", "cancel" or "fail"."""
     group: Annotated[str | None, _text]
     """The group that the job belongs to."""
     on_exists: Annotated[str | None, _on_exists]
-    """What happens if the id exists: "move", "replace", "reject" or "duplicate"."""
+    """The policy for an existing id: "move", "replace", "reject" or "duplicate"."""
 
 
 class ScheduleOptions(_CommonOptions, total=False):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_type
 from uuid import uuid4
 
 import pytest
 import redis
 
 import headrace
-from headrace import InvalidArgument, NamespaceMismatch, ServerUnavailable
+from headrace import AsyncClient, InvalidArgument, NamespaceMismatch, ServerUnavailable
 from headrace.client.connect import LAYOUT
 from headrace.local_server import embedded, server_process
 from tests.support.clients import CLIENT_KINDS, got, listed, opened
@@ -189,7 +189,7 @@ def test_number_of_shards_of_a_namespace_is_fixed(valkey_url: str) -> None:
 
     with headrace.connect(valkey_url, namespace=name) as hr:
         assert hr.core.shards == 4
-    with pytest.raises(NamespaceMismatch, match="has 4 shards, not 2"):
+    with pytest.raises(NamespaceMismatch, match="created with 4 shards, not 2"):
         headrace.connect(valkey_url, namespace=name, shards=2)
 
 
@@ -199,7 +199,9 @@ def test_namespace_with_another_layout_is_refused(valkey_url: str) -> None:
     with redis.Redis.from_url(valkey_url) as server:
         server.hset(f"hr:{{{name}:0}}:meta", "layout", "99")
 
-    with pytest.raises(NamespaceMismatch, match=f"layout 99, this Headrace supports {LAYOUT}"):
+    with pytest.raises(
+        NamespaceMismatch, match=f"layout 99, but this version of Headrace uses layout {LAYOUT}"
+    ):
         headrace.connect(valkey_url, namespace=name)
 
 
@@ -247,3 +249,97 @@ def test_processes_share_the_embedded_server(
         assert (tmp_path / ".headrace").is_dir()
     finally:
         embedded.stop(tmp_path / ".headrace")
+
+
+# connect_async: with `async with` and with `await`
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> list[AsyncClient]:
+    """The clients that were closed, in order."""
+    found: list[AsyncClient] = []
+    close = AsyncClient.close
+
+    async def record(client: AsyncClient) -> None:
+        found.append(client)
+        await close(client)
+
+    monkeypatch.setattr(AsyncClient, "close", record)
+    return found
+
+
+async def test_async_with_connects_and_closes_the_client(
+    valkey_url: str, closed: list[AsyncClient]
+) -> None:
+    async with headrace.connect_async(valkey_url, namespace=fresh()) as client:
+        assert_type(client, AsyncClient)
+        assert await client.queue("mail").put("x", id="a") == "a"
+        assert closed == []
+
+    assert closed == [client]
+
+
+async def test_await_returns_a_client_that_stays_open(valkey_url: str) -> None:
+    client = await headrace.connect_async(valkey_url, namespace=fresh())
+
+    assert_type(client, AsyncClient)
+    assert await client.queue("mail").put("x", id="a") == "a"
+    await client.close()
+
+
+async def test_an_awaited_client_closes_at_the_end_of_its_block(
+    valkey_url: str, closed: list[AsyncClient]
+) -> None:
+    async with await headrace.connect_async(valkey_url, namespace=fresh()) as client:
+        assert await client.queue("mail").put("x", id="a") == "a"
+
+    assert closed == [client]
+
+
+async def test_connect_async_can_run_as_a_task(valkey_url: str) -> None:
+    client = await asyncio.create_task(headrace.connect_async(valkey_url, namespace=fresh()))
+
+    await client.close()
+
+
+async def test_both_forms_of_connect_async_raise_errors_of_the_server(tmp_path: Path) -> None:
+    url = f"unix://{tmp_path}/no.sock"
+    with pytest.raises(ServerUnavailable):
+        await headrace.connect_async(url, retry_for=0)
+    with pytest.raises(ServerUnavailable):
+        async with headrace.connect_async(url, retry_for=0):
+            pass
+
+
+def test_connect_async_checks_its_arguments_before_it_is_awaited() -> None:
+    with pytest.raises(InvalidArgument, match="timeout"):
+        headrace.connect_async(timeout=0)
+
+
+@pytest.mark.parametrize("form", ["await", "async with"])
+async def test_cancelling_connect_async_closes_its_connection(form: str) -> None:
+    accepted, closed = asyncio.Event(), asyncio.Event()
+
+    async def never_reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.set()
+        while await reader.read(1000):
+            pass
+        writer.close()
+        closed.set()
+
+    async def connecting(url: str) -> None:
+        if form == "await":
+            await headrace.connect_async(url, timeout=60)
+        else:
+            async with headrace.connect_async(url, timeout=60):
+                pass
+
+    server = await asyncio.start_server(never_reply, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        attempt = asyncio.create_task(connecting(f"redis://127.0.0.1:{port}"))
+        await asyncio.wait_for(accepted.wait(), 10)
+        attempt.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await attempt
+        await asyncio.wait_for(closed.wait(), 10)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
 import pydoc
 import re
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -90,8 +92,18 @@ def test_public_names_are_documented() -> None:
         for name, kind in vars(headrace.errors).items()
         if isinstance(kind, type) and issubclass(kind, headrace.HeadraceError)
     }
-    others = set(headrace.__all__) - errors
-    assert others == {*headrace._LATER, "connect", "connect_async"}
+
+
+def test_editors_and_the_interpreter_find_public_names_in_the_same_modules() -> None:
+    tree = ast.parse(Path(headrace.__file__).read_text())
+    exported = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name != "errors"
+    }
+    assert exported == headrace._MODULES
 
 
 def test_importing_headrace_imports_no_redis() -> None:

@@ -11,7 +11,7 @@ import redis
 import headrace
 from headrace import Client, ServerUnavailable
 from headrace.cli.events import newest
-from headrace.client.connect import check_settings
+from headrace.client.connect import ConnectOptions
 from headrace.engine.record import name_in
 from headrace.engine.script import LIBRARY, operations
 from headrace.operations.queues import DELETE_AT_MOST
@@ -230,7 +230,7 @@ def test_addresses_on_the_page_are_accepted() -> None:
     assert len(addresses) == 5
     for address in addresses:
         full = address.replace("...", "one:26379/service")
-        assert check_settings(full, "n", None, "json", None, None, 1, 1).url == full
+        assert ConnectOptions(full, "n").url == full
 
 
 @pytest.fixture

@@ -58,8 +58,8 @@ def open_client(server: ServerOptions, *, create: bool = False) -> Iterator[Clie
 
 
 def _client(server: ServerOptions, *, create: bool) -> Client:
-    wanted = connect.check_settings(
-        server.url, server.namespace, None, "json", None, None, RETRY_FOR, TIMEOUT
+    wanted = connect.ConnectOptions(
+        server.url, server.namespace, retry_for=RETRY_FOR, timeout=TIMEOUT
     )
     if not create and server.url is None and not HERE.exists():
         raise NoNamespace(

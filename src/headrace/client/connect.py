@@ -1,8 +1,12 @@
-"""Connect a client: to one server, a Sentinel primary, a Cluster, or the embedded server."""
+"""Connecting: from a URL to a client.
+
+The URL names a server, a Sentinel service or a node of a Cluster. Without one, the embedded server
+is used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -33,17 +37,18 @@ from headrace.transport.transport import AsyncTransport, Transport
 
 T = TypeVar("T")
 
-# The version of the data layout on the server.
 LAYOUT = 2
-# The most connections of one pool.
 CONNECTIONS = 10_000
 
 SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel")
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectSettings:
-    """The checked arguments of connect."""
+@dataclass(frozen=True, slots=True, init=False)
+class ConnectOptions:
+    """The checked arguments of `connect` and `connect_async`.
+
+    An empty `url` means the embedded server. Raises InvalidArgument for an invalid argument.
+    """
 
     url: str
     namespace: str
@@ -54,40 +59,36 @@ class ConnectSettings:
     retry_for: float
     timeout: float
 
-
-def check_settings(
-    url: str | None,
-    namespace: str,
-    shards: int | None,
-    codec: str | Codec,
-    limits: Limits | None,
-    library: Library | None,
-    retry_for: Span,
-    timeout: Span,
-) -> ConnectSettings:
-    """Check the arguments of connect before anything is started or sent.
-
-    Raises InvalidArgument if one of them cannot be used.
-    """
-    check.namespace(namespace)
-    if shards is not None:
-        check.whole("shards", shards, 1, 1024)
-    _check_url(url)
-    settings = ConnectSettings(
-        url="" if url is None else url,
-        namespace=namespace,
-        shards=shards,
-        codec=codec_of(codec),
-        limits=_instance("limits", limits, Limits) or Limits(),
-        library=_instance("library", library, Library) or LIBRARY,
-        retry_for=milliseconds("retry_for", retry_for) / 1000,
-        timeout=milliseconds("timeout", timeout) / 1000,
-    )
-    if settings.timeout == 0:
-        raise InvalidArgument(
-            "timeout must be at least a millisecond: a server needs time to answer"
-        )
-    return settings
+    def __init__(
+        self,
+        url: str | None,
+        namespace: str,
+        *,
+        shards: int | None = None,
+        codec: str | Codec = "json",
+        limits: Limits | None = None,
+        library: Library | None = None,
+        retry_for: Span = 15,
+        timeout: Span = 5,
+    ) -> None:
+        check.namespace(namespace)
+        if shards is not None:
+            check.whole("shards", shards, 1, 1024)
+        _check_url(url)
+        checked = {
+            "url": "" if url is None else url,
+            "namespace": namespace,
+            "shards": shards,
+            "codec": codec_of(codec),
+            "limits": _instance("limits", limits, Limits) or Limits(),
+            "library": _instance("library", library, Library) or LIBRARY,
+            "retry_for": milliseconds("retry_for", retry_for) / 1000,
+            "timeout": milliseconds("timeout", timeout) / 1000,
+        }
+        if checked["timeout"] == 0:
+            raise InvalidArgument("timeout must be at least a millisecond")
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
 
 def _check_url(url: object) -> None:
@@ -99,16 +100,16 @@ def _check_url(url: object) -> None:
         scheme = urlsplit(url).scheme
         if scheme.endswith("+sentinel"):
             _sentinels(url, parse_url)
-            ConnectionPool(**dict(parse_url(_primary_url(url)))).make_connection()
+            ConnectionPool(**dict(parse_url(_of_primary(url)))).make_connection()
         elif scheme in SCHEMES:
             ConnectionPool(**dict(parse_url(url))).make_connection()
     except InvalidArgument:
         raise
     except (TypeError, ValueError) as error:
-        raise InvalidArgument(f"the URL is malformed: {error}") from error
+        raise InvalidArgument(f"invalid URL: {error}") from error
     if scheme not in SCHEMES:
         raise InvalidArgument(
-            f"a URL must begin with {', '.join(f'{scheme}://' for scheme in SCHEMES)}, "
+            f"the URL must begin with {', '.join(f'{scheme}://' for scheme in SCHEMES)}, "
             f"not with {url.split(':', 1)[0]!r}"
         )
 
@@ -119,30 +120,30 @@ def _instance(what: str, value: T | None, kind: type[T]) -> T | None:
     raise InvalidArgument(f"{what} must be a {kind.__name__}, not {type(value).__name__}")
 
 
-def connect(settings: ConnectSettings) -> Client:
-    """Return a connected Client and create its namespace if it is new."""
-    return open_client(connect_core(settings), settings)
+def connect(options: ConnectOptions) -> Client:
+    """Return a sync client of a namespace, which is created if it does not exist."""
+    return open_client(connect_core(options), options)
 
 
-def open_client(core: Core, settings: ConnectSettings) -> Client:
-    """Create the namespace if it is new and return a Client of it."""
+def open_client(core: Core, options: ConnectOptions) -> Client:
+    """Return a sync client of a namespace on a server that `connect_core` connected to."""
     try:
-        drive(core.transport, _open(core, settings))
+        drive(core.transport, _open(core, options))
     except BaseException:
         core.transport.close()
         raise
     return Client(core)
 
 
-def connect_core(settings: ConnectSettings) -> Core:
-    """Connect to the server or to the nodes of its Cluster, without opening a namespace."""
-    url = settings.url or embedded.start()
-    core = _core(settings, Transport(_topology(settings, url)))
+def connect_core(options: ConnectOptions) -> Core:
+    """Connect to the server, or to the nodes of its Cluster, without opening a namespace."""
+    url = options.url or embedded.start()
+    core = _core(options, Transport(_topology(options, url)))
     try:
         seeds = drive(core.transport, _cluster_seeds(core, url))
         if seeds:
             core.transport.close()
-            core.transport = Transport(_topology(settings, url, seeds))
+            core.transport = Transport(_topology(options, url, seeds))
             core.transport.refresh()
     except BaseException:
         core.transport.close()
@@ -150,110 +151,149 @@ def connect_core(settings: ConnectSettings) -> Core:
     return core
 
 
-async def connect_async(settings: ConnectSettings) -> AsyncClient:
-    """Return a connected AsyncClient and create its namespace if it is new."""
-    url = settings.url or embedded.start()
-    core = _core(settings, AsyncTransport(_async_topology(settings, url), settings.timeout))
+async def connect_async(options: ConnectOptions) -> AsyncClient:
+    """Return an asyncio client of a namespace, which is created if it does not exist."""
+    url = options.url or embedded.start()
+    core = _core(options, AsyncTransport(_async_topology(options, url), options.timeout))
     try:
         seeds = await drive_async(core.transport, _cluster_seeds(core, url))
         if seeds:
             await core.transport.close()
-            core.transport = AsyncTransport(_async_topology(settings, url, seeds), settings.timeout)
+            core.transport = AsyncTransport(_async_topology(options, url, seeds), options.timeout)
             await core.transport.refresh()
-        await drive_async(core.transport, _open(core, settings))
+        await drive_async(core.transport, _open(core, options))
     except BaseException:
         await core.transport.close()
         raise
     return AsyncClient(core)
 
 
-def _core(settings: ConnectSettings, transport: Any) -> Core:
+class PendingAsyncClient(Coroutine[Any, Any, AsyncClient]):
+    """What `headrace.connect_async` returns: an asyncio client that is not connected yet.
+
+    `await` connects and returns the client. `async with` connects, and closes the client at the end
+    of the block. Like a coroutine, it can be used once.
+    """
+
+    __slots__ = ("_client", "_connecting")
+
+    def __init__(self, options: ConnectOptions) -> None:
+        self._connecting = connect_async(options)
+        self._client: AsyncClient | None = None
+
+    def __await__(self) -> Generator[Any, Any, AsyncClient]:
+        return self._connecting.__await__()
+
+    async def __aenter__(self) -> AsyncClient:
+        self._client = await self._connecting
+        return self._client
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+    # asyncio.run and asyncio.create_task accept only coroutines.
+
+    def send(self, value: Any, /) -> Any:
+        """Continue the coroutine with a value."""
+        return self._connecting.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Raise an exception in the coroutine."""
+        return self._connecting.throw(*error)
+
+    def close(self) -> None:
+        """End the coroutine."""
+        self._connecting.close()
+
+
+def _core(options: ConnectOptions, transport: Any) -> Core:
     return Core(
         transport,
-        settings.namespace,
-        codec=settings.codec,
-        limits=settings.limits,
-        library=settings.library,
-        retry_for=settings.retry_for,
-        timeout=settings.timeout,
+        options.namespace,
+        codec=options.codec,
+        limits=options.limits,
+        library=options.library,
+        retry_for=options.retry_for,
+        timeout=options.timeout,
     )
 
 
-def _open(core: Core, settings: ConnectSettings) -> Operation[None]:
-    """Create the namespace if it is new; raise NamespaceMismatch if it does not fit."""
-    layout, shards = yield from open_namespace(core, settings.shards, LAYOUT)
+def _open(core: Core, options: ConnectOptions) -> Operation[None]:
+    """Create or open the namespace; raises NamespaceMismatch if its layout or shards differ."""
+    layout, shards = yield from open_namespace(core, options.shards, LAYOUT)
     if layout != LAYOUT:
         raise NamespaceMismatch(
-            f"namespace {settings.namespace!r} has layout {layout}, this Headrace supports "
-            f"{LAYOUT}: upgrade the older of the two"
+            f"namespace {options.namespace!r} has layout {layout}, but this version of Headrace "
+            f"uses layout {LAYOUT}; upgrade the older of the two"
         )
-    if settings.shards is not None and settings.shards != shards:
+    if options.shards is not None and options.shards != shards:
         raise NamespaceMismatch(
-            f"namespace {settings.namespace!r} has {shards} shards, not {settings.shards}; "
-            "omit shards= or use another namespace"
+            f"namespace {options.namespace!r} was created with {shards} shards, not "
+            f"{options.shards}; omit shards=, or use another namespace"
         )
     core.use_shards(shards)
     yield from open_shards(core, LAYOUT)
 
 
 def _cluster_seeds(core: Core, url: str) -> Operation[list[Address]]:
-    """Return the node to ask first if the server is part of a Cluster, otherwise nothing."""
+    """Return the first node to query if the server is part of a Cluster, otherwise nothing."""
     parts = urlsplit(url)
     if parts.scheme not in ("redis", "rediss"):
         return []
-    [info] = yield from raw(core, [(0, ("INFO", "cluster"))])
-    if b"cluster_enabled:1" not in info:
+    [about] = yield from raw(core, [(0, ("INFO", "cluster"))])
+    if b"cluster_enabled:1" not in about:
         return []
     return [(parts.hostname or "localhost", parts.port or 6379)]
 
 
-def _common(settings: ConnectSettings) -> dict[str, Any]:
+def _common(options: ConnectOptions) -> dict[str, Any]:
     return {
         "protocol": 2,
-        "socket_timeout": settings.timeout,
-        "socket_connect_timeout": settings.timeout,
+        "socket_timeout": options.timeout,
+        "socket_connect_timeout": options.timeout,
         "health_check_interval": 0,
     }
 
 
 def _topology(
-    settings: ConnectSettings, url: str, seeds: list[Address] | None = None
+    options: ConnectOptions, url: str, seeds: list[Address] | None = None
 ) -> Topology[ConnectionPool]:
-    options = {**_common(settings), "retry": Retry(NoBackoff(), 0)}
+    defaults = {**_common(options), "retry": Retry(NoBackoff(), 0)}
     if "+sentinel" in url:
         hosts, service, given = _sentinels(url, parse_url)
         tls = {name: value for name, value in given.items() if name.startswith("ssl")}
-        manager = Sentinel(hosts, sentinel_kwargs=options | tls, **options)
+        manager = Sentinel(hosts, sentinel_kwargs=defaults | tls, **defaults)
         pool = manager.master_for(service, **given).connection_pool
-        sentinels = [sentinel.connection_pool for sentinel in manager.sentinels]
-        return Topology(settings.namespace, lambda _: pool, sentinels=sentinels)
+        asking = [sentinel.connection_pool for sentinel in manager.sentinels]
+        return Topology(options.namespace, lambda _: pool, sentinels=asking)
     parsed: dict[str, Any] = dict(parse_url(url))
     return Topology(
-        settings.namespace,
+        options.namespace,
         lambda address: ConnectionPool(
-            max_connections=CONNECTIONS, **{**options, **parsed, **_host(address)}
+            max_connections=CONNECTIONS, **{**defaults, **parsed, **_host(address)}
         ),
         seeds or (),
     )
 
 
 def _async_topology(
-    settings: ConnectSettings, url: str, seeds: list[Address] | None = None
+    options: ConnectOptions, url: str, seeds: list[Address] | None = None
 ) -> Topology[AsyncConnectionPool]:
-    options = {**_common(settings), "retry": AsyncRetry(NoBackoff(), 0)}
+    defaults = {**_common(options), "retry": AsyncRetry(NoBackoff(), 0)}
     if "+sentinel" in url:
         hosts, service, given = _sentinels(url, parse_async_url)
         tls = {name: value for name, value in given.items() if name.startswith("ssl")}
-        manager = AsyncSentinel(hosts, sentinel_kwargs=options | tls, **options)
+        manager = AsyncSentinel(hosts, sentinel_kwargs=defaults | tls, **defaults)
         client: redis_asyncio.Redis = manager.master_for(service, **given)
         pool = client.connection_pool
-        sentinels = [sentinel.connection_pool for sentinel in manager.sentinels]
-        return Topology(settings.namespace, lambda _: pool, sentinels=sentinels)
+        asking = [sentinel.connection_pool for sentinel in manager.sentinels]
+        return Topology(options.namespace, lambda _: pool, sentinels=asking)
     parsed: dict[str, Any] = dict(parse_async_url(url))
     return Topology(
-        settings.namespace,
+        options.namespace,
         lambda address: AsyncConnectionPool(
-            max_connections=CONNECTIONS, **{**options, **parsed, **_host(address)}
+            max_connections=CONNECTIONS, **{**defaults, **parsed, **_host(address)}
         ),
         seeds or (),
     )
@@ -263,25 +303,25 @@ def _host(address: Address) -> dict[str, Any]:
     return {"host": address[0], "port": address[1]} if address[0] else {}
 
 
-def _primary_url(url: str) -> str:
-    """Return a URL with the options of a Sentinel URL for the primary, whose host is unknown."""
+def _of_primary(url: str) -> str:
+    """Return a URL with the login and options of a Sentinel URL, for the primary server."""
     parts = urlsplit(url)
     login, at, _ = parts.netloc.rpartition("@")
     return f"{parts.scheme.removesuffix('+sentinel')}://{login}{at}localhost/?{parts.query}"
 
 
 def _sentinels(url: str, parse: Callable[[str], Any]) -> tuple[list[Address], str, dict[str, Any]]:
-    """Split redis+sentinel://user:password@a:1,b:2/service into hosts, service and options."""
+    """Parse redis+sentinel://user:password@a:1,b:2/service: the hosts, service and options."""
     parts = urlsplit(url)
     netloc = parts.netloc.rpartition("@")[2]
     service = parts.path.strip("/")
     hosts = [host.rpartition(":") for host in netloc.split(",")]
     if not service or not all(name and port.isdigit() for name, _, port in hosts):
         raise InvalidArgument(
-            "a Sentinel URL must be redis+sentinel://host:port,host:port/service, "
+            "a Sentinel URL must be like redis+sentinel://host:port,host:port/service, "
             f"not {parts.scheme}://.../{service}"
         )
-    options = dict(parse(_primary_url(url)))
+    options = dict(parse(_of_primary(url)))
     if options.pop("connection_class", None) is not None:
         options["ssl"] = True
     del options["host"]

@@ -24,8 +24,8 @@ from headrace.transport.drive import Operation, drive_async
 AUTOMATIC_SETTINGS = {b"created", b"paused"}
 
 
-def _wanted(url: str, namespace: str, codec: str | Codec) -> connecting.ConnectSettings:
-    return connecting.check_settings(url, namespace, None, codec, None, None, 15, 5)
+def _wanted(url: str, namespace: str, codec: str | Codec) -> connecting.ConnectOptions:
+    return connecting.ConnectOptions(url, namespace, codec=codec)
 
 
 class CompatClient(SyncMethods, ClosesOnExit):

@@ -89,7 +89,7 @@ def moment(called: str, text: str) -> datetime:
 
 def _url(called: str, text: str) -> str:
     try:
-        connect.check_settings(text, "any", None, "raw", None, None, RETRY_FOR, TIMEOUT)
+        connect.ConnectOptions(text, "any")
     except InvalidArgument:
         # The invalid part may be a part of the password, so the message does not show it.
         schemes = ", ".join(f"{scheme}://" for scheme in connect.SCHEMES)
@@ -142,8 +142,8 @@ class ServerAddress:
 
         Raises NamespaceNotFound if the namespace does not exist, unless make is set.
         """
-        asked = connect.check_settings(
-            self.url, self.namespace, None, "raw", None, None, RETRY_FOR, TIMEOUT
+        asked = connect.ConnectOptions(
+            self.url, self.namespace, codec="raw", retry_for=RETRY_FOR, timeout=TIMEOUT
         )
         core = connect.connect_core(asked)
         if not make and not drive(core.transport, namespace_exists(core)):
@@ -217,7 +217,7 @@ class SinkOptions(ServerAddress):
 
     def open_sink(self) -> Client:
         """Connect with the codec of the sink. Create the namespace if it does not exist."""
-        asked = connect.check_settings(
-            self.url, self.namespace, None, self.codec, None, None, RETRY_FOR, TIMEOUT
+        asked = connect.ConnectOptions(
+            self.url, self.namespace, codec=self.codec, retry_for=RETRY_FOR, timeout=TIMEOUT
         )
         return connect.connect(asked)

@@ -186,10 +186,14 @@ class Sidecar:
     def _start(self) -> None:
         order = self._order
         if self._client is None:
-            asked = connecting.check_settings(
-                order.url, order.namespace, None, "raw", None, None, RETRY_FOR, CONNECT_SECONDS
+            options = connecting.ConnectOptions(
+                order.url,
+                order.namespace,
+                codec="raw",
+                retry_for=RETRY_FOR,
+                timeout=CONNECT_SECONDS,
             )
-            self._client = connecting.connect(asked)
+            self._client = connecting.connect(options)
         session = self._client.session(order.worker, ttl=order.ttl)
         for queue in order.queues:
             session.serve(queue)
