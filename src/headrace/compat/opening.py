@@ -3,25 +3,56 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
 from headrace.closing import ClosesOnAsyncExit, ClosesOnExit
 from headrace.codecs.codec import Codec
-from headrace.compat.text_codec import TextCodec
+from headrace.engine.check import PAGE
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
+from headrace.operations.jobs import queue_jobs
 from headrace.operations.method import AnyOperation, AsyncMethods, SyncMethods
 from headrace.operations.protocols import QueueLike
 from headrace.operations.queues import configure
 from headrace.operations.requests import raw
+from headrace.operations.values import Job
 from headrace.transport.drive import Operation, drive_async
 
 # The server sets these itself, so they do not show that a user configured the queue.
 AUTOMATIC_SETTINGS = {b"created", b"paused"}
+
+AnyClient = TypeVar("AnyClient", Client, AsyncClient)
+
+
+class TextCodec:
+    """Encode text as UTF-8 and bytes unchanged; decode to text.
+
+    Bytes that are not valid UTF-8 survive the round trip as surrogates.
+    """
+
+    def encode(self, value: object) -> bytes:
+        """Return the bytes of a str or bytes. Raises InvalidArgument for any other type."""
+        if isinstance(value, bytes | bytearray | memoryview):
+            return bytes(value)
+        if not isinstance(value, str):
+            raise InvalidArgument(
+                f"data must be a str or bytes, not {type(value).__name__}; to queue other data, "
+                "pass a client from headrace.connect(url), which encodes as JSON"
+            )
+        try:
+            return value.encode(errors="surrogateescape")
+        except UnicodeEncodeError as error:
+            raise InvalidArgument(f"data must be valid Unicode: {error}") from error
+
+    def decode(self, payload: bytes) -> str:
+        """Return the text of a payload."""
+        return payload.decode(errors="surrogateescape")
 
 
 def _wanted(url: str, namespace: str, codec: str | Codec) -> connecting.Wanted:
@@ -124,3 +155,18 @@ def ensure_profile(queue: QueueLike, profile: str) -> Operation[None]:
     """Give the queue a profile, unless it has settings of its own."""
     if not (yield from is_configured(queue)):
         yield from configure(queue, profile)
+
+
+def all_jobs(queue: QueueLike, state: str, page_size: int = PAGE) -> Operation[list[Job]]:
+    """Return all jobs of a queue in a state, read in pages."""
+    found: list[Job] = []
+    while True:
+        page = yield from queue_jobs(queue, state, offset=len(found), count=page_size)
+        found += page.jobs
+        if len(page.jobs) < page_size:
+            return found
+
+
+def process_name() -> str:
+    """Return <hostname>-<pid>, the default name of a worker."""
+    return f"{socket.gethostname()}-{os.getpid()}"
