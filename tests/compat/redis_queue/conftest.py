@@ -9,8 +9,8 @@ import pytest
 
 import headrace
 from headrace import Client
-from headrace.compat.redis_queue import RedisQueue
 from headrace.compat.opening import TextCodec
+from headrace.compat.redis_queue import RedisQueue
 from headrace.testing import settable_clock
 
 

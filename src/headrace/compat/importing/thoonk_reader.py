@@ -26,7 +26,7 @@ from headrace.compat.importing.entries import (
 )
 from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.source_server import in_pages
-from headrace.compat.thoonk.job_operations import STALLED
+from headrace.compat.thoonk.job_feeds import STALLED
 from headrace.compat.thoonk.registry import LEAF, PROFILES, SORTED
 from headrace.compat.thoonk.registry import TYPES as API_TYPES
 

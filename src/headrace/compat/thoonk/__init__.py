@@ -11,25 +11,12 @@ from headrace.compat.thoonk.errors import (
     NotAllowed,
     NotListening,
 )
-from headrace.compat.thoonk.feeds import (
-    AsyncLeaf,
-    AsyncSortedFeed,
-    Leaf,
-    SortedFeed,
-)
-from headrace.compat.thoonk.feeds import (
-    AsyncThoonkJob as AsyncJob,
-)
-from headrace.compat.thoonk.feeds import (
-    AsyncThoonkQueue as AsyncQueue,
-)
-from headrace.compat.thoonk.feeds import (
-    ThoonkJob as Job,
-)
-from headrace.compat.thoonk.feeds import (
-    ThoonkQueue as Queue,
-)
-from headrace.compat.thoonk.job_operations import ClaimedJob as Claimed
+from headrace.compat.thoonk.feeds import AsyncLeaf, AsyncSortedFeed, Leaf, SortedFeed
+from headrace.compat.thoonk.job_feeds import AsyncThoonkJob as AsyncJob
+from headrace.compat.thoonk.job_feeds import AsyncThoonkQueue as AsyncQueue
+from headrace.compat.thoonk.job_feeds import ClaimedJob as Claimed
+from headrace.compat.thoonk.job_feeds import ThoonkJob as Job
+from headrace.compat.thoonk.job_feeds import ThoonkQueue as Queue
 from headrace.operations.finishing import NO_RESULT
 
 __all__ = [
