@@ -23,7 +23,7 @@ from headrace.compat.importing.entries import (
 )
 from headrace.compat.importing.qless_jobs import KLASS, QlessHash, read_job, read_schedule
 from headrace.compat.importing.source_server import in_pages
-from headrace.compat.qless.operations.config import OPTIONS, QUEUE_OPTIONS
+from headrace.compat.qless.config import OPTIONS, QUEUE_OPTIONS
 from headrace.engine.check import LONGEST_MS
 from headrace.engine.profile import Value
 from headrace.errors import ImportRefused

@@ -75,7 +75,7 @@ class Worqr(WorqrBase, CompatClient):
     @method
     def startWorker(self, worker: str | None = None) -> Operation[None]:
         """Register a worker and keep it alive in the background until failWorker."""
-        name = self.worker_name(worker)
+        name = self._worker_name(worker)
         ttl = None if self.workerTimeout < 0 else self.workerTimeout
         token = yield from sessions.start(self, name, ttl=ttl)
         self.background.add_worker(LocalWorker(self.core, name, token))
@@ -83,7 +83,7 @@ class Worqr(WorqrBase, CompatClient):
     @method
     def keepWorkerAlive(self, worker: str | None = None) -> Operation[None]:
         """Renew the session of a worker. Raises SessionEnded if it has ended."""
-        local = self.background.worker(self.worker_name(worker))
+        local = self.background.worker(self._worker_name(worker))
         yield from self._unless_ended(local, sessions.renew(local))
 
     @method
@@ -118,7 +118,7 @@ class Worqr(WorqrBase, CompatClient):
 
         Raises SessionEnded if the worker is not alive.
         """
-        name = self.worker_name(worker)
+        name = self._worker_name(worker)
         local = self.background.workers.get(name)
         if local is None:
             yield from sessions.end_by_name(self, name)
@@ -137,7 +137,7 @@ class Worqr(WorqrBase, CompatClient):
 
     def _worker_and_queue(self, worker: str, queue: str | None) -> tuple[LocalWorker, QueueRef]:
         name, queue = (self.workerId, worker) if queue is None else (worker, queue)
-        return self.background.worker(self.worker_name(name)), QueueRef(self.core, queue)
+        return self.background.worker(self._worker_name(name)), QueueRef(self.core, queue)
 
     def _unless_ended(self, worker: LocalWorker, operation: Operation[T]) -> Operation[T]:
         """Run an operation of a worker; if its session has ended, forget the worker."""

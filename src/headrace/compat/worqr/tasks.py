@@ -50,7 +50,7 @@ class WorqrBase:
         """Return whether a worker of this instance has started work on a queue."""
         return False
 
-    def worker_name(self, worker: str | None) -> str:
+    def _worker_name(self, worker: str | None) -> str:
         """Return the name of a worker; the default is that of the client."""
         return self.workerId if worker is None else text("worker", worker, self.core.limits.name)
 
@@ -76,7 +76,7 @@ class WorqrBase:
         Raises SessionRequired unless the worker is started and has started work on the queue.
         """
         target = QueueRef(self.core, queue)
-        name = self.worker_name(worker)
+        name = self._worker_name(worker)
         if not self.serves(name, queue) and not (yield from is_configured(target)):
             raise SessionRequired(name, queue)
         popped = yield from popping.pop(target, name)
