@@ -5,29 +5,32 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import wraps
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
 from headrace.closing import ClosesOnAsyncExit, ClosesOnExit
 from headrace.codecs.codec import Codec
-from headrace.engine.check import PAGE
+from headrace.engine.call import Call, build
+from headrace.engine.check import PAGE, text
+from headrace.engine.record import Record, decode_record
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
 from headrace.operations.jobs import queue_jobs
 from headrace.operations.method import AnyOperation, AsyncMethods, SyncMethods
 from headrace.operations.protocols import QueueLike
 from headrace.operations.queues import configure
-from headrace.operations.requests import raw
-from headrace.operations.values import Job
+from headrace.operations.requests import ask_one, raw
+from headrace.operations.values import Job, payload_of
 from headrace.transport.drive import Operation, drive_async
 
 # The server sets these itself, so they do not show that a user configured the queue.
 AUTOMATIC_SETTINGS = {b"created", b"paused"}
 
 AnyClient = TypeVar("AnyClient", Client, AsyncClient)
+AnyPage = TypeVar("AnyPage", bound=Sized)
 
 
 class TextCodec:
@@ -157,14 +160,44 @@ def ensure_profile(queue: QueueLike, profile: str) -> Operation[None]:
         yield from configure(queue, profile)
 
 
-def all_jobs(queue: QueueLike, state: str, page_size: int = PAGE) -> Operation[list[Job]]:
-    """Return all jobs of a queue in a state, read in pages."""
-    found: list[Job] = []
+def all_pages(
+    read: Callable[..., Operation[AnyPage]], *args: Any, size: int | None = None
+) -> Operation[list[AnyPage]]:
+    """Return all pages of an operation that takes an offset and a count."""
+    count = PAGE if size is None else size
+    pages: list[AnyPage] = []
+    offset = 0
     while True:
-        page = yield from queue_jobs(queue, state, offset=len(found), count=page_size)
-        found += page.jobs
-        if len(page.jobs) < page_size:
-            return found
+        pages.append((yield from read(*args, offset=offset, count=count)))
+        offset += len(pages[-1])
+        if len(pages[-1]) < count:
+            return pages
+
+
+def all_jobs(queue: QueueLike, state: str, size: int | None = None) -> Operation[list[Job]]:
+    """Return all jobs of a queue in a state."""
+
+    def read(*, offset: int, count: int) -> Operation[list[Job]]:
+        return (yield from queue_jobs(queue, state, offset=offset, count=count)).jobs
+
+    return [job for page in (yield from all_pages(read, size=size)) for job in page]
+
+
+class RunningJob(NamedTuple):
+    """A running job that is finished by its id, with the token of its present delivery."""
+
+    core: Core
+    id: str
+    token: str
+
+
+def read_record(core: Core, job_id: str) -> Operation[tuple[Record, bytes] | None]:
+    """Return the record and the payload of a job, or None if there is none."""
+    call: Call[list[Any]] = build("get", list, [(text("id", job_id, core.limits.name),)])
+    for _, packed, stored_apart, *_ in (yield from ask_one(core, core.shard_of(job_id), call)):
+        record = decode_record(packed)
+        return record, payload_of(record, stored_apart)
+    return None
 
 
 def process_name() -> str:

@@ -8,7 +8,8 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument
-from headrace.compat.thoonk import FeedExists, ItemDoesNotExist, Thoonk, feeds
+from headrace.compat import opening
+from headrace.compat.thoonk import FeedExists, ItemDoesNotExist, Thoonk
 from headrace.feeds import operations
 from headrace.testing import open_with_clock
 from tests.compat.thoonk.steps import changes, operation_of, tried
@@ -109,7 +110,7 @@ def test_ids_are_listed_newest_first(thoonk: Any) -> None:
 
 @proves("T-17")
 def test_ids_of_several_pages_are_listed(plain: Thoonk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeds, "PAGE", 2)
+    monkeypatch.setattr(opening, "PAGE", 2)
     news = plain.leaf("news")
     for one in "12345":
         news.publish(one, one)

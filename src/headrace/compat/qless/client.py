@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Generic
 
 from headrace.client.client import AsyncClient, Client
 from headrace.codecs.codec import Codec
-from headrace.compat.opening import AnyClient, AsyncCompatClient, CompatClient, all_jobs
-from headrace.compat.qless import by_id, config
+from headrace.compat.opening import AnyClient, AsyncCompatClient, CompatClient, all_jobs, all_pages
+from headrace.compat.qless import config, operations
 from headrace.compat.qless.context import (
     AsyncQlessGroup,
     NotLeased,
@@ -24,19 +24,10 @@ from headrace.compat.qless.jobs import (
     QlessJob,
     RecurringJob,
     RecurringJobBase,
-    complete_lease,
-    fail_lease,
-    lease_by_id,
-    renew,
-    retry_lease,
 )
 from headrace.compat.qless.queues import (
     AsyncQlessQueue,
     QlessQueue,
-    all_counts,
-    peek_at,
-    pop_from,
-    put_into,
 )
 from headrace.compat.qless.values import (
     Document,
@@ -101,9 +92,7 @@ class QlessWorkersBase:
     def counts(self) -> Operation[list[Document]]:
         """Return every worker that holds jobs or has a session, with its held and stalled jobs."""
         found = yield from _jobs_by_worker(self)
-        seen = 0
-        while workers := (yield from sessions.workers(self, offset=seen, count=PAGE)):
-            seen += len(workers)
+        for workers in (yield from all_pages(sessions.workers, self)):
             for worker in workers:
                 found.setdefault(worker.name, ([], []))
         return [
@@ -122,7 +111,7 @@ class AsyncQlessWorkers(QlessWorkersBase, AsyncQlessGroup):
 
 def _jobs_by_worker(owner: QlessLike) -> Operation[JobsByWorker]:
     found: JobsByWorker = {}
-    for queue in (yield from all_counts(owner)):
+    for queue in (yield from operations.all_counts(owner)):
         if queue["running"] + queue["stalled"]:
             # The server lists running jobs by their deadline, so the late ones come first.
             running = yield from all_jobs(QueueRef(owner.core, queue["name"]), "running")
@@ -172,7 +161,7 @@ class AsyncQlessThrottles(QlessThrottlesBase, AsyncQlessGroup):
 class QlessQueues(QlessGroup):
     """The queues: `queues["mail"]`."""
 
-    counts = method(all_counts)
+    counts = method(operations.all_counts)
 
     def __getitem__(self, name: str) -> QlessQueue:
         return QlessQueue(self._qless, name)
@@ -181,7 +170,7 @@ class QlessQueues(QlessGroup):
 class AsyncQlessQueues(AsyncQlessGroup):
     """The asyncio form of QlessQueues: `queues["mail"]`."""
 
-    counts = method(all_counts)
+    counts = method(operations.all_counts)
 
     def __getitem__(self, name: str) -> AsyncQlessQueue:
         return AsyncQlessQueue(self._qless, name)
@@ -262,13 +251,8 @@ def _failed(
 
 
 def _counts_by_type(owner: QlessLike) -> Operation[dict[str, Any]]:
-    found: dict[str, Any] = {}
-    while len(found) % PAGE == 0:
-        more = yield from job_operations.failures(owner, offset=len(found), count=PAGE)
-        if not more:
-            break
-        found |= more
-    return found
+    pages = yield from all_pages(job_operations.failures, owner)
+    return {failure: count for page in pages for failure, count in page.items()}
 
 
 class QlessBase(Generic[AnyClient]):
@@ -283,20 +267,20 @@ class QlessBase(Generic[AnyClient]):
     core: Core
 
     cancel = method(job_operations.cancel)
-    depends = method(by_id.depends)
+    depends = method(operations.depends)
     get_config = method(config.get_config)
-    pause = method(by_id.pause)
-    priority = method(by_id.change_priority)
-    requeue = method(by_id.requeue)
+    pause = method(operations.pause)
+    priority = method(operations.change_priority)
+    requeue = method(operations.requeue)
     set_config = method(config.set_config)
-    tag = method(by_id.tag)
-    timeout = method(by_id.timeout)
-    track = method(by_id.track)
-    unfail = method(by_id.unfail)
-    unpause = method(by_id.unpause)
+    tag = method(operations.tag)
+    timeout = method(operations.timeout)
+    track = method(operations.track)
+    unfail = method(operations.unfail)
+    unpause = method(operations.unpause)
     unrecur = method(schedules.unschedule)
-    untag = method(by_id.untag)
-    untrack = method(by_id.untrack)
+    untag = method(operations.untag)
+    untrack = method(operations.untrack)
 
     def __init__(
         self,
@@ -336,7 +320,7 @@ class QlessBase(Generic[AnyClient]):
             raise InvalidArgument(f"tags must be a JSON array, not {tags!r}")
         options = {"priority": priority, "tags": given, "delay": delay}
         value = decode_json("data", data)
-        return (yield from put_into(self.context, target, value, id, options))
+        return (yield from operations.put_into(self.context, target, value, id, options))
 
     @method
     def get(self, id: str) -> Operation[Document | None]:
@@ -353,7 +337,9 @@ class QlessBase(Generic[AnyClient]):
         """Lock up to count jobs for a worker, for the time from now to expiration."""
         target = QueueRef(self.core, queue)
         lease = lock_duration(now, expiration)
-        found = yield from pop_from(self.context, target, QlessJobFields, worker, count, lease)
+        found = yield from operations.pop_from(
+            self.context, target, QlessJobFields, worker, count, lease
+        )
         return [job.structure() for job in found]
 
     @method
@@ -361,7 +347,7 @@ class QlessBase(Generic[AnyClient]):
         """Return the jobs that pop would return next, without a lock."""
         number("now", now)
         target = QueueRef(self.core, queue)
-        found = yield from peek_at(self.context, target, QlessJobFields, count)
+        found = yield from operations.peek_at(self.context, target, QlessJobFields, count)
         return [job.structure() for job in found]
 
     @method
@@ -374,8 +360,8 @@ class QlessBase(Generic[AnyClient]):
         """
         given = UNSET if data is None else decode_json("data", data)
         lease_for = lock_duration(time.time(), expiration)
-        lease = lease_by_id(self, id, worker)
-        return (yield from renew(self, lease, lease_for, given))
+        lease = operations.lease_by_id(self, id, worker)
+        return (yield from operations.renew(self, lease, lease_for, given))
 
     @method
     def complete(
@@ -387,15 +373,15 @@ class QlessBase(Generic[AnyClient]):
     ) -> Operation[Any]:
         """Complete a job, or move it to another queue. Return the new state, or False."""
         given = UNSET if data is None else decode_json("data", data)
-        lease = lease_by_id(self, id)
-        return (yield from complete_lease(self, lease, given, queue, delay or 0))
+        lease = operations.lease_by_id(self, id)
+        return (yield from operations.complete_lease(self, lease, given, queue, delay or 0))
 
     @method
     def fail(self, id: str, type: str, message: str, now: float) -> Operation[Any]:
         """Fail a job with a type. Return its id, or False."""
         number("now", now)
-        lease = lease_by_id(self, id)
-        return (yield from fail_lease(self, lease, type, message, UNSET))
+        lease = operations.lease_by_id(self, id)
+        return (yield from operations.fail_lease(self, lease, type, message, UNSET))
 
     @method
     def retry(
@@ -412,10 +398,10 @@ class QlessBase(Generic[AnyClient]):
         Return -1 if none was left: then the job is failed under the group. Return False if the
         worker does not hold the job.
         """
-        lease = lease_by_id(self, id, worker)
+        lease = operations.lease_by_id(self, id, worker)
         if QueueRef(self.core, queue).name != lease.queue:
             lease = NotLeased(self.core, id)
-        return (yield from retry_lease(self, lease, delay, group, message))
+        return (yield from operations.retry_lease(self, lease, delay, group, message))
 
     @method
     def stats(self, queue: str, date: str | date | float | None = None) -> Operation[Document]:

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from headrace.client.lease import LeaseBase
-from headrace.compat.qless import by_id
-from headrace.compat.qless.context import NotLeased, QlessContext, QlessLike, Refused
-from headrace.compat.qless.values import STATES, QlessJobFields, seconds
-from headrace.engine.check import Span, text
-from headrace.errors import InvalidArgument
+from headrace.compat.qless import operations
+from headrace.compat.qless.context import NotLeased, QlessContext, Refused
+from headrace.compat.qless.values import QlessJobFields
+from headrace.engine.check import Span
 from headrace.operations import finishing, schedules, tracking
 from headrace.operations import jobs as job_operations
 from headrace.operations.core import Core
@@ -44,17 +43,19 @@ class QlessJobBase(QlessJobFields):
 
         Return the new state, or False if you no longer hold the job.
         """
-        return (yield from complete_lease(self, self._lease(), data, next, delay, depends))
+        return (
+            yield from operations.complete_lease(self, self._lease(), data, next, delay, depends)
+        )
 
     @method
     def depend(self, *ids: str) -> Operation[str | Refused]:
         """Add dependencies to the job. Return its state, or False if it is running or finished."""
-        return (yield from by_id.depends(self, self.id, "on", *ids))
+        return (yield from operations.depends(self, self.id, "on", *ids))
 
     @method
     def undepend(self, *ids: str, all: bool = False) -> Operation[str | Refused]:
         """Remove these dependencies of the job, or all of them. Return its state, or False."""
-        return (yield from by_id.depends(self, self.id, "off", *(("all",) if all else ids)))
+        return (yield from operations.depends(self, self.id, "off", *(("all",) if all else ids)))
 
     @method
     def fail(self, type: str, message: str, *, data: Any = UNSET) -> Operation[str | Refused]:
@@ -62,7 +63,7 @@ class QlessJobBase(QlessJobFields):
 
         A job that this client did not pop is failed as by an operator, in any state but complete.
         """
-        return (yield from fail_lease(self, self._lease(), type, message, data))
+        return (yield from operations.fail_lease(self, self._lease(), type, message, data))
 
     @method
     def heartbeat(self, data: Any = UNSET) -> Operation[float | Refused | None]:
@@ -70,7 +71,7 @@ class QlessJobBase(QlessJobFields):
 
         Return when the lock now expires, or False if you no longer hold the job.
         """
-        return (yield from renew(self, self._lease(), None, data))
+        return (yield from operations.renew(self, self._lease(), None, data))
 
     @method
     def log(self, message: str) -> Operation[bool]:
@@ -81,12 +82,12 @@ class QlessJobBase(QlessJobFields):
     @method
     def move(self, queue: str, delay: Span = 0) -> Operation[str | Refused]:
         """Put the job into a queue as if new, even if it is held. Return its id, or False."""
-        return (yield from by_id.requeue(self, queue, self.id, delay))
+        return (yield from operations.requeue(self, queue, self.id, delay))
 
     @method
     def prioritise(self, priority: float) -> Operation[float | Refused]:
         """Change the priority of the job. Return False if it is gone."""
-        return (yield from by_id.change_priority(self, self.id, priority))
+        return (yield from operations.change_priority(self, self.id, priority))
 
     @method
     def retry(
@@ -97,27 +98,27 @@ class QlessJobBase(QlessJobFields):
         Return how many retries are left, or None without a limit. Return -1 if none was left: then
         the job is failed under the group. Return False if you no longer hold the job.
         """
-        return (yield from retry_lease(self, self._lease(), delay, group, message))
+        return (yield from operations.retry_lease(self, self._lease(), delay, group, message))
 
     @method
     def tag(self, *tags: str) -> Operation[list[str] | Refused]:
         """Add tags to the job and return all its tags. Return False if the job is gone."""
-        return (yield from by_id.tag(self, self.id, *tags))
+        return (yield from operations.tag(self, self.id, *tags))
 
     @method
     def timeout(self) -> Operation[bool]:
         """Take the lock of the job away; it waits at the front. Return False if not running."""
-        return bool((yield from by_id.timeout(self, self.id)))
+        return bool((yield from operations.timeout(self, self.id)))
 
     @method
     def track(self) -> Operation[bool]:
         """Publish every event of the job at once. Return False if the job is gone."""
-        return (yield from by_id.track(self, self.id))
+        return (yield from operations.track(self, self.id))
 
     @method
     def untag(self, *tags: str) -> Operation[list[str] | Refused]:
         """Remove tags from the job and return the remaining ones. Return False if it is gone."""
-        return (yield from by_id.untag(self, self.id, *tags))
+        return (yield from operations.untag(self, self.id, *tags))
 
     @method
     def untrack(self) -> Operation[None]:
@@ -126,7 +127,7 @@ class QlessJobBase(QlessJobFields):
 
     def _lease(self) -> LeaseBase | NotLeased:
         """Return the lease that came with this object, or the last one of this client."""
-        return self.lease or lease_by_id(self, self.id)
+        return self.lease or operations.lease_by_id(self, self.id)
 
 
 class QlessJob(QlessJobBase, SyncMethods):
@@ -135,81 +136,6 @@ class QlessJob(QlessJobBase, SyncMethods):
 
 class AsyncQlessJob(QlessJobBase, AsyncMethods):
     """The asyncio form of QlessJob."""
-
-
-# Operations with a lease, for the jobs here and for the calls by id of the client.
-
-
-def lease_by_id(owner: QlessLike, job_id: str, worker: str | None = None) -> LeaseBase | NotLeased:
-    """Return the lease that this client has on a job, for the named worker if one is given."""
-    text("id", job_id, owner.core.limits.name)
-    if worker is not None:
-        text("worker", worker, owner.core.limits.name)
-    lease = owner.context.lease_of(job_id)
-    if lease is None or worker not in (None, lease.worker):
-        return NotLeased(owner.core, job_id)
-    return lease
-
-
-def renew(
-    owner: QlessLike, lease: LeaseBase | NotLeased, lease_for: Span | None, data: Any
-) -> Operation[float | Refused | None]:
-    """Renew a lock; see heartbeat."""
-    given = finishing.NO_RESULT if data is UNSET else data
-    operation = finishing.heartbeat(lease, lease_for=lease_for, data=given)
-    deadline = yield from owner.context.unless_refused(operation)
-    return False if deadline is False else seconds(deadline)
-
-
-def complete_lease(
-    owner: QlessLike,
-    lease: LeaseBase | NotLeased,
-    data: Any,
-    next: str | None,
-    delay: Span,
-    depends: Iterable[str] | None = None,
-) -> Operation[str | Refused]:
-    """Complete a leased job; see complete."""
-    given = finishing.NO_RESULT if data is UNSET else data
-    operation = finishing.complete(lease, data=given, next=next, delay=delay, depends_on=depends)
-    state = yield from owner.context.unless_refused(operation)
-    return _finished(owner, lease, state)
-
-
-def _finished(
-    owner: QlessLike, lease: LeaseBase | NotLeased, state: str | Refused
-) -> str | Refused:
-    if state is False:
-        return False
-    owner.context.drop_lease(lease)
-    return STATES.get(state, state)
-
-
-def fail_lease(
-    owner: QlessLike, lease: LeaseBase | NotLeased, type: str, message: str, data: Any
-) -> Operation[str | Refused]:
-    """Fail a leased job; see fail."""
-    if isinstance(lease, NotLeased):
-        if data is not UNSET:
-            raise InvalidArgument("only the holder of a job may replace its data")
-        operation = finishing.fail_by_id(owner, lease.id, type, message)
-    else:
-        operation = finishing.fail(lease, type, message, data=data)
-    state = yield from owner.context.unless_refused(operation)
-    return _finished(owner, lease, state) and lease.id
-
-
-def retry_lease(
-    owner: QlessLike, lease: LeaseBase | NotLeased, delay: Span, group: str | None, message: str
-) -> Operation[int | Refused | None]:
-    """Return a leased job to its queue; see retry."""
-    failure = f"failed-retries-{lease.queue}" if group is None else group
-    operation = finishing.fail(lease, failure, message, retry_in=delay)
-    state = _finished(owner, lease, (yield from owner.context.unless_refused(operation)))
-    if state is False or isinstance(lease, NotLeased):
-        return False
-    remaining = lease.job.remaining
-    return -1 if state == "failed" else None if remaining is None else remaining - 1
 
 
 class RecurringJobBase:

@@ -6,21 +6,17 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Any, ClassVar, TypeVar
 
-from headrace.client.lease import LeaseBase
+from headrace.compat.qless import operations
 from headrace.compat.qless.context import AsyncQlessGroup, QlessContext, QlessGroup, QlessLike
 from headrace.compat.qless.jobs import UNLIMITED_BACKLOG, AsyncQlessJob, QlessJob, to_backlog
 from headrace.compat.qless.values import Document, QlessJobFields, day_of, statistics
-from headrace.engine.check import PAGE, Span, choice, page
+from headrace.engine.check import Span, choice, page
 from headrace.operations import jobs as job_operations
-from headrace.operations import popping, putting, schedules
 from headrace.operations import queues as queue_operations
+from headrace.operations import schedules
 from headrace.operations.core import Core
 from headrace.operations.ids import new_ids
 from headrace.operations.method import method
-from headrace.operations.paging import ids_of_page
-from headrace.operations.protocols import QueueLike
-from headrace.operations.queues import QueueRef
-from headrace.operations.values import Counts
 from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 
@@ -85,7 +81,7 @@ class QlessQueueBase:
             "depends_on": depends,
             "throttles": throttles,
         }
-        return (yield from put_into(self.context, self, data, id, options))
+        return (yield from operations.put_into(self.context, self, data, id, options))
 
     @method
     def pop(self, count: int | None = None, *, worker: str | None = None) -> Operation[Any]:
@@ -95,7 +91,9 @@ class QlessQueueBase:
         """
         name = self.context.worker_name if worker is None else worker
         number = 1 if count is None else count
-        found = yield from pop_from(self.context, self, self.job_class, name, number, None)
+        found = yield from operations.pop_from(
+            self.context, self, self.job_class, name, number, None
+        )
         return found if count is not None else next(iter(found), None)
 
     @method
@@ -105,7 +103,7 @@ class QlessQueueBase:
         With a count, return a list of up to count jobs.
         """
         number = 1 if count is None else count
-        found = yield from peek_at(self.context, self, self.job_class, number)
+        found = yield from operations.peek_at(self.context, self, self.job_class, number)
         return found if count is not None else next(iter(found), None)
 
     @method
@@ -144,7 +142,7 @@ class QlessQueueBase:
     def counts(self) -> Operation[Document]:
         """Return how many jobs are in each state, and whether the queue is paused."""
         found = yield from queue_operations.counts(self)
-        return (yield from _counts_document(self, found))
+        return (yield from operations.counts_document(self, found))
 
     @method
     def jobs(self, state: str, offset: int = 0, count: int = 25) -> Operation[list[str]]:
@@ -199,73 +197,3 @@ class AsyncQlessQueue(QlessQueueBase, AsyncQlessGroup):
     def __init__(self, qless: QlessLike, name: str) -> None:
         super().__init__(qless)
         self._name = name
-
-
-def put_into(
-    context: QlessContext, queue: QueueLike, data: Any, job_id: str | None, options: dict[str, Any]
-) -> Operation[str]:
-    """Put or move a job with put options of Headrace and a priority of qless."""
-    priority = context.flip_priority(options["priority"])
-    given: Any = {**options, "priority": priority, "id": job_id, "on_exists": "move"}
-    return (yield from putting.put_with_options(queue, data, given))
-
-
-def pop_from(
-    context: QlessContext,
-    queue: QueueLike,
-    kind: type[J],
-    worker: str,
-    count: int,
-    lease: Span | None,
-) -> Operation[list[J]]:
-    """Pop jobs and remember their leases, so that later calls by id use their tokens.
-
-    The jobs are read once more because pop does not return when they expire.
-    """
-    popped = yield from popping.pop(queue, worker, count=count, lease=lease)
-    leases = [LeaseBase(queue.core, each) for each in popped]
-    for each in leases:
-        context.add_lease(each)
-    read = yield from job_operations.jobs(queue, [each.id for each in leases])
-    by_delivery = {(job.id, job.worker, job.attempt): job for job in read}
-    return [
-        kind(
-            context, queue.core, by_delivery.get((each.id, worker, each.attempt)) or each.job, each
-        )
-        for each in leases
-    ]
-
-
-def peek_at(
-    context: QlessContext, queue: QueueLike, kind: type[J], count: int
-) -> Operation[list[J]]:
-    """Return the jobs that pop would return next."""
-    found = yield from popping.peek(queue, count)
-    return [kind(context, queue.core, job, None) for job in found]
-
-
-def all_counts(owner: QlessLike) -> Operation[list[Document]]:
-    """Return the counts of every queue, in the order of their first use."""
-    documents: list[Document] = []
-    while True:
-        found = yield from queue_operations.queues(owner, offset=len(documents), count=PAGE)
-        for name, each in found.items():
-            documents.append((yield from _counts_document(QueueRef(owner.core, name), each)))
-        if len(found) < PAGE:
-            return documents
-
-
-def _counts_document(queue: QueueLike, found: Counts) -> Operation[Document]:
-    recurring, _ = yield from ids_of_page(
-        queue.core, "schedules", queue.name, 0, 1, newest_first=False
-    )
-    return {
-        "name": queue.name,
-        "waiting": found.waiting,
-        "running": found.running - found.late,
-        "stalled": found.late,
-        "scheduled": found.scheduled,
-        "depends": found.blocked,
-        "recurring": recurring,
-        "paused": found.paused,
-    }

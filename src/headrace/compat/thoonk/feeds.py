@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
+from headrace.compat.opening import all_pages
 from headrace.compat.thoonk.errors import ItemDoesNotExist
 from headrace.compat.thoonk.registry import LEAF, SORTED, ThoonkFeed
-from headrace.engine.check import PAGE, text
+from headrace.engine.check import text
 from headrace.errors import InvalidArgument
 from headrace.feeds import operations
 from headrace.operations.method import AsyncMethods, SyncMethods, method
@@ -23,22 +25,14 @@ class ItemFeedBase(ThoonkFeed):
     @method
     def get_all(self) -> Operation[dict[str, Any]]:
         """Return all items by id, in the order of get_ids."""
-        found: dict[str, Any] = {}
-        while page := (yield from operations.all(self, offset=len(found), count=PAGE)):
-            found |= page
-            if len(page) < PAGE:
-                break
-        return found
+        pages = yield from all_pages(operations.all, self)
+        return {item_id: item for page in pages for item_id, item in page.items()}
 
     @method
     def get_ids(self) -> Operation[list[str]]:
         """Return all ids: those of a leaf newest first, those of a sorted feed in order."""
-        found: dict[str, None] = {}
-        while page := (yield from operations.ids(self, offset=len(found), count=PAGE)):
-            found |= dict.fromkeys(page)
-            if len(page) < PAGE:
-                break
-        return list(found)
+        pages = yield from all_pages(operations.ids, self)
+        return list(dict.fromkeys(chain.from_iterable(pages)))
 
     @method
     def publishes(self) -> Operation[int]:

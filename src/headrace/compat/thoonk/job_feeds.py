@@ -7,17 +7,14 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from headrace.compat.opening import all_jobs, process_name
+from headrace.compat.opening import RunningJob, all_jobs, process_name, read_record
 from headrace.compat.thoonk.errors import Empty, FeedDoesNotExist, JobDoesNotExist, JobNotPending
 from headrace.compat.thoonk.registry import ThoonkFeed, check_exists
-from headrace.engine.call import Call, build
-from headrace.engine.check import Span, text
-from headrace.engine.record import Record, decode_record
+from headrace.engine.check import Span
+from headrace.engine.record import Record
 from headrace.errors import JobError, JobNotFound, LeaseLost, NoResult, WrongState
 from headrace.operations import finishing, jobs, popping, putting, queues
-from headrace.operations.core import Core
 from headrace.operations.method import AsyncMethods, SyncMethods, method
-from headrace.operations.requests import ask_one
 from headrace.operations.values import Job
 from headrace.options import JobOptions
 from headrace.transport.drive import Operation
@@ -35,14 +32,6 @@ class ClaimedJob(NamedTuple):
     id: str
     item: Any
     cancelled: int
-
-
-class RunningJob(NamedTuple):
-    """One delivery of a job."""
-
-    core: Core
-    id: str
-    token: str
 
 
 @contextmanager
@@ -145,13 +134,8 @@ class JobFeedBase(ThoonkFeed):
 
     def _record(self, job_id: str) -> Operation[Record | None]:
         """Return the record of a job of this feed or None; a finished one with a result has one."""
-        core = self.core
-        call: Call[list[Any]] = build("get", list, [(text("id", job_id, core.limits.name),)])
-        for described in (yield from ask_one(core, core.shard_of(job_id), call)):
-            record = decode_record(described[1])
-            if record.queue == self.name:
-                return record
-        return None
+        record, _ = (yield from read_record(self.core, job_id)) or (None, b"")
+        return record if record is not None and record.queue == self.name else None
 
     def _existing(self, job_id: str) -> Operation[Record]:
         found = yield from self._unfinished(job_id)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 
-from headrace.compat.opening import is_configured
+from headrace.compat.opening import all_pages, is_configured
 from headrace.compat.thoonk.errors import FeedDoesNotExist, FeedExists, NotAllowed
-from headrace.engine.check import PAGE
 from headrace.errors import InvalidArgument, QueueNotFound
 from headrace.feeds import operations
 from headrace.operations import queues
@@ -234,9 +234,4 @@ def feed_exists(client: ClientLike, feed: str) -> Operation[bool]:
 
 def get_feeds(client: ClientLike) -> Operation[set[str]]:
     """Return the names of all feeds."""
-    found: set[str] = set()
-    offset = 0
-    while page := (yield from operations.feeds(client, offset=offset, count=PAGE)):
-        found.update(page)
-        offset += len(page)
-    return found
+    return set(chain.from_iterable((yield from all_pages(operations.feeds, client))))

@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from headrace.compat.opening import all_jobs, ensure_profile, is_configured
+from headrace.compat.opening import (
+    RunningJob,
+    all_jobs,
+    all_pages,
+    ensure_profile,
+    is_configured,
+    read_record,
+)
 from headrace.compat.worqr.notices import publish_done
-from headrace.engine.call import Call, build
-from headrace.engine.check import PAGE, text
-from headrace.engine.record import Record, decode_record
+from headrace.engine.check import text
+from headrace.engine.record import Record
 from headrace.errors import InvalidArgument, JobNotFound, LeaseLost, SessionRequired
 from headrace.operations import finishing, jobs, matching, popping, putting, queues, sessions
 from headrace.operations.core import Core
 from headrace.operations.method import method
 from headrace.operations.queues import QueueRef, all_queues
-from headrace.operations.requests import ask_one
-from headrace.operations.values import Job, payload_of
+from headrace.operations.values import Job
 from headrace.options import JobOptions
 from headrace.transport.drive import Operation
 
@@ -28,16 +33,6 @@ class WorqrProcess(NamedTuple):
 
     id: str
     task: Any
-
-
-class RunningTask(NamedTuple):
-    """A process with the token that proves that it is the current delivery of its task."""
-
-    core: Core
-    id: str
-    token: str
-    record: Record
-    payload: bytes
 
 
 class WorqrBase:
@@ -91,7 +86,7 @@ class WorqrBase:
 
         Raises LeaseLost if the process has ended, and JobNotFound if the task is gone.
         """
-        running = yield from _running(self.core, process)
+        running, _, _ = yield from _running(self.core, process)
         yield from finishing.release(running)
 
     @method
@@ -100,11 +95,11 @@ class WorqrBase:
 
         Raises LeaseLost if the process has ended, and JobNotFound if the task is gone.
         """
-        running = yield from _running(self.core, process)
+        running, record, payload = yield from _running(self.core, process)
         yield from finishing.complete(running, finishing.NO_RESULT if result is None else result)
-        queue = QueueRef(self.core, running.record.queue)
+        queue = QueueRef(self.core, record.queue)
         encoded = None if result is None else self.core.codec.encode(result)
-        yield from publish_done(queue, running.record.worker, running.payload, encoded)
+        yield from publish_done(queue, record.worker, payload, encoded)
 
     @method
     def cancelTasks(self, queue: str, task: Any) -> Operation[None]:
@@ -143,12 +138,8 @@ class WorqrBase:
     @method
     def getWorkers(self) -> Operation[list[str]]:
         """Return the names of the workers that are alive."""
-        names: list[str] = []
-        while True:
-            found = yield from sessions.workers(self, offset=len(names), count=PAGE)
-            names += [worker.name for worker in found]
-            if len(found) < PAGE:
-                return names
+        pages = yield from all_pages(sessions.workers, self)
+        return [worker.name for workers in pages for worker in workers]
 
     @method
     def getProcesses(self) -> Operation[list[str]]:
@@ -169,18 +160,16 @@ class WorqrBase:
     dequeue = startTask
 
 
-def _running(core: Core, process: str) -> Operation[RunningTask]:
+def _running(core: Core, process: str) -> Operation[tuple[RunningJob, Record, bytes]]:
+    """Return the delivery of a process, its record and its payload."""
     job_id, attempt = _delivery(process)
-    text("process", job_id, core.limits.name)
-    call: Call[list[Any]] = build("get", list, [(job_id,)])
-    found = yield from ask_one(core, core.shard_of(job_id), call)
-    if not found:
+    found = yield from read_record(core, job_id)
+    if found is None:
         raise JobNotFound(job_id)
-    _, packed, stored_apart, *_ = found[0]
-    record = decode_record(packed)
+    record, payload = found
     if record.state != "running" or record.attempt != attempt:
         raise LeaseLost(job_id, record.state, record.worker if record.state == "running" else "")
-    return RunningTask(core, job_id, record.token, record, payload_of(record, stored_apart))
+    return RunningJob(core, job_id, record.token), record, payload
 
 
 def _process_id(job_id: str, attempt: int) -> str:
