@@ -51,7 +51,7 @@ class FoundItem:
 
 @dataclass(frozen=True, slots=True)
 class FoundSchedule:
-    """A recurring job; `due` is its next run in milliseconds."""
+    """A recurring job; `due` is its next run in milliseconds, `options` those of its jobs."""
 
     id: str
     import_id: str
@@ -60,9 +60,7 @@ class FoundSchedule:
     every: float
     due: int
     backlog: int | None
-    priority: float
-    tags: tuple[str, ...]
-    retries: int | None
+    options: dict[str, Any]
 
 
 Entry = ImportedJob | FoundItem | FoundSchedule

@@ -29,7 +29,6 @@ from headrace.compat.importing.qless_reader import QlessReader
 from headrace.compat.importing.source_server import SourceServer
 from headrace.compat.importing.thoonk_reader import ThoonkReader
 from headrace.compat.opening import is_configured
-from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
 from headrace.feeds import operations
 from headrace.operations import queues, schedules
@@ -37,7 +36,6 @@ from headrace.operations.core import Core
 from headrace.operations.queues import QueueRef
 from headrace.operations.schedule_values import read_schedule
 from headrace.operations.values import Job
-from headrace.options import UNSET
 from headrace.transport.drive import Operation, drive
 
 READERS: dict[str, Callable[[ImportSource], SourceReader]] = {
@@ -113,15 +111,24 @@ def import_entries(
     """
     _check_shards(client, plan)
     reader = READERS[source.system](source)
-    result, counts = ImportResult(), EntryCounts()
     for setup in reader.setups():
         drive(client.core.transport, _set_up(client, setup))
+    result = ImportResult()
+    for batch in _planned_batches(reader, plan, advance):
+        drive(client.core.transport, _import(client.core, plan.name, batch, result))
+    return result
+
+
+def _planned_batches(
+    reader: SourceReader, plan: ImportPlan, advance: Advance
+) -> Iterator[list[Entry]]:
+    """Yield the entries in batches; raise ImportRefused at the end if they changed."""
+    counts = EntryCounts()
     for batch in batches(reader.entries()):
         counts.update(map(group_of, batch))
-        drive(client.core.transport, _import(client.core, plan.name, batch, result))
+        yield batch
         advance(len(batch))
     check_unchanged(plan.counts, counts)
-    return result
 
 
 def check_unchanged(planned: EntryCounts, read: EntryCounts) -> None:
@@ -141,7 +148,9 @@ def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     batch: list[Entry] = []
     size = 0
     for entry in entries:
-        if batch and (len(batch) == BATCH or size > BATCH_BYTES or not _fits(batch[0], entry)):
+        if batch and (
+            len(batch) == BATCH or size > BATCH_BYTES or _target(batch[0]) != _target(entry)
+        ):
             yield batch
             batch, size = [], 0
         batch.append(entry)
@@ -150,10 +159,8 @@ def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield batch
 
 
-def _fits(first: Entry, entry: Entry) -> bool:
-    if isinstance(first, FoundItem):
-        return isinstance(entry, FoundItem) and first.feed == entry.feed
-    return type(first) is type(entry)
+def _target(entry: Entry) -> tuple[type, str]:
+    return type(entry), entry.feed if isinstance(entry, FoundItem) else ""
 
 
 def _size(entry: Entry) -> int:
@@ -199,9 +206,7 @@ def _import_schedule(core: Core, name: str, found: FoundSchedule) -> Operation[b
             every=found.every,
             due=found.due,
             backlog=found.backlog,
-            priority=found.priority,
-            tags=found.tags,
-            retries=UNSET if found.retries is None else found.retries,
+            **found.options,
         )
     )
 
@@ -225,12 +230,9 @@ def _set_up(client: Client, setup: Setup) -> Operation[None]:
     elif isinstance(setup, FoundFeed):
         yield from _open_feed(client, setup)
     else:
-        yield from _set_unless_set(client, *setup)
-
-
-def _set_unless_set(client: Client, name: str, value: Value) -> Operation[None]:
-    if name not in (yield from queues.config(client.core)):
-        yield from queues.config_set(client, name, value)
+        name, value = setup
+        if name not in (yield from queues.config(client.core)):
+            yield from queues.config_set(client, name, value)
 
 
 def _open_feed(client: Client, found: FoundFeed) -> Operation[None]:
@@ -273,13 +275,9 @@ def check_import(
     An entry that is missing is imported and reported as a problem. Raises ImportRefused if the
     source has changed.
     """
-    reader = READERS[source.system](source)
-    check, counts = ImportCheck(), EntryCounts()
-    for batch in batches(reader.entries()):
-        counts.update(map(group_of, batch))
+    check = ImportCheck()
+    for batch in _planned_batches(READERS[source.system](source), plan, advance):
         drive(client.core.transport, _check_batch(client.core, plan.name, batch, check))
-        advance(len(batch))
-    check_unchanged(plan.counts, counts)
     return check
 
 

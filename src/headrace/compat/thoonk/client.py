@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from headrace.client.client import Client
 from headrace.compat.opening import AsyncCompatClient, CompatClient
 from headrace.compat.thoonk import registry
+from headrace.compat.thoonk.errors import NotListening
 from headrace.compat.thoonk.feeds import AsyncLeaf, AsyncSortedFeed, Leaf, SortedFeed
-from headrace.compat.thoonk.handlers import ThoonkHandlers, ThoonkListener
+from headrace.compat.thoonk.handlers import ThoonkListener
 from headrace.compat.thoonk.job_feeds import (
     AsyncThoonkJob,
     AsyncThoonkQueue,
@@ -94,12 +95,9 @@ class Thoonk(ThoonkBase, CompatClient):
         self, client: Client | str, namespace: str = "default", *, listen: bool = False
     ) -> None:
         super().__init__(client, namespace)
-        self._handlers = ThoonkHandlers(listens=listen)
-        self._listener = (
-            ThoonkListener(self.client.feeds.listen(), self._handlers, self.core)
-            if listen
-            else None
-        )
+        self._listener: ThoonkListener | None = None
+        if listen:
+            self._listener = ThoonkListener(self.client.feeds.listen(), self.core)
 
     def register_handler(self, name: str, handler: Callable[..., Any], *, own: bool = True) -> None:
         """Call a function at every notice of a name, with the arguments that belong to it.
@@ -110,7 +108,9 @@ class Thoonk(ThoonkBase, CompatClient):
         With own=False, the function is not called for feeds that this client itself created,
         configured or deleted. Raises NotListening without listen=True.
         """
-        self._handlers.add(name, handler, own=own)
+        if self._listener is None:
+            raise NotListening
+        self._listener.add(name, handler, own=own)
 
     def close(self) -> None:
         """Stop calling handlers, and close the client if this object opened it."""

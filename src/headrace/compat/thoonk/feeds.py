@@ -6,10 +6,9 @@ from itertools import chain
 from typing import Any
 
 from headrace.compat.opening import all_pages
-from headrace.compat.thoonk.errors import ItemDoesNotExist
 from headrace.compat.thoonk.registry import LEAF, SORTED, ThoonkFeed
 from headrace.engine.check import text
-from headrace.errors import InvalidArgument
+from headrace.errors import InvalidArgument, ItemNotFound
 from headrace.feeds import operations
 from headrace.operations.method import AsyncMethods, SyncMethods, method
 from headrace.transport.drive import Operation
@@ -43,7 +42,7 @@ class ItemFeedBase(ThoonkFeed):
     def retract(self, id: str) -> Operation[None]:  # noqa: A002
         """Remove an item. Raises ItemDoesNotExist if there is none."""
         if not (yield from operations.retract(self, id)):
-            raise ItemDoesNotExist(self.name, id)
+            raise ItemNotFound(self.name, id)
 
 
 class LeafBase(ItemFeedBase):
@@ -108,7 +107,7 @@ class SortedFeedBase(ItemFeedBase):
     def edit(self, id: str, item: Any) -> Operation[None]:  # noqa: A002
         """Replace an item in its position. Raises ItemDoesNotExist if there is none."""
         if not (yield from operations.has(self, id)):
-            raise ItemDoesNotExist(self.name, id)
+            raise ItemNotFound(self.name, id)
         yield from operations.publish(self, item, id=id)
 
     @method

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from headrace.compat.opening import RunningJob, all_jobs, process_name, read_record
-from headrace.compat.thoonk.errors import Empty, FeedDoesNotExist, JobDoesNotExist, JobNotPending
+from headrace.compat.thoonk.errors import Empty, JobDoesNotExist, JobNotPending
 from headrace.compat.thoonk.registry import ThoonkFeed, check_exists
 from headrace.engine.check import Span
 from headrace.engine.record import Record
-from headrace.errors import JobError, JobNotFound, LeaseLost, NoResult, WrongState
+from headrace.errors import FeedNotFound, JobError, JobNotFound, LeaseLost, NoResult, WrongState
 from headrace.operations import finishing, jobs, popping, putting, queues
 from headrace.operations.method import AsyncMethods, SyncMethods, method
 from headrace.operations.values import Job
@@ -62,7 +62,7 @@ class JobFeedBase(ThoonkFeed):
         job_id = yield from putting.put(self, item, **options)
         try:
             yield from check_exists(self)
-        except FeedDoesNotExist:
+        except FeedNotFound:
             # The feed was deleted during the put. If the job survived the deletion, remove it.
             if (yield from jobs.cancel(self, job_id)):
                 raise
