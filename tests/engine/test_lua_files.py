@@ -42,7 +42,6 @@ TESTED_IN = {
     "forget_lake": "ops/test_mark_lake.py",
     "get_schedules": "ops/test_schedule.py",
     "import_items": "ops/test_import_jobs.py",
-    "import_stats": "ops/test_import_jobs.py",
     "lake_marks": "ops/test_mark_lake.py",
     "list_writes": "ops/test_publish.py",
     "open_transactions": "ops/test_prepare.py",
