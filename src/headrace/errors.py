@@ -295,7 +295,7 @@ class WriteLost(WriteError):
             )
         else:
             about = (
-                "the server lost it after the commit together with other data; it is unknown "
+                "the server lost it after the commit, with other data; it is unknown "
                 "which rows are jobs"
             )
         super().__init__(

@@ -268,9 +268,8 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_1(here: Path) -> None:
     told = command(here, "demo")
 
     assert (told.returncode, told.stdout) == (1, "")
-    assert (
-        told.stderr
-        == f"headrace: cannot start a server in {here / '.headrace'}: it is a file, not a directory\n"
+    assert told.stderr == (
+        f"headrace: cannot start a server in {here / '.headrace'}: it is a file, not a directory\n"
     )
 
 

@@ -72,7 +72,8 @@ def test_an_unknown_job_is_one_line_and_exit_code_1(typed: Type, command: str) -
 
     assert said.code == 1
     assert said.err == (
-        "headrace: job 'nobody' does not exist: it was never put, or it finished and is no longer kept\n"
+        "headrace: job 'nobody' does not exist: "
+        "it was never put, or it finished and is no longer kept\n"
     )
 
 

@@ -83,9 +83,8 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_1(here: Path) -> None:
     up = headrace(here, "up")
 
     assert (up.returncode, up.stdout) == (1, "")
-    assert (
-        up.stderr
-        == f"headrace: cannot start a server in {here / '.headrace'}: it is a file, not a directory\n"
+    assert up.stderr == (
+        f"headrace: cannot start a server in {here / '.headrace'}: it is a file, not a directory\n"
     )
 
 

@@ -113,10 +113,10 @@ def test_a_server_that_forgot_the_write_is_named(opened: tuple[Client, Clock]) -
     home = hr.core.shard_of(WRITE.name)
     bundle = decided(hr)
     lose(hr, home, f"transaction:{bundle}", f"attempts:{bundle}")
-    with pytest.raises(WriteLost, match="knows nothing of it any more"):
+    with pytest.raises(WriteLost, match="lost it after the commit, with other data"):
         finished(hr, bundle)
     lose(hr, home, f"write:{WRITE.name}")
-    with pytest.raises(WriteLost, match="knows nothing of it any more"):
+    with pytest.raises(WriteLost, match="lost it after the commit, with other data"):
         finished(hr, bundle)
     clock.tick(2)
     assert hr.sweep() == []
