@@ -107,7 +107,7 @@ def test_a_server_that_forgot_the_write_is_named(opened: tuple[Client, Clock]) -
     hr, clock = opened
     home = hr.core.shard_of(WRITE.name)
     transaction = decided(hr)
-    lose(hr, home, f"bundle:{transaction}", f"parcels:{transaction}")
+    lose(hr, home, f"transaction:{transaction}", f"attempts:{transaction}")
     with pytest.raises(WriteLost, match="no longer knows it"):
         finished(hr, transaction)
     lose(hr, home, f"write:{WRITE.name}")
