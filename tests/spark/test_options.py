@@ -149,7 +149,7 @@ def test_default_url_is_the_embedded_server(
         monkeypatch.chdir("/")
         assert re.match(r"unix:///", settled.url)
         assert settled.settled() is settled
-        with settled.open(make=True) as client:
+        with settled.open_with("raw", 1.0, 5.0) as client:
             assert client.core.namespace == "shop"
     finally:
         embedded.stop(tmp_path / ".headrace")

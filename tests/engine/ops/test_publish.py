@@ -105,6 +105,28 @@ def test_each_row_can_have_its_own_options(hr: Client) -> None:
     assert hr.audit().balanced
 
 
+def test_row_can_have_throttles_a_start_limit_and_a_result_ttl(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    sink = SinkScripts(hr)
+    late = ("late", b"1", "", {"start_within": 5000})
+    kept = ("kept", b"2", "", {"throttles": ["api"], "result_ttl": 60_000})
+    sink.stage("p", [late, kept])
+    sink.prepare("t", ("p", 1))
+    sink.commit("t")
+    sink.publish_all("t")
+    clock.tick(6)
+
+    [lease] = queue.pop("w", count=5)
+    assert (lease.job.id, lease.job.throttles) == ("kept", ["api"])
+    lease.complete(result=3)
+    assert hr.job("late") is None
+    result = hr.result("kept")
+    assert result is not None
+    assert result.value == 3
+    assert hr.audit().balanced
+
+
 # jobs that exist
 
 
