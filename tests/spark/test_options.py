@@ -18,7 +18,7 @@ from headrace.spark.options import (
 )
 from pyspark_headrace import DefaultSource
 
-SECRET = "tr0ub4dor"  # noqa: S105 - of nobody
+SECRET = "tr0ub4dor"  # noqa: S105 - not a real password
 
 
 def test_option_names_ignore_case_and_have_defaults() -> None:
