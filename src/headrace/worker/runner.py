@@ -10,7 +10,6 @@ from typing import Any
 
 from headrace.app.app import App
 from headrace.app.context import Context, enter, mark_lost
-from headrace.operations.core import Core
 from headrace.operations.popping import Popped
 from headrace.worker.isolation import IsolatedProcesses
 from headrace.worker.run import (
@@ -39,14 +38,12 @@ class Runner:
     def __init__(
         self,
         app: App,
-        core: Core,
         app_path: str,
         concurrency: int,
         on_start: OnStart,
         on_finish: OnFinish,
     ) -> None:
         self._app = app
-        self._core = core
         self._on_start = on_start
         self._on_finish = on_finish
         self._loop = asyncio.get_running_loop()

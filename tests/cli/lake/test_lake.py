@@ -199,7 +199,7 @@ def test_lake_of_another_namespace_is_refused_before_spark_starts(
         monkeypatch.setenv("HEADRACE_NAMESPACE", "other")
         result = cli("lake", "sync", "--to", str(lake.files))
     assert result.code == 1
-    assert "give each a lake of its own" in result.err
+    assert "use a separate lake for each namespace" in result.err
     assert "starting Spark" not in result.err
 
 
