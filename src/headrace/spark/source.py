@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from headrace.errors import InvalidArgument
-from headrace.lake.schema import EVENTS
+from headrace.lake.event_columns import EVENTS
 from headrace.spark.events import EventsReader, EventsStreamReader
 from headrace.spark.jobs import JOBS, JobsReader
 from headrace.spark.options import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from headrace.lake.schema import EVENTS
+from headrace.lake.event_columns import EVENTS
 from headrace.spark.tables import expressions
 from headrace.spark.tables.attempts import RUNNING, attempts
 from headrace.spark.tables.daily import daily
