@@ -31,7 +31,7 @@ from headrace.operations.lakes import mark_lake
 from headrace.testing import open_with_clock
 from headrace.transport.drive import drive
 from tests.docs.pages import ROOT
-from tests.engine.support.sink_scripts import Desk
+from tests.engine.support.sink_scripts import SinkScripts
 from tests.support import servers
 
 MAIN = "from headrace.cli.main import main; main()"
@@ -436,7 +436,7 @@ def test_quiet_namespace_is_ok(valkey_url: str, client: Client, name: str) -> No
 
 
 def test_unpublished_write_is_a_warning(valkey_url: str, client: Client, name: str) -> None:
-    Desk(client).decided("b", "job")
+    SinkScripts(client).stage_and_commit("t", "job")
     found = looked(valkey_url, name)["writes"]
     assert (found.verdict, found.found) == (OK, "1 recent, all published")
 

@@ -15,10 +15,9 @@ from headrace.cli.lake.spark_session import files_at, spark_server, spark_sessio
 from headrace.cli.output import counted, print_json, show, table, wants_json, warn
 from headrace.engine.check import Limits, text
 from headrace.lake.lake import Lake
-from headrace.lake.replays import ReplayPlan
 from headrace.spark import replay as replays
 from headrace.spark.query import open_history
-from headrace.spark.replay import ReplayCount
+from headrace.spark.replay import ReplayCount, ReplayPlan
 
 
 @options.command(

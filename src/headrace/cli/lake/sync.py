@@ -20,7 +20,7 @@ from headrace.cli.lake.spark_session import files_at, spark_server, spark_sessio
 from headrace.cli.output import counted, print_json, size, span, wants_json, warn
 from headrace.errors import HeadraceError, ServerUnavailable
 from headrace.lake.files import LocalFiles
-from headrace.lake.opening import open_lake
+from headrace.lake.lake import open_lake
 from headrace.spark import pipeline
 from headrace.spark.error_summary import error_summary, is_caused_by
 from headrace.spark.pipeline import SyncedBatch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from headrace.engine.statistics import Series, quantile
 from headrace.operations.snapshot import (
@@ -236,7 +237,8 @@ def press(state: ViewState, key: str, names: Sequence[str], *, more: bool) -> Vi
     if key == "left":
         return replace(state, offset=max(0, state.offset - QUEUES), selected=None)
     if switch := SWITCHES.get(key):
-        return replace(state, **{switch: not getattr(state, switch)})
+        changed: dict[str, Any] = {switch: not getattr(state, switch)}
+        return replace(state, **changed)
     return state
 
 
