@@ -91,7 +91,12 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
         return Feed(self.core, name, is_sorted=drive(self.core.transport, operation))
 
     def group(self, name: str | None = None) -> Group:
-        """Return the group of jobs with this name, or a new group."""
+        """Return the group of jobs with this name, or a new group.
+
+        group = client.group()
+        group.put_many("resize", images)
+        group.then("notify", {"to": "ada@example.org"})
+        """
         return Group(self.core, name)
 
     def queue(self, name: str) -> Queue:
@@ -103,6 +108,9 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
 
         A ttl of None never lapses. When a session ends, the jobs of its worker go back to their
         queues.
+
+            with client.session("worker-1", ttl=10) as session:
+                session.serve("mail")
         """
         token = drive(self.core.transport, sessions.start(self, worker, ttl=ttl))
         return Session(self.core, worker, token)
@@ -114,6 +122,12 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
 
         A lost lease has "cancelled" or "lost" in its attribute `taken`. `on_taken` is called with
         the lease and that word, in the thread of the watch.
+
+        Raises InvalidArgument if `on_taken` is not a plain function, ServerUnavailable if the watch
+        cannot subscribe.
+
+            with client.watch("worker-1", on_taken=print):
+                [lease] = client.queue("mail").pop("worker-1", wait=None)
         """
         watch = Watch(self.core, worker, on_taken)
         self._watches.add(watch)
@@ -123,6 +137,9 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
         """Yield the events of the log, oldest first on each shard, `count` per round trip.
 
         With `follow`, wait for new events until the client is closed.
+
+            for event in client.events(follow=True):
+                print(event.kind, event.job_id)
         """
         seen: dict[int, str] = {}
         closings = self.core.transport.closings
@@ -177,7 +194,7 @@ class AsyncClient(ClientBase, AsyncMethods, ClosesOnAsyncExit):
         )
 
     def group(self, name: str | None = None) -> AsyncGroup:
-        """Return the group of jobs with this name, or a new group."""
+        """Return the group of jobs with this name, or a new group; see Client.group."""
         return AsyncGroup(self.core, name)
 
     def queue(self, name: str) -> AsyncQueue:
