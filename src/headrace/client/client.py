@@ -65,8 +65,10 @@ class ClientBase:
 class Client(ClientBase, SyncMethods, ClosesOnExit):
     """A namespace on a server. Threads may share a client.
 
-    with headrace.connect("redis://localhost") as client:
-        client.queue("mail").put({"to": "ada@example.org"})
+    Connect with headrace.connect:
+
+        with headrace.connect("redis://localhost") as client:
+            client.queue("mail").put({"to": "ada@example.org"})
     """
 
     def __init__(self, core: Core) -> None:
@@ -93,9 +95,11 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
     def group(self, name: str | None = None) -> Group:
         """Return the group of jobs with this name, or a new group.
 
-        group = client.group()
-        group.put_many("resize", images)
-        group.then("notify", {"to": "ada@example.org"})
+        The members of a group may be in different queues.
+
+            group = client.group()
+            group.put_many("resize", images)
+            group.then("notify", {"to": "ada@example.org"})
         """
         return Group(self.core, name)
 
@@ -166,8 +170,10 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
 class AsyncClient(ClientBase, AsyncMethods, ClosesOnAsyncExit):
     """The asyncio form of Client. Tasks of one event loop may share it.
 
-    async with headrace.connect_async("redis://localhost") as client:
-        await client.queue("mail").put({"to": "ada@example.org"})
+    Connect with headrace.connect_async:
+
+        async with headrace.connect_async("redis://localhost") as client:
+            await client.queue("mail").put({"to": "ada@example.org"})
     """
 
     def __init__(self, core: Core) -> None:
