@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack, get_type_hints
+from typing import Annotated, Any, TypedDict, Unpack, get_type_hints
 
+from headrace.backoff import Backoff
 from headrace.engine.check import (
     Limits,
     Span,
@@ -25,9 +26,6 @@ from headrace.engine.check import (
 )
 from headrace.engine.settings import SETTINGS
 from headrace.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from headrace.app.backoff import Backoff
 
 MOST_RETRIES = 1_000_000
 MOST_DEPENDENCIES = 1000
