@@ -58,8 +58,8 @@ class TextCodec:
         return payload.decode(errors="surrogateescape")
 
 
-def _wanted(url: str, namespace: str, codec: str | Codec) -> connecting.Wanted:
-    return connecting.wanted(url, namespace, None, codec, None, None, 15, 5)
+def _wanted(url: str, namespace: str, codec: str | Codec) -> connecting.ConnectOptions:
+    return connecting.ConnectOptions(url, namespace, codec=codec)
 
 
 class CompatClient(SyncMethods, ClosesOnExit):

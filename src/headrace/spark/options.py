@@ -14,11 +14,11 @@ from typing import Any, Self
 from headrace.client import connect
 from headrace.client.client import Client
 from headrace.engine import check
-from headrace.engine.profile import SETTINGS
+from headrace.engine.settings import SETTINGS
 from headrace.engine.states import STATES
 from headrace.errors import InvalidArgument, NamespaceNotFound
 from headrace.local_server import embedded
-from headrace.operations.namespace import is_there
+from headrace.operations.namespace import namespace_exists
 from headrace.spark.offsets import EARLIEST, LATEST, Bound, read_bound
 from headrace.transport.drive import drive
 
@@ -89,7 +89,7 @@ def moment(called: str, text: str) -> datetime:
 
 def _url(called: str, text: str) -> str:
     try:
-        connect.wanted(text, "any", None, "raw", None, None, RETRY_FOR, TIMEOUT)
+        connect.ConnectOptions(text, "any")
     except InvalidArgument:
         # The invalid part may be a part of the password, so the message does not show it.
         schemes = ", ".join(f"{scheme}://" for scheme in connect.SCHEMES)
@@ -142,14 +142,14 @@ class ServerAddress:
 
         Raises NamespaceNotFound if the namespace does not exist, unless make is set.
         """
-        asked = connect.wanted(
-            self.url, self.namespace, None, "raw", None, None, RETRY_FOR, TIMEOUT
+        asked = connect.ConnectOptions(
+            self.url, self.namespace, codec="raw", retry_for=RETRY_FOR, timeout=TIMEOUT
         )
-        core = connect.reach(asked)
-        if not make and not drive(core.transport, is_there(core)):
+        core = connect.connect_core(asked)
+        if not make and not drive(core.transport, namespace_exists(core)):
             core.transport.close()
             raise NamespaceNotFound(self.namespace)
-        return connect.opened(core, asked)
+        return connect.open_client(core, asked)
 
 
 TABLES = ("events", "jobs")
@@ -217,7 +217,7 @@ class SinkOptions(ServerAddress):
 
     def open_sink(self) -> Client:
         """Connect with the codec of the sink. Create the namespace if it does not exist."""
-        asked = connect.wanted(
-            self.url, self.namespace, None, self.codec, None, None, RETRY_FOR, TIMEOUT
+        asked = connect.ConnectOptions(
+            self.url, self.namespace, codec=self.codec, retry_for=RETRY_FOR, timeout=TIMEOUT
         )
         return connect.connect(asked)

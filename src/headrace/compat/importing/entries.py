@@ -12,7 +12,7 @@ from typing import Any
 from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.source_server import SourceServer
 from headrace.engine.check import Limits, text
-from headrace.engine.profile import Value
+from headrace.engine.settings import Value
 from headrace.errors import ImportRefused, InvalidArgument
 
 IMPORT_ID_BYTES = 12

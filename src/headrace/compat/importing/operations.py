@@ -18,7 +18,7 @@ from headrace.engine.call import (
     packed,
 )
 from headrace.engine.record import decode_record
-from headrace.engine.shard import beside
+from headrace.engine.shard import id_on_same_shard
 from headrace.operations.batches import in_batches
 from headrace.operations.core import Core
 from headrace.operations.requests import ask_one
@@ -119,7 +119,7 @@ def import_jobs(core: Core, name: str, jobs: Sequence[ImportedJob]) -> Operation
 def _spare_id(core: Core, name: str, job: ImportedJob) -> str:
     """Return the id to use if the id of the job is taken: always the same, on the same shard."""
     own = blake2b(f"{name}:{job.import_id}".encode(), digest_size=6).hexdigest()
-    candidates = chain([beside(job.id, own)], (f"{own}-{number}" for number in count()))
+    candidates = chain([id_on_same_shard(job.id, own)], (f"{own}-{number}" for number in count()))
     return next(each for each in candidates if core.shard_of(each) == core.shard_of(job.id))
 
 

@@ -21,7 +21,7 @@ from headrace.compat.importing.entries import (
 from headrace.compat.importing.operations import ImportedJob, PastStage
 from headrace.engine.check import LONGEST_MS, number, tags
 from headrace.errors import InvalidArgument
-from headrace.operations.schedule_values import MOST_BACKLOG
+from headrace.operations.schedules import MOST_BACKLOG
 from headrace.options import MOST_RETRIES
 
 UNKNOWN_QUEUE = "imported"

@@ -22,7 +22,7 @@ from headrace.compat.importing.qless_jobs import KLASS, QlessHash, read_job, rea
 from headrace.compat.importing.source_server import in_pages
 from headrace.compat.qless.config import OPTIONS, QUEUE_OPTIONS
 from headrace.engine.check import LONGEST_MS
-from headrace.engine.profile import Value
+from headrace.engine.settings import Value
 from headrace.errors import ImportRefused
 
 STATES = {

@@ -34,7 +34,7 @@ from headrace.feeds import operations
 from headrace.operations import queues, schedules
 from headrace.operations.core import Core
 from headrace.operations.queues import QueueRef
-from headrace.operations.schedule_values import read_schedule
+from headrace.operations.schedules import read_schedule
 from headrace.operations.values import Job
 from headrace.transport.drive import Operation, drive
 

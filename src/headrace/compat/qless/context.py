@@ -9,7 +9,7 @@ from headrace.compat.opening import OpeningMethods, process_name
 from headrace.engine.check import number, text
 from headrace.errors import HeadraceError, JobNotFound, LeaseLost, ScheduleNotFound, WrongState
 from headrace.operations.core import Core
-from headrace.operations.finishing import Held
+from headrace.operations.finishing import LeaseLike
 from headrace.operations.method import SyncMethods
 from headrace.transport.drive import Operation
 
@@ -67,7 +67,7 @@ class QlessContext:
         """Return the lease of the job's last delivery to this client, if it is not finished."""
         return self._leases.get(job_id)
 
-    def drop_lease(self, lease: Held) -> None:
+    def drop_lease(self, lease: LeaseLike) -> None:
         """Forget the lease of a job that its holder has finished."""
         if self._leases.get(lease.id) is lease:
             del self._leases[lease.id]

@@ -14,7 +14,7 @@ from headrace.operations import finishing, schedules, tracking
 from headrace.operations import jobs as job_operations
 from headrace.operations.core import Core
 from headrace.operations.method import AsyncMethods, SyncMethods, method
-from headrace.operations.schedule_values import Schedule
+from headrace.operations.schedules import Schedule
 from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 

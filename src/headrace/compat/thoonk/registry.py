@@ -62,7 +62,7 @@ def read_feed(core: Core, name: str) -> Operation[TypedConfig]:
     return decode_config(found)
 
 
-def decode_config(found: operations.Info) -> TypedConfig:
+def decode_config(found: operations.FeedInfo) -> TypedConfig:
     """Return the type and config of a feed, derived from its settings if thoonk did not make it."""
     fields = found.fields
     config: Any = None

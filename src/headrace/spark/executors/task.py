@@ -129,15 +129,12 @@ def run_task(assignment: Assignment, _rows: Iterator[Any]) -> Iterator[WorkCount
     """Run one task on an executor, and yield its counts. Spark calls this."""
     context = cast(TaskContext, TaskContext.get())
     worker = assignment.worker(context.partitionId(), context.attemptNumber(), secrets.token_hex(4))
-    asked = connecting.wanted(
+    asked = connecting.ConnectOptions(
         assignment.url,
         assignment.namespace,
-        None,
-        assignment.codec,
-        None,
-        None,
-        CONNECT_FOR,
-        TIMEOUT,
+        codec=assignment.codec,
+        retry_for=CONNECT_FOR,
+        timeout=TIMEOUT,
     )
     with connecting.connect(asked) as client:
         drive(client.core.transport, load(client.core, SCRIPTS))

@@ -28,8 +28,8 @@ def at(moment: datetime | None) -> int:
 def job(job_id: str, state: str = "waiting", data: bytes = b"1", **about: Any) -> ImportedJob:
     origin = f"import:test:{job_id}"
     queue = about.pop("queue", "mail")
-    badge = about.pop("badge", f"badge of {job_id}")
-    return ImportedJob(job_id, badge, queue, state, data, origin, **about)
+    import_id = about.pop("import_id", f"import_id of {job_id}")
+    return ImportedJob(job_id, import_id, queue, state, data, origin, **about)
 
 
 FAILED = job(
@@ -124,16 +124,16 @@ def _come_once(hr: Client, clock: Clock, every: list[ImportedJob]) -> None:
     hr.sweep()
     hr.cancel("first")
     assert bring(hr, every[1]) == [ImportedId("first", is_new=True)]
-    [other] = bring(hr, job("first", badge="another"))
+    [other] = bring(hr, job("first", import_id="another"))
     assert other.is_new
     assert other.id.startswith("{first}~")
-    assert bring(hr, job("first", badge="another")) == [ImportedId(other.id, is_new=False)]
+    assert bring(hr, job("first", import_id="another")) == [ImportedId(other.id, is_new=False)]
 
 
 def ties_come(hr: Client) -> None:
     hr.queue("mine").put(1, id="parent")
     every = [
-        job("parent", badge="p", queue="ties", tracked=True),
+        job("parent", import_id="p", queue="ties", tracked=True),
         job("child", "blocked", queue="ties", depends_on=("parent", "gone"), parents=("p", "q")),
         job("free", "blocked", queue="ties", depends_on=("parent",), parents=("q",)),
     ]
@@ -148,9 +148,9 @@ def schedules_come(hr: Client, clock: Clock) -> None:
     queue = QueueRef(hr.core, "mail")
 
     def bring_one(schedule_id: str, name: str = "test") -> bool:
-        badge, due = f"badge of {schedule_id}", at(clock.now) + 5000
+        import_id, due = f"import_id of {schedule_id}", at(clock.now) + 5000
         operation = adopt_schedule(
-            queue, name, badge, schedule_id, b"1", every=60, due=due, backlog=0
+            queue, name, import_id, schedule_id, b"1", every=60, due=due, backlog=0
         )
         return drive(hr.core.transport, operation)
 

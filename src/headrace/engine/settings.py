@@ -1,25 +1,34 @@
-"""The settings of a queue, their defaults, and the five named sets of them, as data."""
+"""Settings of a queue: their names, kinds and defaults, and the five profiles.
+
+A setting has three forms: the value that users pass, such as `timedelta(hours=1)` or `"100/m"`; the
+text that the server stores, such as `3600000` or `100/60000`; and the value that users read, with
+durations in seconds. The Lua defaults and the documentation are generated from `SETTINGS`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 
 from headrace.engine.check import Span, milliseconds, shown, whole
-from headrace.engine.rate import rate_from_wire, rate_to_wire
 from headrace.errors import InvalidArgument
 
 Value = Span | int | str | bool | None
 
 DAY = timedelta(days=1)
-MOST = 2**53
+LARGEST_COUNT = 2**53
+LARGEST_RATE = 10**9
+UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+_RATE = re.compile(r"(\d{1,10})/(\d{0,10})(ms|s|m|h|d)")
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: what kind of value it takes, and what holds if nobody sets it."""
+    """The kind of value that a setting takes, its default, and where it can be set."""
 
     kind: str
     default: Value
@@ -131,18 +140,21 @@ PROFILES: Mapping[str, Mapping[str, Value]] = MappingProxyType(
 
 
 def to_wire(name: str, value: Value) -> str:
-    """A setting as the server stores it."""
+    """Return a setting as the server stores it.
+
+    Raises InvalidArgument if there is no such setting, or if it does not take this value.
+    """
     setting = known(name)
     if value is None:
         if setting.optional:
             return "none"
-        raise InvalidArgument(f"{name} must have a value; unset it to get the default back")
+        raise InvalidArgument(f"{name} cannot be None; unset it to get the default back")
     if setting.kind == "span":
         return str(milliseconds(name, value))
     if setting.kind == "flag" and isinstance(value, bool):
         return str(int(value))
     if setting.kind == "count" and isinstance(value, int) and not isinstance(value, bool):
-        return str(whole(name, value, 0, MOST))
+        return str(whole(name, value, 0, LARGEST_COUNT))
     if setting.kind == "rate":
         return rate_to_wire(name, value)
     if setting.kind == "choice" and value in setting.choices:
@@ -152,7 +164,7 @@ def to_wire(name: str, value: Value) -> str:
 
 
 def from_wire(name: str, stored: str) -> Value:
-    """A setting as users see it: spans are seconds."""
+    """Return a stored setting as users read it, with durations in seconds."""
     setting = SETTINGS[name]
     if setting.optional and stored == "none":
         return None
@@ -167,23 +179,48 @@ def from_wire(name: str, stored: str) -> Value:
     return stored
 
 
+def rate_to_wire(name: str, value: object) -> str:
+    """Return a rate as the server stores it: a number of starts and a number of milliseconds."""
+    found = _RATE.fullmatch(value) if isinstance(value, str) else None
+    if not found:
+        raise InvalidArgument(
+            f"{name} must be a number per interval, such as '10/s', '100/m' or '5/10s' "
+            f"(units: ms, s, m, h, d), not {shown(value)}"
+        )
+    starts, interval = int(found[1]), int(found[2] or 1) * UNITS[found[3]]
+    if starts > LARGEST_RATE or not 0 < interval <= 366 * UNITS["d"]:
+        raise InvalidArgument(
+            f"{name} must be at most {LARGEST_RATE} per interval of 1 ms to 366 days, not {value!r}"
+        )
+    return f"{starts}/{interval}"
+
+
+def rate_from_wire(stored: str) -> str:
+    """Return a stored rate as users write it, in the largest unit that fits."""
+    starts, _, interval = stored.partition("/")
+    ms = int(interval)
+    unit = next(name for name in reversed(UNITS) if ms % UNITS[name] == 0)
+    number = ms // UNITS[unit]
+    return f"{starts}/{'' if number == 1 else number}{unit}"
+
+
 def known(name: str) -> Setting:
-    """The setting of this name."""
+    """Return the setting of this name, or raise InvalidArgument."""
     try:
         return SETTINGS[name]
     except (KeyError, TypeError):
         raise InvalidArgument(
-            f"no setting {shown(name)}; there are: {', '.join(SETTINGS)}"
+            f"no setting {shown(name)}; the settings are {', '.join(SETTINGS)}"
         ) from None
 
 
 def default(name: str) -> Value:
-    """The default of a setting as users see it."""
+    """Return the default of a setting as users read it."""
     return from_wire(name, to_wire(name, known(name).default))
 
 
 def lua_defaults() -> str:
-    """The defaults for the scripts, each by name and all as a table."""
+    """Generate the Lua file `lib/defaults`: a variable for each default, and a table of all."""
     values = {name: _literal(to_wire(name, setting.default)) for name, setting in SETTINGS.items()}
     each = "".join(f"local default_{name} = {value}\n" for name, value in values.items())
     fields = ", ".join(f"{name} = {value}" for name, value in values.items())

@@ -1,4 +1,4 @@
-"""The connections of an awaiting client: how many there are, who has them, what is left of them."""
+"""The connections of the asyncio client: their number, their sharing and their end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def until_open(way: Way, count: int) -> None:
     await asyncio.to_thread(until, lambda: way.clients() == count, f"{count} are connected")
 
 
-async def test_what_is_asked_at_once_shares_a_bounded_number_of_connections(
+async def test_concurrent_calls_share_a_bounded_number_of_connections(
     ahr: AsyncClient, way: Way
 ) -> None:
     queue = ahr.queue("mail")
@@ -48,7 +48,7 @@ async def test_what_is_asked_at_once_shares_a_bounded_number_of_connections(
     assert way.welcomed <= MOST_IN_USE
 
 
-async def test_those_that_are_cancelled_while_they_wait_for_a_connection_leave_nothing(
+async def test_calls_cancelled_while_waiting_for_a_connection_leave_nothing(
     ahr: AsyncClient, way: Way
 ) -> None:
     queue = ahr.queue("mail")
@@ -59,7 +59,7 @@ async def test_those_that_are_cancelled_while_they_wait_for_a_connection_leave_n
         for call in calls[turns % 2 :: 2]:
             call.cancel()
         await asyncio.gather(*calls[1 - turns % 2 :: 2])
-    # All turns are still there.
+    # All connections can still be used.
     held = [asyncio.ensure_future(until_released(ahr)) for _ in range(MOST_IN_USE)]
     await asyncio.gather(*held)
     await until_open(way, MOST_IDLE)
@@ -69,7 +69,7 @@ async def until_released(hr: AsyncClient) -> None:
     await asyncio.wait_for(hr.queue("mail").counts(), 20)
 
 
-async def test_a_client_that_is_closed_ends_those_that_wait_for_a_connection(way: Way) -> None:
+async def test_closing_the_client_ends_calls_that_wait_for_a_connection(way: Way) -> None:
     hr = await connected(way)
     calls = [asyncio.ensure_future(hr.queue("mail").put(n)) for n in range(5 * MOST_IN_USE)]
     for _ in range(10):
@@ -81,9 +81,7 @@ async def test_a_client_that_is_closed_ends_those_that_wait_for_a_connection(way
     await until_open(way, 0)
 
 
-async def test_those_that_follow_the_log_keep_nobody_from_a_connection(
-    ahr: AsyncClient, way: Way
-) -> None:
+async def test_following_the_log_does_not_block_other_calls(ahr: AsyncClient, way: Way) -> None:
     def blocked() -> int:
         return sum(b"XREAD" in request for request in way.requests)
 
@@ -102,7 +100,7 @@ async def test_those_that_follow_the_log_keep_nobody_from_a_connection(
     await until_open(way, MOST_IDLE)
 
 
-async def test_who_waits_for_a_server_that_does_not_answer_is_not_told_later_than_the_others(
+async def test_queued_call_to_a_silent_server_times_out_with_the_others(
     way: Way,
 ) -> None:
     hr = await connected(way, timeout=0.2, retry_for=0)
@@ -129,7 +127,7 @@ def waiting_at(door: socket.socket) -> int:
     return count
 
 
-async def test_subscriptions_beyond_a_few_are_not_kept(ahr: AsyncClient, valkey_url: str) -> None:
+async def test_only_a_few_idle_subscriptions_are_kept(ahr: AsyncClient, valkey_url: str) -> None:
     _, name = ahr.core.channel(0, "queue", "mail")
     with redis.Redis.from_url(valkey_url) as admin:
 
@@ -146,7 +144,7 @@ async def test_subscriptions_beyond_a_few_are_not_kept(ahr: AsyncClient, valkey_
         await until_heard_by(IDLE_SUBSCRIPTIONS)
 
 
-async def test_a_pop_that_waits_while_its_client_is_closed_leaves_no_connection(way: Way) -> None:
+async def test_pop_waiting_while_the_client_closes_leaves_no_connection(way: Way) -> None:
     hr = await connected(way)
     waiting = asyncio.ensure_future(hr.queue("mail").pop("w", wait=20))
     await asyncio.to_thread(until, lambda: way.clients() == 2, "it listens")
@@ -158,7 +156,7 @@ async def test_a_pop_that_waits_while_its_client_is_closed_leaves_no_connection(
     await until_open(way, 0)
 
 
-async def test_an_answer_that_comes_too_late_is_nobodys(way: Way) -> None:
+async def test_late_reply_is_discarded(way: Way) -> None:
     hr = await connected(way, timeout=0.3, retry_for=20)
     queue = hr.queue("mail")
     await queue.put("x", id="a")

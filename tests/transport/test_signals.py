@@ -1,4 +1,4 @@
-"""A handler of a signal comes at any moment, also in the middle of a call of the client."""
+"""Signal handlers run at any point, also in the middle of a call of the client."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ while came < times:
     try:
         before = came
         soon()
-        # It may be raised where Python ignores it, as when something is deleted.
+        # Python ignores the exception if it is raised in a destructor.
         while came == before:
             queue.put("letter")
             made += 1
@@ -73,20 +73,20 @@ print(len(made), len(set(made)), queue.counts().waiting - 10)
 """
 
 
-def test_who_is_interrupted_in_a_call_can_go_on(valkey_url: str) -> None:
+def test_call_continues_after_a_signal_handler(valkey_url: str) -> None:
     namespace = f"signals-{uuid4().hex}"
 
     done = run_python(COMMON + INTERRUPTED, valkey_url, namespace, TIMES)
 
     assert done.returncode == 0, done.stderr
     made, waiting = map(int, done.stdout.split())
-    # Of a call that was interrupted nobody knows whether it was made.
+    # An interrupted call may or may not have been carried out.
     assert 0 < made <= waiting <= made + int(TIMES)
     with headrace.connect(valkey_url, namespace=namespace) as hr:
         assert hr.audit().problems == []
 
 
-def test_a_call_in_the_middle_of_another_is_a_call_of_its_own(valkey_url: str) -> None:
+def test_call_inside_a_signal_handler_does_not_disturb_the_outer_call(valkey_url: str) -> None:
     done = run_python(COMMON + IN_BETWEEN, valkey_url, f"signals-{uuid4().hex}", TIMES)
 
     assert done.returncode == 0, done.stderr
@@ -94,7 +94,7 @@ def test_a_call_in_the_middle_of_another_is_a_call_of_its_own(valkey_url: str) -
     assert int(TIMES) < made == different == waiting
 
 
-def test_hiredis_is_given_no_number_as_it_dies_of_a_signal_while_it_asks_for_its_text(
+def test_commands_contain_no_numbers_because_hiredis_crashes_on_them_in_a_signal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     words = ("A", b"B", 7, -1, 0.5)

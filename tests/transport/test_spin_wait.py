@@ -1,4 +1,4 @@
-"""Whether a blocking client stays awake for an answer: where that is quicker, and only there."""
+"""The sync client spins for a reply only where that is faster than sleeping."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ IN_TRIALS = sum(calls for _, calls in TRIALS)
 
 @dataclass
 class Machine:
-    """Answers so long after it was asked; who slept is awake so long after that."""
+    """A simulated machine: a reply takes answers_after, waking up from sleep takes waking_up."""
 
     answers_after: float
     waking_up: float
-    awake_costs: float = 0.0
+    spin_costs: float = 0.0
     now: float = 0.0
     answer_at: float = 0.0
     looks: list[int] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Machine:
         return self.now
 
     def ask(self, waiting: SpinWait) -> bool:
-        """Whether anybody stayed awake for the answer."""
+        """Return whether the client spun for the reply."""
         self.answer_at = self.now + self.answers_after
         self.looks = []
         waiting.wait(self.now)
@@ -54,8 +54,8 @@ class Machine:
                 self.now = max(self.answer_at, woken)
         else:
             self.now += A_LOOK
-            # Who is awake may be in the way of who is to answer.
-            self.answer_at += self.awake_costs
+            # Spinning may slow the server down.
+            self.answer_at += self.spin_costs
         return [(0, 0)] if self.now >= self.answer_at else []
 
 
@@ -76,10 +76,10 @@ def waiting_on(
     return waiting
 
 
-def awake_on(
+def spinning_on(
     machine: Machine, connection: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> SpinWait:
-    """After trials that have shown that it pays."""
+    """Return a SpinWait after trials in which spinning was faster."""
     waiting = waiting_on(machine, connection, monkeypatch)
     for _ in range(IN_TRIALS):
         machine.ask(waiting)
@@ -88,18 +88,18 @@ def awake_on(
 
 
 @pytest.mark.parametrize(
-    ("machine", "is_awake"),
+    ("machine", "spins"),
     [
         pytest.param(Machine(40 * US, 50 * US), True, id="near"),
         pytest.param(Machine(40 * US, 2 * US), False, id="soon woken"),
-        pytest.param(Machine(40 * US, 50 * US, awake_costs=A_LOOK), False, id="no core to spare"),
+        pytest.param(Machine(40 * US, 50 * US, spin_costs=A_LOOK), False, id="no core to spare"),
         pytest.param(Machine(500 * US, 50 * US), False, id="far"),
     ],
 )
-def test_what_was_quicker_in_the_trials_stands(
+def test_faster_way_of_the_trials_is_used(
     machine: Machine,
     *,
-    is_awake: bool,
+    spins: bool,
     connection: socket.socket,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -107,30 +107,26 @@ def test_what_was_quicker_in_the_trials_stands(
     for _ in range(IN_TRIALS):
         machine.ask(waiting)
 
-    assert {machine.ask(waiting) for _ in range(CALLS_BETWEEN_TRIALS)} == {is_awake}
+    assert {machine.ask(waiting) for _ in range(CALLS_BETWEEN_TRIALS)} == {spins}
 
 
-def test_it_is_found_out_anew_when_the_machine_has_changed(
-    connection: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trials_are_repeated(connection: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(40 * US, 50 * US)
     waiting = waiting_on(machine, connection, monkeypatch)
     for _ in range(IN_TRIALS + CALLS_BETWEEN_TRIALS - 1):
         machine.ask(waiting)
     assert machine.ask(waiting)
 
-    machine.awake_costs = A_LOOK
+    machine.spin_costs = A_LOOK
     for _ in range(IN_TRIALS):
         machine.ask(waiting)
 
     assert not machine.ask(waiting)
 
 
-def test_nobody_stays_awake_for_longer_than_it_takes_to_wake_up(
-    connection: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spin_is_bounded(connection: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(40 * US, 50 * US)
-    waiting = awake_on(machine, connection, monkeypatch)
+    waiting = spinning_on(machine, connection, monkeypatch)
 
     machine.answers_after = 1.0
     begun = machine.now
@@ -140,9 +136,11 @@ def test_nobody_stays_awake_for_longer_than_it_takes_to_wake_up(
     assert SPIN_FOR <= machine.now - begun <= SPIN_FOR + 2 * A_LOOK
 
 
-def test_who_asks_seldom_sleeps(connection: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_connection_does_not_spin(
+    connection: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine = Machine(40 * US, 50 * US)
-    waiting = awake_on(machine, connection, monkeypatch)
+    waiting = spinning_on(machine, connection, monkeypatch)
 
     for _ in range(CALLS_BETWEEN_TRIALS + IN_TRIALS):
         machine.now += IDLE_AFTER
@@ -152,11 +150,11 @@ def test_who_asks_seldom_sleeps(connection: socket.socket, monkeypatch: pytest.M
     assert machine.ask(waiting)
 
 
-def test_beside_other_threads_nobody_stays_awake_nor_tries_to(
+def test_process_with_threads_does_not_spin(
     connection: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(40 * US, 50 * US)
-    waiting = awake_on(machine, connection, monkeypatch)
+    waiting = spinning_on(machine, connection, monkeypatch)
 
     monkeypatch.setattr(threading, "active_count", lambda: 2)
 
@@ -165,7 +163,7 @@ def test_beside_other_threads_nobody_stays_awake_nor_tries_to(
         assert machine.looks == []
 
 
-def test_where_nothing_can_be_polled_there_is_no_patience(
+def test_system_without_poll_does_not_spin(
     connection: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert SpinWait.on(connection.fileno()) is not None
@@ -173,3 +171,12 @@ def test_where_nothing_can_be_polled_there_is_no_patience(
     monkeypatch.delattr(select, "poll")
 
     assert SpinWait.on(connection.fileno()) is None
+
+
+@pytest.mark.parametrize(("value", "spins"), [("0", False), ("1", True), ("", True)])
+def test_environment_variable_switches_the_spin_wait_off(
+    connection: socket.socket, monkeypatch: pytest.MonkeyPatch, value: str, *, spins: bool
+) -> None:
+    monkeypatch.setenv("HEADRACE_SPIN_WAIT", value)
+
+    assert (SpinWait.on(connection.fileno()) is not None) is spins

@@ -1,4 +1,4 @@
-"""What an attack on the clients has found, said directly, so that it stays found."""
+"""Regression tests of edge cases of the clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-async def test_a_cancelled_pop_ends_whenever_it_is_cancelled(valkey_url: str) -> None:
+async def test_pop_cancelled_at_any_point_ends(valkey_url: str) -> None:
     for turns in range(1, 30):
         async with await headrace.connect_async(valkey_url, namespace="cancelled") as hr:
             task = asyncio.create_task(hr.queue("mail").pop("w", wait=None))
@@ -29,7 +29,7 @@ async def test_a_cancelled_pop_ends_whenever_it_is_cancelled(valkey_url: str) ->
             assert task.cancelled()
 
 
-def test_waiting_on_many_queues_keeps_few_connections(valkey_url: str) -> None:
+def test_sync_pops_on_many_queues_keep_few_connections(valkey_url: str) -> None:
     with headrace.connect(valkey_url, namespace="many") as hr:
         before = open_files()
         for number in range(5 * IDLE_SUBSCRIPTIONS):
@@ -37,7 +37,7 @@ def test_waiting_on_many_queues_keeps_few_connections(valkey_url: str) -> None:
         assert open_files() <= before + IDLE_SUBSCRIPTIONS + 2
 
 
-async def test_awaiting_on_many_queues_keeps_few_connections(valkey_url: str) -> None:
+async def test_async_pops_on_many_queues_keep_few_connections(valkey_url: str) -> None:
     async with await headrace.connect_async(valkey_url, namespace="many") as hr:
         before = open_files()
         for number in range(5 * IDLE_SUBSCRIPTIONS):
@@ -57,13 +57,13 @@ async def test_awaiting_on_many_queues_keeps_few_connections(valkey_url: str) ->
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_crosses_processes_as_it_is(error: HeadraceError) -> None:
+def test_errors_survive_pickling(error: HeadraceError) -> None:
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
 
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
-def test_a_job_crosses_processes(hr: Client) -> None:
+def test_job_survives_pickling(hr: Client) -> None:
     job_id = hr.queue("mail").put({"to": "ada"})
     job = hr.job(job_id)
 
@@ -73,7 +73,7 @@ def test_a_job_crosses_processes(hr: Client) -> None:
     assert again.data == {"to": "ada"}
 
 
-def test_a_result_that_cannot_be_read_is_not_taken(url: str) -> None:
+def test_undecodable_result_is_not_taken(url: str) -> None:
     writes = headrace.connect(url, namespace="codecs", codec="raw")
     reads = headrace.connect(url, namespace="codecs", codec="json")
     with writes, reads:
@@ -87,17 +87,17 @@ def test_a_result_that_cannot_be_read_is_not_taken(url: str) -> None:
         assert writes.result(job_id, take=True).value == b"\xfe"
 
 
-def test_a_put_is_not_data(hr: Client) -> None:
+def test_put_object_as_data_is_refused(hr: Client) -> None:
     with pytest.raises(InvalidArgument, match="put_many"):
         hr.queue("mail").put(headrace.Put(1, id="x"))
 
 
-def test_a_url_with_an_unknown_option_is_refused(url: str) -> None:
+def test_url_with_an_unknown_option_is_refused(url: str) -> None:
     with pytest.raises(InvalidArgument, match="URL"):
         headrace.connect(f"{url}{'&' if '?' in url else '?'}foo=1")
 
 
-def test_a_complete_job_without_a_result_is_not_to_be_waited_for(hr: Client) -> None:
+def test_result_of_a_job_completed_without_one_raises_at_once(hr: Client) -> None:
     job_id = hr.queue("mail").put("x")
     hr.queue("mail").pop("w")[0].complete()
 

@@ -1,4 +1,4 @@
-"""Where an embedded server may live, and what is said when it cannot."""
+"""Directories of embedded servers: unusual ones work, unusable ones are reported."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import redis
 
 from headrace.errors import EmbeddedServerError
 from headrace.local_server import embedded, server_process
-from tests.client.test_embedded import pid_in
+from tests.local_server.test_embedded import pid_in
 from tests.support.processes import gone
 from tests.support.servers import until
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 
-def test_a_path_too_long_for_a_socket_still_works(home: Path) -> None:
+def test_path_too_long_for_a_socket_works(home: Path) -> None:
     deep = home.joinpath(*["a rather long name, with spaces? and #signs"] * 4)
     url = embedded.start(deep)
     link = server_process.reachable_socket(deep).parent
@@ -35,7 +35,7 @@ def test_a_path_too_long_for_a_socket_still_works(home: Path) -> None:
     assert not link.is_symlink()
 
 
-def test_signs_that_mean_something_in_a_url_are_only_signs(home: Path) -> None:
+def test_directory_name_may_have_url_characters(home: Path) -> None:
     odd = home / "50% of #1, really?"
 
     with redis.Redis.from_url(embedded.start(odd)) as server:
@@ -43,7 +43,7 @@ def test_signs_that_mean_something_in_a_url_are_only_signs(home: Path) -> None:
     assert embedded.stop(odd)
 
 
-def test_a_short_directory_that_others_can_enter_is_refused(
+def test_socket_directory_open_to_others_is_refused(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.mkdir()
@@ -51,11 +51,11 @@ def test_a_short_directory_that_others_can_enter_is_refused(
     (home / f"headrace-{os.getuid()}").mkdir()
     (home / f"headrace-{os.getuid()}").chmod(0o777)
 
-    with pytest.raises(EmbeddedServerError, match="only this user"):
+    with pytest.raises(EmbeddedServerError, match="for this user only"):
         embedded.start(home / ("long" * 30))
 
 
-def test_a_link_and_the_directory_have_one_server(home: Path) -> None:
+def test_symlink_and_its_target_share_one_server(home: Path) -> None:
     home.mkdir()
     link = home.with_name("link")
     link.symlink_to(home)
@@ -74,7 +74,7 @@ def test_each_directory_has_its_own_server(home: Path) -> None:
 
 
 @ON_LINUX
-def test_a_server_whose_directory_was_deleted_makes_room_for_a_new_one(home: Path) -> None:
+def test_server_of_a_deleted_directory_is_replaced(home: Path) -> None:
     embedded.start(home)
     orphan = pid_in(home)
     shutil.rmtree(home)
@@ -86,7 +86,7 @@ def test_a_server_whose_directory_was_deleted_makes_room_for_a_new_one(home: Pat
 
 
 @ON_LINUX
-def test_a_server_whose_directory_was_deleted_can_be_stopped(home: Path) -> None:
+def test_server_of_a_deleted_directory_can_be_stopped(home: Path) -> None:
     embedded.start(home)
     orphan = pid_in(home)
     shutil.rmtree(home)
@@ -96,7 +96,7 @@ def test_a_server_whose_directory_was_deleted_can_be_stopped(home: Path) -> None
     assert not embedded.stop(home)
 
 
-def test_a_file_is_not_a_directory(tmp_path: Path) -> None:
+def test_file_instead_of_a_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(EmbeddedServerError, match="is a file"):
@@ -107,7 +107,7 @@ def test_a_file_is_not_a_directory(tmp_path: Path) -> None:
 
 @contextmanager
 def as_somebody_without_rights() -> Iterator[None]:
-    """Root may write everywhere, so the tests of root become somebody else."""
+    """Run as another user if the tests run as root, who may write everywhere."""
     if os.getuid() != 0:
         yield
         return
@@ -118,7 +118,7 @@ def as_somebody_without_rights() -> Iterator[None]:
         os.seteuid(0)
 
 
-def test_a_directory_that_cannot_be_written_is_named(home: Path) -> None:
+def test_error_names_an_unwritable_directory(home: Path) -> None:
     home.parent.chmod(0o555)
 
     with as_somebody_without_rights(), pytest.raises(EmbeddedServerError) as refused:
@@ -126,7 +126,7 @@ def test_a_directory_that_cannot_be_written_is_named(home: Path) -> None:
     assert str(refused.value) == f"cannot start a server in {home}: Permission denied"
 
 
-def test_a_server_that_cannot_read_its_data_says_so(home: Path) -> None:
+def test_unreadable_data_are_reported(home: Path) -> None:
     embedded.start(home)
     embedded.stop(home)
     [manifest] = home.glob("appendonlydir/*.manifest")
@@ -137,7 +137,7 @@ def test_a_server_that_cannot_read_its_data_says_so(home: Path) -> None:
     assert str(home) in str(refused.value)
 
 
-def test_a_platform_without_a_binary_is_told_what_to_do(
+def test_error_without_a_server_binary_says_what_to_install(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(metadata, "files", lambda _: None)
@@ -146,12 +146,12 @@ def test_a_platform_without_a_binary_is_told_what_to_do(
         embedded.start(home)
 
 
-def test_a_binary_that_does_not_run_is_told_what_to_do(
+def test_error_for_a_broken_binary_says_what_to_do(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.mkdir()
     (home / "binary").write_bytes(b"")
     monkeypatch.setattr(server_process, "binary", lambda: home / "binary")
 
-    with pytest.raises(EmbeddedServerError, match=r"binary does not run here .* pass its URL"):
+    with pytest.raises(EmbeddedServerError, match=r"cannot run .*binary .* pass its URL"):
         embedded.start(home)

@@ -1,4 +1,4 @@
-"""Connections of awaiting code, and ears of either colour, where things happen in a bad order."""
+"""Connections and subscriptions, if events happen in an unfortunate order."""
 
 from __future__ import annotations
 
@@ -44,70 +44,70 @@ async def until_cut(way: Way) -> None:
     await asyncio.to_thread(until, lambda: way.cuts > 0, "the server has been asked")
 
 
-# lines
+# Connections.
 
 
-async def test_a_line_can_be_closed_and_opened_again_at_once(valkey_url: str) -> None:
-    line = AsyncNodeConnection(maker(valkey_url), 20)
+async def test_connection_can_be_closed_and_reopened_at_once(valkey_url: str) -> None:
+    connection = AsyncNodeConnection(maker(valkey_url), 20)
     for _ in range(20):
-        await line.open()
-        assert await line.exchange(PING, 1) == [b"PONG"]
-        line.close()
-        line.close()
-    assert not line.is_open
+        await connection.open()
+        assert await connection.exchange(PING, 1) == [b"PONG"]
+        connection.close()
+        connection.close()
+    assert not connection.is_open
 
 
-async def test_a_line_on_which_more_is_said_than_was_asked_is_not_used_again(
+async def test_connection_with_surplus_replies_is_not_reused(
     valkey_url: str,
 ) -> None:
-    line = AsyncNodeConnection(maker(valkey_url), 20)
-    await line.open()
+    connection = AsyncNodeConnection(maker(valkey_url), 20)
+    await connection.open()
 
-    assert await line.exchange(PING + PING, 1) == [b"PONG"]
+    assert await connection.exchange(PING + PING, 1) == [b"PONG"]
     async with asyncio.timeout(20):
-        while line.is_open:  # noqa: ASYNC110 - nobody tells of it
+        while connection.is_open:  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0)
-    await line.open()
-    assert await line.exchange(PING + PING, 2) == [b"PONG"] * 2
-    line.close()
+    await connection.open()
+    assert await connection.exchange(PING + PING, 2) == [b"PONG"] * 2
+    connection.close()
 
 
-async def test_answers_that_come_one_after_the_other_are_waited_for(valkey_url: str) -> None:
+async def test_replies_that_arrive_separately_are_awaited(valkey_url: str) -> None:
     slow: Any = (0, ("XREAD", "BLOCK", 600, "STREAMS", f"none-{uuid4().hex}", "0-0"))
     options: Any = {"namespace": f"streams-{uuid4().hex}", "timeout": 1.5}
     async with await headrace.connect_async(valkey_url, **options) as hr:
         assert await hr.core.transport.send([slow] * 3) == [None] * 3
 
 
-async def test_a_line_that_is_cancelled_while_it_opens_leaves_no_connection(way: Way) -> None:
+async def test_connection_cancelled_while_opening_leaves_no_socket(way: Way) -> None:
     held = threading.Event()
     way.lose(b"SETINFO", LATE, meanwhile=lambda: print(held.wait(20)))
-    line = AsyncNodeConnection(maker(way.url), 20)
-    opening = asyncio.ensure_future(line.open())
+    connection = AsyncNodeConnection(maker(way.url), 20)
+    opening = asyncio.ensure_future(connection.open())
     await until_cut(way)
 
     opening.cancel()
     await asyncio.wait([opening])
     held.set()
 
-    assert (opening.cancelled(), line.is_open) == (True, False)
+    assert (opening.cancelled(), connection.is_open) == (True, False)
     await until_nobody_is_connected(way)
 
 
-async def test_the_end_of_a_connection_that_has_just_been_opened_is_noticed(
+async def test_connection_closed_right_after_opening_is_noticed(
     tmp_path: Path,
 ) -> None:
     with closing(socket.socket(socket.AF_UNIX)) as door:
         door.bind(str(tmp_path / "door"))
         door.listen()
         threading.Thread(target=greet_and_hang_up, args=(door,), daemon=True).start()
-        line = AsyncNodeConnection(maker(server_process.url_of(tmp_path / "door")), NEVER)
+        connection = AsyncNodeConnection(maker(server_process.url_of(tmp_path / "door")), NEVER)
         for _ in range(20):
             with suppress(RedisConnectionError):
-                await line.open()
-                [error] = await asyncio.wait_for(line.exchange(PING, 1), 20)
+                await connection.open()
+                [error] = await asyncio.wait_for(connection.exchange(PING, 1), 20)
                 assert isinstance(error, (RedisConnectionError, OSError))
-            assert not line.is_open
+            assert not connection.is_open
 
 
 def greet_and_hang_up(door: socket.socket) -> None:
@@ -121,7 +121,7 @@ def greet_and_hang_up(door: socket.socket) -> None:
                 client.sendall(b"+OK\r\n" * asked)
 
 
-async def test_much_is_sent_while_others_are_answered(valkey_url: str) -> None:
+async def test_large_request_does_not_block_other_replies(valkey_url: str) -> None:
     namespace = f"streams-{uuid4().hex}"
     async with await headrace.connect_async(valkey_url, namespace=namespace) as hr:
         large = ["x" * 1_000_000] * 40
@@ -132,7 +132,7 @@ async def test_much_is_sent_while_others_are_answered(valkey_url: str) -> None:
         assert [job.data for job in await hr.jobs(ids)] == large
 
 
-# ears
+# Subscriptions.
 
 
 def on(url: str) -> Topology[ConnectionPool]:
@@ -144,7 +144,7 @@ def async_on(url: str) -> Topology[AsyncConnectionPool]:
 
 
 @pytest.mark.timeout(15)
-def test_what_comes_with_the_confirmation_is_heard_at_once(
+def test_message_sent_with_the_confirmation_is_received(
     way: Way, admin: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscriptions, "PROBE_AFTER", NEVER)
@@ -156,7 +156,7 @@ def test_what_comes_with_the_confirmation_is_heard_at_once(
 
 
 @pytest.mark.timeout(15)
-def test_who_hears_while_another_thread_ends_the_ear_waits_for_no_other_connection(
+def test_subscription_ended_by_another_thread_returns_at_once(
     valkey_url: str,
 ) -> None:
     subscription = Subscription(on(valkey_url), ((0, CHANNEL),))
@@ -168,9 +168,9 @@ def test_who_hears_while_another_thread_ends_the_ear_waits_for_no_other_connecti
         def poll(self, _: float) -> None:
             ending = threading.Thread(target=subscription.end)
             ending.start()
-            until(lambda: subscription.ended, "the ear is ended")
-            ending.join(0.2)  # If it does not wait for us, it is over by then.
-            # Had it closed its socket, one of these would go by the same number now.
+            until(lambda: subscription.ended, "the subscription has ended")
+            ending.join(0.2)  # It is finished by then unless it waits for this thread.
+            # If it had closed its socket, one of these would have the same file number now.
             taken.extend(socket.socketpair() for _ in range(8))
             woken.extend(poll.poll(1000))
 
@@ -178,14 +178,14 @@ def test_who_hears_while_another_thread_ends_the_ear_waits_for_no_other_connecti
 
     assert subscription.receive(NEVER) == []
     assert woken
-    until(lambda: subscription.broken, "the ear is disconnected")
+    until(lambda: subscription.broken, "the subscription is disconnected")
     for pair in taken:
         for end in pair:
             end.close()
 
 
 @pytest.mark.timeout(15)
-def test_after_a_fork_an_ear_hears_nothing_and_waits_for_no_thread_of_the_parent(
+def test_subscription_in_a_forked_child_receives_nothing_and_does_not_hang(
     valkey_url: str,
 ) -> None:
     subscription = Subscription(on(valkey_url), ((0, CHANNEL),))
@@ -211,7 +211,7 @@ def publish(admin: redis.Redis, message: str) -> None:
     admin.execute_command("SPUBLISH", CHANNEL, message)
 
 
-async def test_an_ear_hears_at_once_what_comes_with_the_confirmation(
+async def test_async_message_sent_with_the_confirmation_is_received(
     way: Way, admin: redis.Redis
 ) -> None:
     way.lose(b"SSUBSCRIBE", TOGETHER, meanwhile=lambda: publish(admin, "early"))
@@ -222,7 +222,7 @@ async def test_an_ear_hears_at_once_what_comes_with_the_confirmation(
     subscription.disconnect()
 
 
-async def test_all_who_wait_at_an_ear_wake_up(valkey_url: str, admin: redis.Redis) -> None:
+async def test_message_wakes_all_waiting_tasks(valkey_url: str, admin: redis.Redis) -> None:
     subscription = AsyncSubscription(((0, CHANNEL),))
     await subscription.subscribe(async_on(valkey_url))
     waiting = [asyncio.ensure_future(subscription.receive(4)) for _ in range(3)]
@@ -237,7 +237,7 @@ async def test_all_who_wait_at_an_ear_wake_up(valkey_url: str, admin: redis.Redi
 
 
 @pytest.mark.parametrize("moment", ["opening", "subscribing"])
-async def test_an_ear_that_is_cancelled_while_it_subscribes_leaves_no_connection(
+async def test_subscription_cancelled_while_subscribing_leaves_no_connection(
     way: Way, moment: str
 ) -> None:
     held = threading.Event()
@@ -256,7 +256,7 @@ async def test_an_ear_that_is_cancelled_while_it_subscribes_leaves_no_connection
 
 
 @pytest.mark.parametrize("mark", [b"SETINFO", b"SSUBSCRIBE"])
-async def test_an_ear_that_loses_one_node_while_it_subscribes_to_another_is_broken(
+async def test_subscription_that_loses_a_node_while_subscribing_is_broken(
     valkey_url: str, way: Way, mark: bytes
 ) -> None:
     held = threading.Event()
@@ -292,7 +292,7 @@ def shard_on(topology: Topology[Any], name: str) -> int:
     return next(shard for shard in range(100) if topology.node_of(shard)[0] == name)
 
 
-def test_an_error_instead_of_a_sign_of_life_breaks_an_ear(
+def test_error_instead_of_a_pong_breaks_a_subscription(
     valkey_url: str, admin: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscriptions, "PROBE_AFTER", 0.05)

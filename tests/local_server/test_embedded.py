@@ -1,4 +1,4 @@
-"""The embedded server, with real processes: shared, kept, found again after every kill -9."""
+"""The embedded server with real processes: sharing, persistence, recovery after kill -9."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def kill_server(home: Path) -> int:
     return pid
 
 
-def test_a_server_is_started_once_and_found_again(home: Path) -> None:
+def test_second_start_finds_the_running_server(home: Path) -> None:
     url = embedded.start(home)
     pid = pid_in(home)
 
@@ -41,7 +41,7 @@ def test_a_server_is_started_once_and_found_again(home: Path) -> None:
     assert (home / "server.pid").read_text().strip() == str(pid)
 
 
-def test_the_server_keeps_everything_and_listens_to_nobody_else(home: Path) -> None:
+def test_server_persists_data_and_listens_only_on_its_socket(home: Path) -> None:
     with redis.Redis.from_url(embedded.start(home), decode_responses=True) as server:
         found = server.config_get("*")
 
@@ -55,7 +55,7 @@ def test_the_server_keeps_everything_and_listens_to_nobody_else(home: Path) -> N
 
 @pytest.fixture
 def tells_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Instead of a server a program that says what it is told of memory, and ends."""
+    """Replace the server by a program that prints its memory settings and ends."""
     program = tmp_path / "valkey-server"
     program.write_text('#!/bin/sh\necho "told: $GLIBC_TUNABLES"\nexit 1\n')
     program.chmod(0o700)
@@ -71,7 +71,7 @@ def tells_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("glibc.malloc.tcache_count=3", "glibc.malloc.tcache_count=3"),
     ],
 )
-def test_servers_keep_freed_memory_at_hand_unless_the_user_says_otherwise(
+def test_server_keeps_freed_memory_unless_the_user_sets_otherwise(
     home: Path, monkeypatch: pytest.MonkeyPatch, said: str, wanted: str
 ) -> None:
     monkeypatch.setenv("GLIBC_TUNABLES", said)
@@ -105,7 +105,7 @@ def test_data_survives_kill_9_of_the_server(home: Path) -> None:
     assert pid_in(home) != killed
 
 
-def test_stop_says_whether_there_was_one(home: Path) -> None:
+def test_stop_returns_whether_a_server_ran(home: Path) -> None:
     assert not embedded.stop(home)
     assert not home.exists()
 
@@ -115,7 +115,7 @@ def test_stop_says_whether_there_was_one(home: Path) -> None:
     assert embedded.status(home) is None
 
 
-def test_stop_leaves_nothing_in_a_directory_it_does_not_know(tmp_path: Path) -> None:
+def test_stop_creates_nothing_in_an_unknown_directory(tmp_path: Path) -> None:
     assert not embedded.stop(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -127,7 +127,7 @@ def test_stop_after_a_crash_finds_nothing_to_stop(home: Path) -> None:
     assert not embedded.stop(home)
 
 
-def test_the_server_outlives_a_starter_killed_with_kill_9(home: Path) -> None:
+def test_server_survives_kill_9_of_its_starter(home: Path) -> None:
     starter = run_python(
         "import os, signal, sys\n"
         "from headrace.local_server import embedded\n"
@@ -173,14 +173,14 @@ for number in range(1, 1000):
 
 
 @pytest.mark.slow
-def test_a_starter_may_be_killed_at_every_line(home: Path) -> None:
+def test_starter_killed_at_any_line_leaves_a_usable_directory(home: Path) -> None:
     done = run_python(KILLED_AT_EVERY_LINE, home)
 
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 30
 
 
-def test_processes_that_start_at_the_same_instant_share_one_server(home: Path) -> None:
+def test_processes_that_start_together_share_one_server(home: Path) -> None:
     starters = [
         start_python(
             "import sys\n"
@@ -206,7 +206,7 @@ def test_processes_that_start_at_the_same_instant_share_one_server(home: Path) -
     assert found == {f"{embedded.status(home)}\n"}
 
 
-def test_stale_files_are_no_obstacle(home: Path) -> None:
+def test_stale_files_do_not_prevent_a_start(home: Path) -> None:
     home.mkdir()
     (home / "server.pid").write_text(str(os.getpid()))
     (home / embedded.LOCK).write_text("somebody")
@@ -219,7 +219,7 @@ def test_stale_files_are_no_obstacle(home: Path) -> None:
     assert pid_in(home) != os.getpid()
 
 
-def test_a_plain_file_in_place_of_the_socket_is_replaced(home: Path) -> None:
+def test_plain_file_in_place_of_the_socket_is_replaced(home: Path) -> None:
     home.mkdir()
     (home / server_process.SOCKET).write_text("not a socket")
 
@@ -227,22 +227,20 @@ def test_a_plain_file_in_place_of_the_socket_is_replaced(home: Path) -> None:
     assert pid_in(home)
 
 
-def test_a_lock_held_by_something_that_is_no_server_is_named(
+def test_error_names_a_lock_that_no_server_holds(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "PATIENCE", 0.1)
+    monkeypatch.setattr(embedded, "REPLY_TIMEOUT", 0.1)
     home.mkdir()
     with embedded._lock(home) as lock:
         assert lock
         with pytest.raises(EmbeddedServerError, match=embedded.LOCK):
             embedded.start(home)
-        with pytest.raises(EmbeddedServerError, match="does not stop: no answer"):
+        with pytest.raises(EmbeddedServerError, match=r"did not stop within .*: no reply"):
             embedded.stop(home)
 
 
-def test_a_server_that_reads_its_data_is_waited_for(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_start_waits_for_a_loading_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "PATIENCE", 0.05)
     home.mkdir()
     replies = [b"-LOADING Valkey is loading the dataset in memory\r\n"] * 20 + [b"+PONG\r\n"]
@@ -265,7 +263,7 @@ def answer_with(server: socket.socket, replies: list[bytes]) -> None:
             connection.sendall(replies.pop(0))
 
 
-def test_a_child_forked_while_a_server_starts_does_not_keep_the_lock(home: Path) -> None:
+def test_child_forked_during_the_start_does_not_keep_the_lock(home: Path) -> None:
     home.mkdir()
     forking = multiprocessing.get_context("fork")
     end = forking.Event()

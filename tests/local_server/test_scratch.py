@@ -1,4 +1,4 @@
-"""Private servers: they start at once, and nothing of them is left, whoever dies first."""
+"""Private servers start at once and leave nothing, whether they or their owner end first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pid_of(url: str) -> int:
     return int(found[1])
 
 
-def test_a_private_server_lives_as_long_as_the_block() -> None:
+def test_private_server_ends_with_the_block() -> None:
     with private_server() as url:
         with redis.Redis.from_url(url) as server:
             assert server.ping()
@@ -43,12 +43,12 @@ def test_a_private_server_lives_as_long_as_the_block() -> None:
     assert not socket_of(url).parent.exists()
 
 
-def test_two_private_servers_are_two() -> None:
+def test_private_servers_are_separate() -> None:
     with private_server() as one, private_server() as other:
         assert pid_of(one) != pid_of(other)
 
 
-def test_a_private_server_dies_with_an_owner_killed_with_kill_9() -> None:
+def test_private_server_ends_after_kill_9_of_its_owner() -> None:
     owner = start_python(OWNER + "input()")
     assert owner.stdout
     url = owner.stdout.readline().strip()
@@ -61,14 +61,14 @@ def test_a_private_server_dies_with_an_owner_killed_with_kill_9() -> None:
     until(lambda: not socket_of(url).parent.exists(), "its directory is removed")
 
 
-def test_a_private_server_dies_with_an_owner_that_forgets_it() -> None:
+def test_private_server_ends_with_an_owner_that_does_not_stop_it() -> None:
     owner = start_python(OWNER)
     url = owner.communicate()[0].strip()
 
     until(lambda: not socket_of(url).parent.exists(), "its directory is removed")
 
 
-def test_a_server_killed_inside_the_block_leaves_nothing() -> None:
+def test_server_killed_inside_the_block_leaves_nothing() -> None:
     with private_server() as url:
         pid = pid_of(url)
         os.kill(pid, signal.SIGKILL)
@@ -77,6 +77,6 @@ def test_a_server_killed_inside_the_block_leaves_nothing() -> None:
     assert not socket_of(url).parent.exists()
 
 
-def test_a_server_that_refuses_its_options_says_why() -> None:
+def test_refused_server_options_are_reported() -> None:
     with pytest.raises(EmbeddedServerError, match="nonsense"), private_server("--nonsense", "1"):
         pass

@@ -1,4 +1,4 @@
-"""Moments: the server's milliseconds as datetimes, always UTC."""
+"""Conversion of the server's timestamps, milliseconds since 1970, to datetimes in UTC."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def moment(ms: float) -> datetime:
-    """Milliseconds since 1970 as a datetime."""
+    """Return the datetime of a number of milliseconds since 1970."""
     return EPOCH + timedelta(milliseconds=ms)
 
 
 def moment_or_none(ms: float | bytes) -> datetime | None:
-    """The same where the server may say that there is none."""
+    """Return the datetime, or None for the values that scripts return if there is no time."""
     if ms in (False, b"", b"inf"):
         return None
     return moment(float(ms))

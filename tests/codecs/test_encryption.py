@@ -1,4 +1,4 @@
-"""The encrypting codec: the server cannot read data, and what was changed or is foreign says so."""
+"""The encrypting codec hides data from the server and detects changed or foreign data."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def connected(url: str, codec: Codec) -> Iterator[Client]:
 
 @settings(deadline=None)
 @given(value=VALUES, name=st.sampled_from(["json", "msgpack"]))
-def test_what_was_encrypted_comes_back(value: Any, name: str) -> None:
+def test_encrypted_data_are_decrypted(value: Any, name: str) -> None:
     codec = Encrypted({"a": NEW}, name)
     assert codec.decode(codec.encode(value)) == value
 
 
 @settings(deadline=None)
 @given(data=st.binary())
-def test_bytes_of_every_length_come_back_and_are_not_shown(data: bytes) -> None:
+def test_bytes_of_every_length_are_encrypted_and_decrypted(data: bytes) -> None:
     codec = Encrypted({"a": NEW}, "raw")
     payload = codec.encode(data)
     assert codec.decode(payload) == data
@@ -56,7 +56,7 @@ def test_bytes_of_every_length_come_back_and_are_not_shown(data: bytes) -> None:
     size=st.integers(0, 300),
     key_id=st.text("é", min_size=1, max_size=9),
 )
-def test_a_change_of_any_byte_is_found(at: int, to: int, size: int, key_id: str) -> None:
+def test_changed_byte_is_detected(at: int, to: int, size: int, key_id: str) -> None:
     codec = Encrypted({key_id: NEW, key_id + "b": OLD}, "raw")
     payload = bytearray(codec.encode(b"x" * size))
     payload[at % len(payload)] ^= to
@@ -64,22 +64,22 @@ def test_a_change_of_any_byte_is_found(at: int, to: int, size: int, key_id: str)
         codec.decode(bytes(payload))
 
 
-def test_a_part_of_it_and_more_than_it_are_found() -> None:
+def test_truncated_or_extended_data_are_detected() -> None:
     codec = Encrypted({"a": NEW})
     payload = codec.encode({"to": "ada"})
     for cut in range(len(payload)):
         with pytest.raises(Unreadable):
             codec.decode(payload[:cut])
-    with pytest.raises(Unreadable, match="does not fit"):
+    with pytest.raises(Unreadable, match="does not match"):
         codec.decode(payload + b"x")
 
 
-def test_equal_data_are_never_equal_bytes() -> None:
+def test_equal_data_are_encrypted_to_different_bytes() -> None:
     codec = Encrypted({"a": NEW})
     assert len({codec.encode("same") for _ in range(50)}) == 50
 
 
-def test_keys_take_turns() -> None:
+def test_keys_can_be_rotated() -> None:
     before = Encrypted({"1": OLD})
     between = Encrypted({"1": OLD, "2": NEW})
     after = Encrypted({"1": OLD, "2": NEW}, current="2")
@@ -89,7 +89,7 @@ def test_keys_take_turns() -> None:
     assert before.decode(between.encode("x")) == "x"
     assert between.decode(after.encode("x")) == "x"
     assert later.decode(after.encode("x")) == "x"
-    with pytest.raises(Unreadable, match=r"with key '1', and there are '2'\): add that key"):
+    with pytest.raises(Unreadable, match=r"with key '1'; this codec has '2'\): add that key"):
         later.decode(between.encode("x"))
 
 
@@ -98,16 +98,14 @@ def test_keys_take_turns() -> None:
     [
         (b'{"to":"ada"}', "it is not encrypted"),
         (b"", "it is not encrypted"),
-        (Encrypted({"b": NEW}).encode({"to": "ada"}), "with key 'b', and there are 'a'"),
-        (Encrypted({"a": OLD}).encode({"to": "ada"}), "key 'a' does not fit"),
-        (Encrypted({"a": NEW}).encode({"to": "ada"})[:20], "a part of it is missing"),
-        (Encrypted({"a": NEW}, "raw").encode(b'{"to":"ada'), "the codec inside cannot read it"),
+        (Encrypted({"b": NEW}).encode({"to": "ada"}), "with key 'b'; this codec has 'a'"),
+        (Encrypted({"a": OLD}).encode({"to": "ada"}), "key 'a' does not match"),
+        (Encrypted({"a": NEW}).encode({"to": "ada"})[:20], "it is truncated"),
+        (Encrypted({"a": NEW}, "raw").encode(b'{"to":"ada'), "the inner codec cannot decode it"),
     ],
     ids=["plain", "empty", "unknown key", "other key", "cut", "other codec"],
 )
-def test_an_error_says_what_is_wrong_and_shows_neither_data_nor_keys(
-    payload: bytes, says: str
-) -> None:
+def test_error_shows_neither_data_nor_keys(payload: bytes, says: str) -> None:
     codec = Encrypted({"a": NEW})
     with pytest.raises(Unreadable, match=says) as found:
         codec.decode(payload)
@@ -119,7 +117,7 @@ def test_an_error_says_what_is_wrong_and_shows_neither_data_nor_keys(
 
 
 class Talkative:
-    """A codec that says what it cannot read."""
+    """A codec whose errors contain the data."""
 
     def encode(self, value: Any) -> bytes:
         return bytes(value)
@@ -128,16 +126,16 @@ class Talkative:
         raise KeyError(payload)
 
 
-def test_whatever_the_codec_inside_raises_is_unreadable_and_shows_no_data() -> None:
+def test_error_of_the_inner_codec_becomes_unreadable_without_data() -> None:
     codec = Encrypted({"a": NEW}, Talkative())
 
-    with pytest.raises(Unreadable, match="the codec inside cannot read it") as found:
+    with pytest.raises(Unreadable, match="the inner codec cannot decode it") as found:
         codec.decode(codec.encode(b"ada"))
 
     assert (found.value.__cause__, found.value.__context__) == (None, None)
 
 
-def test_a_codec_goes_to_another_process_and_does_not_show_its_keys() -> None:
+def test_codec_survives_pickling_and_its_repr_hides_keys() -> None:
     codec = Encrypted({"1": OLD, "2": NEW}, "msgpack", current="2")
     other = pickle.loads(pickle.dumps(codec))  # noqa: S301 - our own
     assert other.decode(codec.encode({"a": b"\0"})) == {"a": b"\0"}
@@ -162,21 +160,21 @@ def test_a_codec_goes_to_another_process_and_does_not_show_its_keys() -> None:
     ],
     ids=range(11),
 )
-def test_keys_that_cannot_be_are_refused_and_not_shown(keys: Any, options: Any) -> None:
+def test_invalid_keys_are_refused_and_not_shown(keys: Any, options: Any) -> None:
     with pytest.raises(InvalidArgument) as found:
         Encrypted(keys, **options)
     assert NEW.hex() not in str(found.value)
     assert repr(NEW)[2:-1] not in str(found.value)
 
 
-def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_the_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
     with pytest.raises(headrace.MissingExtra, match=r"pip install 'headrace\[crypto\]'") as found:
         Encrypted({"a": NEW})
     assert isinstance(found.value, ImportError)
 
 
-def test_a_digest_needs_the_key_and_is_that_of_the_data() -> None:
+def test_digest_depends_on_the_key_and_the_data() -> None:
     codec = Encrypted({"a": NEW})
     assert codec.digest({"to": "ada"}) == codec.digest({"to": "ada"})
     others = [
@@ -193,13 +191,11 @@ def test_a_digest_needs_the_key_and_is_that_of_the_data() -> None:
     assert twice.decode(twice.encode("x")) == "x"
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_nothing_that_the_server_stores_or_tells_can_be_read(
-    valkey_url: str, colour: str
-) -> None:
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_server_stores_and_publishes_no_plain_data(valkey_url: str, kind: str) -> None:
     namespace = f"crypt-{uuid4().hex}"
     codec = Encrypted({"2026": NEW})
-    async with opened(colour, valkey_url, namespace=namespace, codec=codec) as hr:
+    async with opened(kind, valkey_url, namespace=namespace, codec=codec) as hr:
         mail = hr.queue("mail")
         small, large = {"secret": "ada"}, {"secret": "ada" * 1000}
         ids = await got(mail.put_many([small, large]))
@@ -217,11 +213,11 @@ async def test_nothing_that_the_server_stores_or_tells_can_be_read(
         assert b"secret" not in raw.result(ids[0]).value
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_unique_data_are_told_apart_by_what_they_mean(valkey_url: str, colour: str) -> None:
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_unique_compares_decrypted_data(valkey_url: str, kind: str) -> None:
     namespace = f"crypt-{uuid4().hex}"
     codec = Encrypted({"2026": NEW})
-    async with opened(colour, valkey_url, namespace=namespace, codec=codec, shards=4) as hr:
+    async with opened(kind, valkey_url, namespace=namespace, codec=codec, shards=4) as hr:
         mail = hr.queue("mail")
         first = await got(mail.put({"to": "ada"}, unique=True))
         with pytest.raises(headrace.JobExists) as refused:
@@ -234,11 +230,11 @@ async def test_unique_data_are_told_apart_by_what_they_mean(valkey_url: str, col
         assert replaced == first
 
 
-def test_jobs_are_not_found_by_data_that_are_encrypted(valkey_url: str) -> None:
+def test_finding_jobs_by_encrypted_data_is_refused(valkey_url: str) -> None:
     with connected(valkey_url, Encrypted({"a": NEW})) as hr:
         hr.queue("mail").put("x")
         mail = hr.queue("mail")
         for refused in (mail.matching, mail.cancel_matching):
-            with pytest.raises(InvalidArgument, match="cannot be found by data with this codec"):
+            with pytest.raises(InvalidArgument, match="codec cannot find jobs by data"):
                 refused("x")
         assert hr.queue("mail").counts().waiting == 1

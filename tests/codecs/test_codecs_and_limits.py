@@ -1,4 +1,4 @@
-"""How data becomes bytes and comes back, and how large things may be."""
+"""Codecs encode and decode data; limits bound the sizes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fresh() -> str:
         ("raw", b"\0\xff\n"),
     ],
 )
-def test_data_and_results_come_back_as_they_were(valkey_url: str, codec: str, value: Any) -> None:
+def test_data_and_results_survive_every_codec(valkey_url: str, codec: str, value: Any) -> None:
     with headrace.connect(valkey_url, namespace=fresh(), codec=codec) as hr:
         job_id = hr.queue("mail").put(value)
         [lease] = hr.queue("mail").pop("w")
@@ -34,7 +34,7 @@ def test_data_and_results_come_back_as_they_were(valkey_url: str, codec: str, va
 
 
 class Upper:
-    """A codec of the user's own."""
+    """A custom codec."""
 
     def encode(self, value: Any) -> bytes:
         return str(value).upper().encode()
@@ -43,7 +43,7 @@ class Upper:
         return payload.decode().lower()
 
 
-def test_a_codec_of_ones_own_is_used(valkey_url: str) -> None:
+def test_custom_codec_is_used(valkey_url: str) -> None:
     with headrace.connect(valkey_url, namespace=fresh(), codec=Upper()) as hr:
         hr.queue("mail").put("hello")
         [lease] = hr.queue("mail").pop("w")
@@ -58,14 +58,14 @@ def test_a_codec_of_ones_own_is_used(valkey_url: str) -> None:
         *[("raw", value) for value in ("text", None, 5, [b"x"])],
     ],
 )
-def test_data_that_cannot_be_encoded_is_refused(valkey_url: str, codec: str, value: Any) -> None:
+def test_unencodable_data_are_refused(valkey_url: str, codec: str, value: Any) -> None:
     with headrace.connect(valkey_url, namespace=fresh(), codec=codec) as hr:
         with pytest.raises(InvalidArgument, match=codec if codec != "json" else "JSON"):
             hr.queue("mail").put(value)
         assert hr.queues() == {}
 
 
-def test_limits_hold_for_whoever_gives_them(valkey_url: str) -> None:
+def test_custom_limits_are_enforced(valkey_url: str) -> None:
     limits = Limits(payload=100, name=50, tags=2, message=60, batch=10)
     with headrace.connect(valkey_url, namespace=fresh(), limits=limits) as hr:
         queue = hr.queue("mail")
@@ -78,7 +78,7 @@ def test_limits_hold_for_whoever_gives_them(valkey_url: str) -> None:
             lambda: lease.heartbeat(data="x" * 99),
             lambda: lease.complete("x" * 99),
         ):
-            with pytest.raises(InvalidArgument, match="may have"):
+            with pytest.raises(InvalidArgument, match=r"may have|at most"):
                 refused()
         lease.fail("boom", "é" * 60)
         [job] = hr.jobs([lease.id])
@@ -88,6 +88,6 @@ def test_limits_hold_for_whoever_gives_them(valkey_url: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [{"payload": -1}, {"name": 5}, {"batch": 0}, {"tags": "x"}])
-def test_limits_that_cannot_be_are_refused(limit: dict[str, Any]) -> None:
+def test_invalid_limits_are_refused(limit: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         Limits(**limit)
