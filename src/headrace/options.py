@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, TypedDict, Unpack, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack, get_type_hints
 
 from headrace.engine.check import (
     Limits,
@@ -25,6 +25,9 @@ from headrace.engine.check import (
 )
 from headrace.engine.settings import SETTINGS
 from headrace.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from headrace.app.backoff import Backoff
 
 MOST_RETRIES = 1_000_000
 MOST_DEPENDENCIES = 1000
@@ -148,7 +151,7 @@ class TaskOptions(_CommonOptions, _PutOptions, total=False):
     key: str | Callable[..., str] | None
     queue: str
     """The queue of the task."""
-    backoff: Any
+    backoff: Backoff | None
     """How long a failed job waits before the next attempt: a headrace.Backoff."""
     timeout: Span | None
     """Fail the attempt after this time."""

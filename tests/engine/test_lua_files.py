@@ -15,7 +15,7 @@ from headrace.operations.lakes import mark_lake
 from headrace.testing import Clock
 from headrace.transport.drive import drive
 from tests.engine.support.lua_files import FILES, code
-from tests.engine.support.sink_scripts import Desk
+from tests.engine.support.sink_scripts import SinkScripts
 from tests.model.corruptions import one_in_every_state
 from tests.model.jobs.checks.imported_jobs import bring, job
 from tests.support.dump import dump
@@ -172,10 +172,10 @@ def live(hr: Client, clock: Clock) -> None:
     bring(hr, job("from elsewhere"))
     hands.put_many([0] * 300, depends_on=["running"])
     hr.finish("running")
-    desk = Desk(hr)
-    desk.decided("bundle", "staged")
-    desk.prepared("of a stream", "more", write="stream:q")
-    desk.decide("of a stream", "stream:q", 0)
+    sink = SinkScripts(hr)
+    sink.stage_and_commit("t", "staged")
+    sink.stage_and_prepare("of a stream", "more", write="stream:q")
+    sink.commit("of a stream", "stream:q", 0)
 
 
 # tests of operations

@@ -184,6 +184,9 @@ def test_audit_does_not_report_equality_if_nothing_was_compared(
     assert (found.days, found.values) == (0, 0)
     show_comparison(found)
     said = capsys.readouterr().out
-    assert "not compared: the days: of none lake and server both have statistics" in said
+    assert (
+        "not compared: the days: there is none for which both lake and server have statistics"
+        in said
+    )
     assert "the lake has nothing to compare" in said
     assert "the lake and the server agree" not in said

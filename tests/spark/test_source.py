@@ -161,7 +161,7 @@ def test_stream_over_trimmed_events_fails_or_has_gap_row(
     ]
 
 
-SECRET = "tr0ub4dor"  # noqa: S105 - of nobody
+SECRET = "tr0ub4dor"  # noqa: S105 - not a real password
 
 
 def test_password_is_never_shown(

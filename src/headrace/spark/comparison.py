@@ -98,7 +98,7 @@ def compare(
 
     Pass a client of the same server to use its scripts instead of a new connection.
 
-        comparison = compare(spark, lake, ServerOptions())
+        comparison = compare(spark, lake, ServerAddress())
         assert comparison.equal, comparison.differences
     """
     server = server.settled()

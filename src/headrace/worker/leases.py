@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from headrace.client.client import AsyncClient
+from headrace.client.client import AsyncClient, Client
+from headrace.client.lease import Lease
 from headrace.engine import keys
 from headrace.engine.record import decode_record, text_bytes
 from headrace.operations.batches import Row, in_batches
@@ -28,7 +29,7 @@ from headrace.operations.listening import ListeningState
 from headrace.operations.popping import Popped
 from headrace.operations.requests import raw
 from headrace.operations.values import payload_of
-from headrace.transport.drive import Operation
+from headrace.transport.drive import Operation, drive
 from headrace.worker.sources import QueueSources
 
 # The number of early loss notices to remember.
@@ -170,6 +171,18 @@ def held_jobs(core: Core, worker: str, known: set[str]) -> Operation[list[Popped
         for popped in found
         if popped.record.worker == worker and popped.record.state == "running"
     ]
+
+
+def end_dead_worker(client: Client, worker: str, started: set[str] | None) -> None:
+    """Release the jobs that had not started, then end the session as that of a dead worker.
+
+    This costs the started jobs a retry, so that a poison job runs out of retries. None means that
+    all jobs had started.
+    """
+    if started is not None:
+        held = drive(client.core.transport, held_jobs(client.core, worker, started))
+        client.leases.release([Lease(client.core, popped) for popped in held], position="front")
+    client.workers.end(worker)
 
 
 async def lease_lengths(client: AsyncClient, queues: list[str]) -> dict[str, float]:

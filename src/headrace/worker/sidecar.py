@@ -23,14 +23,13 @@ import msgspec
 
 from headrace.client import connect as connecting
 from headrace.client.client import Client
-from headrace.client.lease import Lease
 from headrace.client.session import Session
 from headrace.engine import keys
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.operations.requests import raw
 from headrace.transport.drive import drive
 from headrace.worker.child_process import is_stopped
-from headrace.worker.leases import held_jobs
+from headrace.worker.leases import end_dead_worker
 
 STARTED, WATCHED_ENDED = b"started\n", b"ended\n"
 
@@ -219,21 +218,9 @@ class Sidecar:
                 self._session.end()
 
     def _end_as_dead(self) -> None:
-        """Release the jobs that had not started, then end the session as that of a dead worker.
-
-        This costs the started jobs a retry, so that a poison job runs out of retries.
-        """
-        client = self._client
-        if client is None or self._session is None:
-            return
-        worker = self._order.worker
-        with suppress(HeadraceError):
-            if self._started_jobs is not None:
-                operation = held_jobs(client.core, worker, self._started_jobs)
-                held = drive(client.core.transport, operation)
-                leases = [Lease(client.core, popped) for popped in held]
-                client.leases.release(leases, position="front")
-            client.workers.end(worker)
+        if self._client is not None and self._session is not None:
+            with suppress(HeadraceError):
+                end_dead_worker(self._client, self._order.worker, self._started_jobs)
 
 
 def _write_stdout(word: bytes) -> None:

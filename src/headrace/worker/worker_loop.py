@@ -81,8 +81,13 @@ class WorkerLoop:
         self._leases = WorkerLeases(name, self._lease_lost)
         self._acks = AckBuffer(self._core)
         self._prefetch = Prefetch(settings.concurrency)
+        # The runner adds a started job in the event loop or in a task's thread.
         self._runner = Runner(
-            app, self._core, settings.app, settings.concurrency, self._started, self._finished
+            app,
+            settings.app,
+            settings.concurrency,
+            lambda popped: self._started_jobs.add(popped.id),
+            self._finished,
         )
         self._log = JobLog(name)
         self._meter = meter
@@ -278,10 +283,6 @@ class WorkerLoop:
         pending = self._runner.running or self._acks or self._exchanging
         if not pending and (suspect := self._suspects.start()):
             self._runner.start(suspect)
-
-    def _started(self, popped: Popped) -> None:
-        """Record a started job. This is called in the event loop or in a task's thread."""
-        self._started_jobs.add(popped.id)
 
     def _finished(self, run: Run, outcome: Outcome) -> None:
         seconds = time.perf_counter() - run.started
