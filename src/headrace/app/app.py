@@ -21,7 +21,7 @@ from headrace.codecs.codec import Codec
 from headrace.engine.check import Limits, text
 from headrace.engine.script import Library
 from headrace.errors import InvalidArgument
-from headrace.operations.schedule_values import rule_of
+from headrace.operations.schedules import rule_of
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -90,8 +90,14 @@ class App:
         self.crons: dict[str, dict[str, Any]] = {}
         self.inline: InlineBackend | None = None
         self.telemetry: Tracing | None = None
-        self._wanted = connecting.wanted(
-            self.url, name, shards, codec, limits, library, retry_for, 5
+        self._wanted = connecting.ConnectOptions(
+            self.url,
+            name,
+            shards=shards,
+            codec=codec,
+            limits=limits,
+            library=library,
+            retry_for=retry_for,
         )
         self._connect_lock = threading.Lock()
         self._client: Client | None = None
@@ -202,7 +208,7 @@ class App:
         return self._wanted.limits
 
     @property
-    def place(self) -> connecting.Wanted:
+    def place(self) -> connecting.ConnectOptions:
         """The server and namespace that hold the jobs."""
         return self._wanted
 
@@ -221,7 +227,7 @@ class App:
                 app.run_pending()
         """
         own = self.url, self._wanted, self._client, self._async_clients
-        asked = connecting.wanted(url, namespace or self.name, None, "json", None, library, 0, 1)
+        asked = connecting.ConnectOptions(url, namespace or self.name, library=library)
         self.url = url
         self._wanted = replace(
             self._wanted, url=asked.url, namespace=asked.namespace, library=asked.library

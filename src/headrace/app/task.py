@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from headrace.app.app import App
     from headrace.app.context import Context
     from headrace.operations.core import Core
-    from headrace.operations.schedule_values import Schedule
+    from headrace.operations.schedules import Schedule
     from headrace.transport.drive import Operation
 
 P = ParamSpec("P")

@@ -9,7 +9,7 @@ import click
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, existing_queue, open_client
 from headrace.cli.output import span, table, to_json
-from headrace.engine.profile import SETTINGS, Value, default, known, to_wire
+from headrace.engine.settings import SETTINGS, Value, default, known, to_wire
 
 FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 

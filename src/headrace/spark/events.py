@@ -20,7 +20,7 @@ from pyspark.sql.streaming.datasource import (
 
 from headrace.client.client import Client
 from headrace.engine.events import entry_number
-from headrace.engine.moments import EPOCH, moment
+from headrace.engine.timestamps import EPOCH, moment
 from headrace.errors import EventsTrimmed
 from headrace.lake.event_columns import event_columns, gap_row
 from headrace.lake.manifest import LogRange

@@ -15,11 +15,11 @@ from headrace.client import connect
 from headrace.client.client import Client
 from headrace.codecs.codec import Codec
 from headrace.engine import check
-from headrace.engine.profile import SETTINGS
+from headrace.engine.settings import SETTINGS
 from headrace.engine.states import STATES
 from headrace.errors import InvalidArgument, NamespaceNotFound
 from headrace.local_server import embedded
-from headrace.operations.namespace import is_there
+from headrace.operations.namespace import namespace_exists
 from headrace.spark.offsets import EARLIEST, LATEST, Bound, read_bound
 from headrace.transport.drive import drive
 
@@ -90,7 +90,7 @@ def moment(called: str, text: str) -> datetime:
 
 def _url(called: str, text: str) -> str:
     try:
-        connect.wanted(text, "any", None, "raw", None, None, RETRY_FOR, TIMEOUT)
+        connect.ConnectOptions(text, "any")
     except InvalidArgument:
         # The invalid part may be a part of the password, so the message does not show it.
         schemes = ", ".join(f"{scheme}://" for scheme in connect.SCHEMES)
@@ -143,19 +143,23 @@ class ServerAddress:
 
         Raises NamespaceNotFound if the namespace does not exist.
         """
-        asked = self._wanted("raw", RETRY_FOR, TIMEOUT)
-        core = connect.reach(asked)
-        if not drive(core.transport, is_there(core)):
+        asked = self._connect_options("raw", RETRY_FOR, TIMEOUT)
+        core = connect.connect_core(asked)
+        if not drive(core.transport, namespace_exists(core)):
             core.transport.close()
             raise NamespaceNotFound(self.namespace)
-        return connect.opened(core, asked)
+        return connect.open_client(core, asked)
 
     def open_with(self, codec: str | Codec, retry_for: float, timeout: float) -> Client:
         """Connect with a codec. Create the namespace if it does not exist."""
-        return connect.connect(self._wanted(codec, retry_for, timeout))
+        return connect.connect(self._connect_options(codec, retry_for, timeout))
 
-    def _wanted(self, codec: str | Codec, retry_for: float, timeout: float) -> connect.Wanted:
-        return connect.wanted(self.url, self.namespace, None, codec, None, None, retry_for, timeout)
+    def _connect_options(
+        self, codec: str | Codec, retry_for: float, timeout: float
+    ) -> connect.ConnectOptions:
+        return connect.ConnectOptions(
+            self.url, self.namespace, codec=codec, retry_for=retry_for, timeout=timeout
+        )
 
 
 TABLES = ("events", "jobs")

@@ -24,6 +24,7 @@ import msgspec
 from headrace.client import connect as connecting
 from headrace.client.client import Client
 from headrace.client.session import Session
+from headrace.engine import keys
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.operations.requests import raw
 from headrace.transport.drive import drive
@@ -184,10 +185,14 @@ class Sidecar:
     def _start(self) -> None:
         order = self._order
         if self._client is None:
-            asked = connecting.wanted(
-                order.url, order.namespace, None, "raw", None, None, RETRY_FOR, CONNECT_SECONDS
+            options = connecting.ConnectOptions(
+                order.url,
+                order.namespace,
+                codec="raw",
+                retry_for=RETRY_FOR,
+                timeout=CONNECT_SECONDS,
             )
-            self._client = connecting.connect(asked)
+            self._client = connecting.connect(options)
         session = self._client.session(order.worker, ttl=order.ttl)
         for queue in order.queues:
             session.serve(queue)
@@ -198,7 +203,7 @@ class Sidecar:
         if not self._order.watched or self._client is None or self._reported_end:
             return
         core = self._client.core
-        key = core.key(0, f"session:{self._order.watched}")
+        key = core.key(0, keys.session(self._order.watched))
         [exists] = drive(core.transport, raw(core, [(0, ("EXISTS", key))]))
         if not exists and time.monotonic() >= self._trust_watch_at:
             self._reported_end = True

@@ -264,8 +264,12 @@ class Supervisor:
         hello = child.hello
         place = (hello.url, hello.namespace) if hello else ("", "default")
         if place not in self._clients:
-            asked = connecting.wanted(
-                place[0] or None, place[1], None, "raw", None, None, RETRY_FOR, CONNECT_SECONDS
+            options = connecting.ConnectOptions(
+                place[0] or None,
+                place[1],
+                codec="raw",
+                retry_for=RETRY_FOR,
+                timeout=CONNECT_SECONDS,
             )
-            self._clients[place] = connecting.connect(asked)
+            self._clients[place] = connecting.connect(options)
         return self._clients[place]

@@ -52,6 +52,12 @@ FAULTS = [
         "look_again(queue, came_from)",
         "look_again(queue, '')",
     ),
+    Fault(
+        "the first of several expired leases decides the turn",
+        "lib/lanes",
+        "served or lanes[lane] or false",
+        "lanes[lane] or served",
+    ),
     Fault("turns are not fair", "lib/lanes", "settings(queue).fair == 1", "false"),
     Fault(
         "a heartbeat leaves the gates behind",

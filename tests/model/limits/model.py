@@ -101,11 +101,16 @@ class Model:
 
     def pop(self, queue: str, count: int) -> list[str]:
         popped: list[str] = []
+        held_back: list[Job] = []
         for job in self.late(queue):
             if len(popped) < count and self.queue_may_start(queue):
-                self.wait(job)
                 if self.may_start(job):
                     self.start(job, popped)
+                else:
+                    held_back.append(job)
+        # They return to their lanes together: a lane that was empty takes the number of its first.
+        for job in sorted(held_back, key=self.position):
+            self.wait(job)
         while len(popped) < count:
             able = [job for job in self.first_of_lanes(queue) if self.may_start(job)]
             if not able:
@@ -120,11 +125,14 @@ class Model:
     def late(self, queue: str) -> list[Job]:
         running = [job for job in self.jobs.values() if job.queue == queue]
         late = [job for job in running if job.state == "running" and job.deadline <= self.now]
-        return sorted(late, key=lambda job: (job.deadline, job.priority, job.seq))
+        return sorted(late, key=lambda job: (job.deadline, *self.position(job)))
 
     def waiting(self, queue: str) -> list[Job]:
         waits = [j for j in self.jobs.values() if j.queue == queue and j.state == "waiting"]
-        return sorted(waits, key=lambda job: (job.priority, job.seq))
+        return sorted(waits, key=self.position)
+
+    def position(self, job: Job) -> tuple[float, int]:
+        return job.priority, job.seq
 
     def first_of_lanes(self, queue: str) -> list[Job]:
         """A limit that stops the first of several equal jobs stops the others too."""

@@ -10,7 +10,7 @@ from headrace.cli.connecting import ServerOptions
 from headrace.cli.doctor import machine, namespace, server
 from headrace.cli.doctor.finding import CheckResult, Finding, not_applicable, ok, problem
 from headrace.cli.doctor.target import CommandRefused, NamespaceTarget, nodes_of
-from headrace.client.connect import LAYOUT, SCHEMES, reach, wanted
+from headrace.client.connect import LAYOUT, SCHEMES, ConnectOptions, connect_core
 from headrace.engine import check
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.local_server import embedded
@@ -66,7 +66,7 @@ def _reach(target: ServerOptions) -> tuple[Core | None, Finding]:
         return None, problem("no server runs here", "run headrace up, or pass --url")
     check.namespace(target.namespace)
     try:
-        asked = wanted(url, target.namespace, None, "json", None, None, RETRY_FOR, TIMEOUT)
+        asked = ConnectOptions(url, target.namespace, retry_for=RETRY_FOR, timeout=TIMEOUT)
     except InvalidArgument:
         # The part that cannot be parsed may belong to the password, so do not repeat it.
         return None, problem(
@@ -74,7 +74,7 @@ def _reach(target: ServerOptions) -> tuple[Core | None, Finding]:
             "write it as redis://user:password@host:6379/0, with %xx for special characters",
         )
     try:
-        return reach(asked), ok("")
+        return connect_core(asked), ok("")
     except HeadraceError as error:
         return None, problem(
             str(error), "check that the server runs and that this user may run INFO"

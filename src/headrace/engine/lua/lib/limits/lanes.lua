@@ -13,13 +13,15 @@
 
 local changed, freed = {}, {}
 
+-- Note that a lane changed. `served` is the number of a delivery, or false if no job of the lane was delivered.
+-- Expired leases can give a lane several deliveries in one call; the last one decides its turn.
 local function change_lane(queue, lane, served)
   local lanes = changed[queue]
   if not lanes then
     lanes = {}
     changed[queue] = lanes
   end
-  lanes[lane] = lanes[lane] or served
+  lanes[lane] = served or lanes[lane] or false
 end
 
 local function step_in(job, name)

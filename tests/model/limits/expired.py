@@ -1,0 +1,63 @@
+"""Checks of fair turns after leases have expired; short sequences that the state machine found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.model.harness import Check, Swaps
+from tests.model.limits.machine import Machine
+from tests.model.limits.model import LEASE
+
+
+@contextmanager
+def fair_machine(url: str, swaps: Swaps) -> Iterator[Machine]:
+    machine = Machine(url, swaps)
+    machine.open(swaps={}, fair=True, lanes=False)
+    yield machine
+    machine.teardown()
+
+
+def pop(machine: Machine, expected: list[str]) -> None:
+    popped = machine.hr.queue("one").pop("ada", count=len(expected))
+    assert [lease.id for lease in popped] == expected
+    assert machine.model.pop("one", len(expected)) == expected
+
+
+def the_last_of_several_expired_leases_decides_the_turn(url: str, swaps: Swaps) -> None:
+    with fair_machine(url, swaps) as machine:
+        machine.put("one", "a", (), 0, 1)  # j1
+        machine.put("one", "b", (), 0, 2)  # j2 and j3
+        machine.put("one", "a", (), 0, 2)  # j4 and j5
+        pop(machine, ["j1", "j2", "j4"])
+        machine.tick(LEASE)
+        # The expired leases come first. Key a is served last with j4, so key b is next.
+        pop(machine, ["j1", "j2", "j4", "j3", "j5"])
+
+
+def expired_jobs_held_back_by_a_throttle_take_the_turn_of_the_oldest(
+    url: str, swaps: Swaps
+) -> None:
+    with fair_machine(url, swaps) as machine:
+        machine.put("one", "", ("x",), 0, 1)  # j1
+        machine.put("one", "a", (), 0, 1)  # j2
+        machine.put("one", "b", (), 0, 1)  # j3
+        machine.put("one", "", ("x",), 0, 1)  # j4
+        popped = machine.hr.queue("one").pop("ada", count=4)
+        machine.leases = {lease.id: lease for lease in popped}
+        assert machine.model.pop("one", 4) == [lease.id for lease in popped]
+        machine.tick(1)
+        machine.heartbeat(0)  # The lease of j1 now expires after the lease of j4.
+        machine.release(1, "front")
+        machine.release(1, "front")
+        machine.throttle("x", 0, None)
+        machine.tick(LEASE)
+        pop(machine, ["j2"])
+        machine.throttle("x", None, None)
+        pop(machine, ["j1", "j3", "j4"])
+
+
+CHECKS: list[Check] = [
+    the_last_of_several_expired_leases_decides_the_turn,
+    expired_jobs_held_back_by_a_throttle_take_the_turn_of_the_oldest,
+]
