@@ -4,232 +4,143 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import (
-    DependencyRefused,
-    EmbeddedServerError,
-    EventsTrimmed,
-    FeedError,
-    FeedExists,
-    FeedNotFound,
-    HasDependents,
-    HeadraceError,
-    ImportRefused,
-    InvalidArgument,
-    ItemNotFound,
-    JobError,
-    JobExists,
-    JobNotFound,
-    LakeRefused,
-    LeaseLost,
-    MissingExtra,
-    NamespaceMismatch,
-    NamespaceNotFound,
-    NoResult,
-    QueueNotFound,
-    ScheduleNotFound,
-    ScriptError,
-    ServerUnavailable,
-    SessionEnded,
-    SessionRequired,
-    StagedLost,
-    TaskFailed,
-    TooMany,
-    Unreadable,
-    WorkerError,
-    WriteAborted,
-    WriteError,
-    WriteIdTaken,
-    WriteLost,
-    WrongState,
-)
+from headrace import errors as errors
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from headrace.app.app import App
-    from headrace.app.backoff import Backoff
-    from headrace.app.context import Context
-    from headrace.app.task import Task
-    from headrace.app.verdicts import Discard, Retry, Snooze
-    from headrace.client.client import AsyncClient, Client
-    from headrace.client.group import AsyncGroup, Group
-    from headrace.client.lease import AsyncLease, Lease
-    from headrace.client.queue import AsyncQueue, Queue
-    from headrace.client.session import AsyncSession, Session
-    from headrace.client.watch import AsyncWatch, Watch
-    from headrace.codecs.codec import Codec
-    from headrace.codecs.encryption import Encrypted
-    from headrace.engine.check import Limits
-    from headrace.engine.events import Event
+    from headrace.app.app import App as App
+    from headrace.app.context import Context as Context
+    from headrace.app.task import Task as Task
+    from headrace.app.verdicts import Discard as Discard
+    from headrace.app.verdicts import Retry as Retry
+    from headrace.app.verdicts import Snooze as Snooze
+    from headrace.backoff import Backoff as Backoff
+    from headrace.client.client import AsyncClient as AsyncClient
+    from headrace.client.client import Client as Client
+    from headrace.client.connect import PendingAsyncClient
+    from headrace.client.group import AsyncGroup as AsyncGroup
+    from headrace.client.group import Group as Group
+    from headrace.client.lease import AsyncLease as AsyncLease
+    from headrace.client.lease import Lease as Lease
+    from headrace.client.queue import AsyncQueue as AsyncQueue
+    from headrace.client.queue import Queue as Queue
+    from headrace.client.session import AsyncSession as AsyncSession
+    from headrace.client.session import Session as Session
+    from headrace.client.watch import AsyncWatch as AsyncWatch
+    from headrace.client.watch import Watch as Watch
+    from headrace.codecs.codec import Codec as Codec
+    from headrace.codecs.encryption import Encrypted as Encrypted
+    from headrace.engine.check import Limits as Limits
+    from headrace.engine.events import Event as Event
     from headrace.engine.script import Library
-    from headrace.engine.statistics import Series, Stats
-    from headrace.feeds.feed import AsyncFeed, Feed
-    from headrace.feeds.values import FeedCounts, FeedEvent, FeedSettings
-    from headrace.operations.lakes import LakeShard
-    from headrace.operations.listening import AsyncListener, Listener
-    from headrace.operations.schedule_values import Schedule
-    from headrace.operations.values import (
-        Audit,
-        Bulk,
-        Counts,
-        Fail,
-        Failure,
-        FailureGroup,
-        Job,
-        Page,
-        Result,
-        Stage,
-        Throttle,
-        Tracked,
-        Worker,
-        WriteStatus,
-    )
-    from headrace.options import Put
+    from headrace.engine.statistics import Series as Series
+    from headrace.engine.statistics import Stats as Stats
+    from headrace.errors import DependencyRefused as DependencyRefused
+    from headrace.errors import EmbeddedServerError as EmbeddedServerError
+    from headrace.errors import EventsTrimmed as EventsTrimmed
+    from headrace.errors import FeedError as FeedError
+    from headrace.errors import FeedExists as FeedExists
+    from headrace.errors import FeedNotFound as FeedNotFound
+    from headrace.errors import HasDependents as HasDependents
+    from headrace.errors import HeadraceError as HeadraceError
+    from headrace.errors import ImportRefused as ImportRefused
+    from headrace.errors import InvalidArgument as InvalidArgument
+    from headrace.errors import ItemNotFound as ItemNotFound
+    from headrace.errors import JobError as JobError
+    from headrace.errors import JobExists as JobExists
+    from headrace.errors import JobNotFound as JobNotFound
+    from headrace.errors import LakeRefused as LakeRefused
+    from headrace.errors import LeaseLost as LeaseLost
+    from headrace.errors import MissingExtra as MissingExtra
+    from headrace.errors import NamespaceMismatch as NamespaceMismatch
+    from headrace.errors import NamespaceNotFound as NamespaceNotFound
+    from headrace.errors import NoResult as NoResult
+    from headrace.errors import QueueNotFound as QueueNotFound
+    from headrace.errors import ScheduleNotFound as ScheduleNotFound
+    from headrace.errors import ScriptError as ScriptError
+    from headrace.errors import ServerUnavailable as ServerUnavailable
+    from headrace.errors import SessionEnded as SessionEnded
+    from headrace.errors import SessionRequired as SessionRequired
+    from headrace.errors import StagedLost as StagedLost
+    from headrace.errors import TaskFailed as TaskFailed
+    from headrace.errors import TooMany as TooMany
+    from headrace.errors import Unreadable as Unreadable
+    from headrace.errors import WorkerError as WorkerError
+    from headrace.errors import WriteAborted as WriteAborted
+    from headrace.errors import WriteError as WriteError
+    from headrace.errors import WriteIdTaken as WriteIdTaken
+    from headrace.errors import WriteLost as WriteLost
+    from headrace.errors import WrongState as WrongState
+    from headrace.feeds.feed import AsyncFeed as AsyncFeed
+    from headrace.feeds.feed import Feed as Feed
+    from headrace.feeds.values import FeedCounts as FeedCounts
+    from headrace.feeds.values import FeedEvent as FeedEvent
+    from headrace.feeds.values import FeedSettings as FeedSettings
+    from headrace.operations.lakes import LakeShard as LakeShard
+    from headrace.operations.listening import AsyncListener as AsyncListener
+    from headrace.operations.listening import Listener as Listener
+    from headrace.operations.schedules import Schedule as Schedule
+    from headrace.operations.values import Audit as Audit
+    from headrace.operations.values import Bulk as Bulk
+    from headrace.operations.values import Counts as Counts
+    from headrace.operations.values import Fail as Fail
+    from headrace.operations.values import Failure as Failure
+    from headrace.operations.values import FailureGroup as FailureGroup
+    from headrace.operations.values import Job as Job
+    from headrace.operations.values import Page as Page
+    from headrace.operations.values import Result as Result
+    from headrace.operations.values import Stage as Stage
+    from headrace.operations.values import Throttle as Throttle
+    from headrace.operations.values import Tracked as Tracked
+    from headrace.operations.values import Worker as Worker
+    from headrace.operations.values import WriteStatus as WriteStatus
+    from headrace.options import Put as Put
 
 __version__ = "0.1.0"
 
-# Loaded when first asked for: redis-py alone takes longer to import than most programs to start.
-_LATER = {
-    "App": "headrace.app.app",
-    "AsyncClient": "headrace.client.client",
-    "AsyncFeed": "headrace.feeds.feed",
-    "AsyncGroup": "headrace.client.group",
-    "AsyncLease": "headrace.client.lease",
-    "AsyncListener": "headrace.operations.listening",
-    "AsyncQueue": "headrace.client.queue",
-    "AsyncSession": "headrace.client.session",
-    "AsyncWatch": "headrace.client.watch",
-    "Audit": "headrace.operations.values",
-    "Backoff": "headrace.app.backoff",
-    "Bulk": "headrace.operations.values",
-    "Client": "headrace.client.client",
-    "Codec": "headrace.codecs.codec",
-    "Context": "headrace.app.context",
-    "Counts": "headrace.operations.values",
-    "Discard": "headrace.app.verdicts",
-    "Encrypted": "headrace.codecs.encryption",
-    "Event": "headrace.engine.events",
-    "Fail": "headrace.operations.values",
-    "Failure": "headrace.operations.values",
-    "FailureGroup": "headrace.operations.values",
-    "Feed": "headrace.feeds.feed",
-    "FeedCounts": "headrace.feeds.values",
-    "FeedEvent": "headrace.feeds.values",
-    "FeedSettings": "headrace.feeds.values",
-    "Group": "headrace.client.group",
-    "Job": "headrace.operations.values",
-    "LakeShard": "headrace.operations.lakes",
-    "Lease": "headrace.client.lease",
-    "Limits": "headrace.engine.check",
-    "Listener": "headrace.operations.listening",
-    "Page": "headrace.operations.values",
-    "Put": "headrace.options",
-    "Queue": "headrace.client.queue",
-    "Result": "headrace.operations.values",
-    "Retry": "headrace.app.verdicts",
-    "Schedule": "headrace.operations.schedule_values",
-    "Series": "headrace.engine.statistics",
-    "Session": "headrace.client.session",
-    "Snooze": "headrace.app.verdicts",
-    "Stage": "headrace.operations.values",
-    "Stats": "headrace.engine.statistics",
-    "Task": "headrace.app.task",
-    "Throttle": "headrace.operations.values",
-    "Tracked": "headrace.operations.values",
-    "Watch": "headrace.client.watch",
-    "Worker": "headrace.operations.values",
-    "WriteStatus": "headrace.operations.values",
+# The public names by module. A module is imported when one of its names is first used: importing
+# redis-py alone takes longer than most programs take to start.
+_NAMES = {
+    "headrace.app.app": "App",
+    "headrace.backoff": "Backoff",
+    "headrace.app.context": "Context",
+    "headrace.app.task": "Task",
+    "headrace.app.verdicts": "Discard Retry Snooze",
+    "headrace.client.client": "AsyncClient Client",
+    "headrace.client.group": "AsyncGroup Group",
+    "headrace.client.lease": "AsyncLease Lease",
+    "headrace.client.queue": "AsyncQueue Queue",
+    "headrace.client.session": "AsyncSession Session",
+    "headrace.client.watch": "AsyncWatch Watch",
+    "headrace.codecs.codec": "Codec",
+    "headrace.codecs.encryption": "Encrypted",
+    "headrace.engine.check": "Limits",
+    "headrace.engine.events": "Event",
+    "headrace.engine.statistics": "Series Stats",
+    "headrace.errors": (
+        "DependencyRefused EmbeddedServerError EventsTrimmed FeedError FeedExists "
+        "FeedNotFound HasDependents HeadraceError ImportRefused InvalidArgument "
+        "ItemNotFound JobError JobExists JobNotFound LakeRefused LeaseLost MissingExtra "
+        "NamespaceMismatch NamespaceNotFound NoResult QueueNotFound ScheduleNotFound "
+        "ScriptError ServerUnavailable SessionEnded SessionRequired StagedLost TaskFailed "
+        "TooMany Unreadable WorkerError WriteError WriteAborted WriteIdTaken WriteLost "
+        "WrongState"
+    ),
+    "headrace.feeds.feed": "AsyncFeed Feed",
+    "headrace.feeds.values": "FeedCounts FeedEvent FeedSettings",
+    "headrace.operations.lakes": "LakeShard",
+    "headrace.operations.listening": "AsyncListener Listener",
+    "headrace.operations.schedules": "Schedule",
+    "headrace.operations.values": (
+        "Audit Bulk Counts Fail Failure FailureGroup Job Page Result Stage Throttle "
+        "Tracked Worker WriteStatus"
+    ),
+    "headrace.options": "Put",
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [
-    "App",
-    "AsyncClient",
-    "AsyncFeed",
-    "AsyncGroup",
-    "AsyncLease",
-    "AsyncListener",
-    "AsyncQueue",
-    "AsyncSession",
-    "AsyncWatch",
-    "Audit",
-    "Backoff",
-    "Bulk",
-    "Client",
-    "Codec",
-    "Context",
-    "Counts",
-    "DependencyRefused",
-    "Discard",
-    "EmbeddedServerError",
-    "Encrypted",
-    "Event",
-    "EventsTrimmed",
-    "Fail",
-    "Failure",
-    "FailureGroup",
-    "Feed",
-    "FeedCounts",
-    "FeedError",
-    "FeedEvent",
-    "FeedExists",
-    "FeedNotFound",
-    "FeedSettings",
-    "Group",
-    "HasDependents",
-    "HeadraceError",
-    "ImportRefused",
-    "InvalidArgument",
-    "ItemNotFound",
-    "Job",
-    "JobError",
-    "JobExists",
-    "JobNotFound",
-    "LakeRefused",
-    "LakeShard",
-    "Lease",
-    "LeaseLost",
-    "Limits",
-    "Listener",
-    "MissingExtra",
-    "NamespaceMismatch",
-    "NamespaceNotFound",
-    "NoResult",
-    "Page",
-    "Put",
-    "Queue",
-    "QueueNotFound",
-    "Result",
-    "Retry",
-    "Schedule",
-    "ScheduleNotFound",
-    "ScriptError",
-    "Series",
-    "ServerUnavailable",
-    "Session",
-    "SessionEnded",
-    "SessionRequired",
-    "Snooze",
-    "Stage",
-    "StagedLost",
-    "Stats",
-    "Task",
-    "TaskFailed",
-    "Throttle",
-    "TooMany",
-    "Tracked",
-    "Unreadable",
-    "Watch",
-    "Worker",
-    "WorkerError",
-    "WriteAborted",
-    "WriteError",
-    "WriteIdTaken",
-    "WriteLost",
-    "WriteStatus",
-    "WrongState",
-    "connect",
-    "connect_async",
-]
+__all__ = sorted([*_MODULES, "connect", "connect_async"])  # noqa: PLE0605 - one table of names
 
 
 def connect(
@@ -243,19 +154,35 @@ def connect(
     timeout: float | timedelta = 5,
     library: Library | None = None,
 ) -> Client:
-    """Opens a namespace on a server; without a URL on the embedded one, data under ./.headrace.
+    """Connect to a namespace on a server and return a sync client.
 
-    The number of shards is fixed by whoever opens the namespace first (default 1). A call whose
-    answer is lost is repeated safely for retry_for seconds; a reply may take timeout seconds.
+    Without a URL, the client uses the embedded server, which keeps its data in ./.headrace. The
+    first client of a namespace creates it and sets its number of shards (default 1). A call whose
+    reply is lost is repeated safely for `retry_for` seconds; each reply may take `timeout` seconds.
+
+    Raises InvalidArgument, ServerUnavailable if the server cannot be reached, and NamespaceMismatch
+    if the namespace has another number of shards.
+
+        with headrace.connect("redis://localhost") as client:
+            client.queue("mail").put({"to": "ada"})
     """
     from headrace.client import connect as connecting
 
     return connecting.connect(
-        connecting.wanted(url, namespace, shards, codec, limits, library, retry_for, timeout)
+        connecting.ConnectOptions(
+            url,
+            namespace,
+            shards=shards,
+            codec=codec,
+            limits=limits,
+            library=library,
+            retry_for=retry_for,
+            timeout=timeout,
+        )
     )
 
 
-async def connect_async(
+def connect_async(
     url: str | None = None,
     *,
     namespace: str = "default",
@@ -265,12 +192,28 @@ async def connect_async(
     retry_for: float | timedelta = 15,
     timeout: float | timedelta = 5,
     library: Library | None = None,
-) -> AsyncClient:
-    """The same for code that awaits."""
+) -> PendingAsyncClient:
+    """Connect to a namespace on a server with an asyncio client.
+
+    The arguments and errors are those of `connect`. Use it with `async with`, which closes the
+    client at the end, or with `await`, which returns the client.
+
+        async with headrace.connect_async("redis://localhost") as client:
+            await client.queue("mail").put({"to": "ada"})
+    """
     from headrace.client import connect as connecting
 
-    return await connecting.connect_async(
-        connecting.wanted(url, namespace, shards, codec, limits, library, retry_for, timeout)
+    return connecting.PendingAsyncClient(
+        connecting.ConnectOptions(
+            url,
+            namespace,
+            shards=shards,
+            codec=codec,
+            limits=limits,
+            library=library,
+            retry_for=retry_for,
+            timeout=timeout,
+        )
     )
 
 
@@ -279,8 +222,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
+    if name in _MODULES:
         from importlib import import_module
 
-        return getattr(import_module(_LATER[name]), name)
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'headrace' has no attribute {name!r}")

@@ -1,41 +1,41 @@
-"""What can go wrong, as one tree. A refused operation has changed nothing.
+"""The exceptions of Headrace. An operation that raises one has changed nothing, unless noted.
 
 HeadraceError
-├── InvalidArgument         bad input, found before anything was sent; also a ValueError
-├── JobError                about one job: .job_id
-│   ├── JobNotFound         it never was, or it is over and forgotten
-│   ├── JobExists           its id or its unique value is taken, and not to be replaced; .state
-│   ├── TaskFailed          the job is failed, so its task has no result; .failure, .message
-│   ├── WrongState          the job is not in a state that allows this; .state
-│   ├── HasDependents       a cancel of a job on which others depend; .dependents
-│   ├── DependencyRefused   the job cannot depend on what it was to depend on
-│   ├── LeaseLost           the job is no longer yours; .state, and .worker has it now, if anyone
-│   └── TooMany             no room for more tags of a job, or more tracked jobs of a shard; .limit
-├── WorkerError             about one worker: .worker
-│   ├── SessionEnded        the session lapsed or was ended; start a new one
-│   └── SessionRequired     this queue is only for workers with a session that serve it
-├── QueueNotFound           no such queue; .queue
-├── ScheduleNotFound        no such schedule; .schedule_id
-├── FeedError               about one feed: .feed
-│   ├── FeedExists          a feed of this name is already there
-│   ├── FeedNotFound        no such feed, or no longer
+├── InvalidArgument         an argument is invalid; nothing was sent; also a ValueError
+├── JobError                an error of one job: .job_id
+│   ├── JobNotFound         the job never existed, or it finished and is no longer kept
+│   ├── JobExists           the id or the unique value of the job is in use; .state
+│   ├── TaskFailed          the job failed, so it has no result; .failure, .message
+│   ├── WrongState          the operation does not apply to the state of the job; .state
+│   ├── HasDependents       the job was not cancelled because it has dependents; .dependents
+│   ├── DependencyRefused   the job cannot have these dependencies; .why
+│   ├── LeaseLost           the lease of the job has ended; .state, and .worker that has it now
+│   └── TooMany             the job has too many tags, or the shard too many tracked jobs; .limit
+├── WorkerError             an error of one worker: .worker
+│   ├── SessionEnded        the session expired or was ended; start a new one
+│   └── SessionRequired     the queue requires a session that serves it; .queue
+├── QueueNotFound           the queue does not exist; .queue
+├── ScheduleNotFound        the schedule does not exist; .schedule_id
+├── FeedError               an error of one feed: .feed
+│   ├── FeedExists          a feed of this name exists
+│   ├── FeedNotFound        the feed does not exist, or was deleted
 │   └── ItemNotFound        the feed has no such item; .item_id
-├── LakeRefused             the server has another log than this lake, or too many lakes; .lake
-├── WriteError              about a write from Spark
-│   ├── StagedLost          the server lost staged rows before the commit; nothing was published
-│   ├── WriteAborted        the write was aborted or waited too long for its commit; .write
-│   ├── WriteLost           the server lost rows after the commit; .write, .lost
-│   └── WriteIdTaken        its id belongs to a write into another queue; .write, .queue
-├── ImportRefused           what is to be imported is not there, is something else, or has changed
-├── NoResult                the job has no result (yet); .state
-├── Unreadable              data or a result was written by another codec or key; .payload
-├── NamespaceNotFound       no such namespace, and who only reads makes none; .namespace
-├── NamespaceMismatch       the namespace was made with other settings than the ones asked for
-├── EventsTrimmed           events were dropped from the log before they were read; .shard, .missing
-├── MissingExtra            a package of an extra is not installed; also an ImportError
+├── LakeRefused             the lake does not belong to this event log, or there are too many; .lake
+├── WriteError              a write from Spark failed and published nothing
+│   ├── StagedLost          staged rows are no longer on the server
+│   ├── WriteAborted        the write was aborted, or expired before its commit; .write
+│   ├── WriteLost           the server lost rows of a committed write; .write, .lost
+│   └── WriteIdTaken        a write into another queue has the same id; .write, .queue
+├── ImportRefused           the source of an import is missing, of another kind, or has changed
+├── NoResult                the job has no result, or not yet; .job_id, .state
+├── Unreadable              another codec or key wrote this data or result; .payload
+├── NamespaceNotFound       a client that only reads found no such namespace; .namespace
+├── NamespaceMismatch       the namespace was created with other settings
+├── EventsTrimmed           events were deleted before they were read; .shard, .first, .missing
+├── MissingExtra            an optional package is not installed; also an ImportError
 ├── EmbeddedServerError     the embedded server cannot be started or stopped
-├── ServerUnavailable       the server did not answer, also after retries, or refused; .maybe_done
-└── ScriptError             a fault in Headrace itself: .op and .where
+├── ServerUnavailable       the server did not reply, or refused the command; .maybe_done
+└── ScriptError             a bug in a Lua script of Headrace; .op, .where
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from typing import Any
 
 
 class HeadraceError(Exception):
-    """The root: catch this to catch everything Headrace raises on purpose."""
+    """Base class of all exceptions of Headrace."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Errors cross processes: they are rebuilt as they are, not from their message.
+        # By default, unpickling would call __init__ with the message as its only argument.
         return _rebuilt, (type(self), self.args, self.__dict__)
 
 
@@ -62,11 +62,11 @@ def _rebuilt(
 
 
 class InvalidArgument(HeadraceError, ValueError):
-    """An argument was refused before anything was sent."""
+    """An argument is invalid. Nothing was sent to the server."""
 
 
 class JobError(HeadraceError):
-    """Something about one job."""
+    """Base class of errors of one job."""
 
     def __init__(self, job_id: str, message: str) -> None:
         super().__init__(f"job {job_id!r} {message}")
@@ -74,28 +74,30 @@ class JobError(HeadraceError):
 
 
 class JobNotFound(JobError):
-    """The job never was, or it is over and no longer kept."""
+    """The job never existed, or it finished and is no longer kept."""
 
     def __init__(self, job_id: str) -> None:
-        super().__init__(job_id, "is unknown: it never was, or it is over and no longer kept")
+        super().__init__(
+            job_id, "does not exist: it was never put, or it finished and is no longer kept"
+        )
 
 
 class JobExists(JobError):
-    """A job of this id, or of this unique value in the queue, is already there."""
+    """A job with this id, or with this unique value in the queue, exists."""
 
     def __init__(self, job_id: str, state: str, *, unique: bool = False) -> None:
         if unique:
             about = f"has this unique value and is {state}"
-            advice = "put with on_exists='replace' to change the one that waits"
+            advice = "put with on_exists='replace' to change that job while it waits"
         else:
             about = f"already exists and is {state}"
-            advice = "put it with on_exists='move' to take it over"
+            advice = "put it with on_exists='move' to move it to this queue"
         super().__init__(job_id, f"{about}; {advice}")
         self.state = state
 
 
 class TaskFailed(JobError):
-    """The task of the job failed, so there is no result."""
+    """The job failed, so it has no result."""
 
     def __init__(self, job_id: str, failure: str, message: str) -> None:
         super().__init__(job_id, f"failed: {failure}: {message}")
@@ -104,7 +106,7 @@ class TaskFailed(JobError):
 
 
 class WrongState(JobError):
-    """The job is not in a state that allows this operation."""
+    """The operation does not apply to the state of the job."""
 
     def __init__(self, job_id: str, state: str) -> None:
         super().__init__(job_id, f"is {state}, and this operation does not apply to that state")
@@ -112,20 +114,20 @@ class WrongState(JobError):
 
 
 class HasDependents(JobError):
-    """Others depend on the job, so it is not cancelled without them; some of them are named."""
+    """The job has dependents, so it was not cancelled; `dependents` lists some of them."""
 
     def __init__(self, job_id: str, dependents: list[str]) -> None:
         named = ", ".join(map(repr, dependents))
         super().__init__(
             job_id,
-            f"is what others depend on ({named}): nothing was cancelled; name all of them in the "
-            "same call, or give cascade=True to cancel whatever depends on it",
+            f"has dependents ({named}), so nothing was cancelled; cancel them in the same call, or "
+            "pass cascade=True to cancel all dependents",
         )
         self.dependents = dependents
 
 
 class DependencyRefused(JobError):
-    """The job cannot depend on what it was to depend on; it is as it was."""
+    """The job cannot have these dependencies, and was not changed."""
 
     def __init__(self, job_id: str, why: str) -> None:
         super().__init__(job_id, _WHY_REFUSED.get(why, f"cannot depend on these: {why}"))
@@ -133,26 +135,25 @@ class DependencyRefused(JobError):
 
 
 _WHY_REFUSED = {
-    "circle": "would depend on itself, directly or through others, and never run",
-    "reach": "has more than 10,000 that depend on it: whether it would depend on itself is not "
-    "looked for so far; put a new job instead",
-    "number": "would depend on more than 1,000 others; let it depend on a group",
+    "circle": "would depend on itself, directly or through other jobs, and never run",
+    "reach": "has more than 10,000 dependents, too many to check for cycles; put a new job instead",
+    "number": "would have more than 1,000 dependencies; use a group instead",
     "unmade": "depends on a job of the same call that was refused",
 }
 
 
 class LeaseLost(JobError):
-    """Somebody took the job back. Stop working on it: what you do no longer counts."""
+    """The worker no longer holds the lease of the job; its result will be refused."""
 
     def __init__(self, job_id: str, state: str, worker: str = "") -> None:
-        where = f"is with worker {worker!r} now" if worker else f"is {state} now"
-        super().__init__(job_id, f"is no longer yours: it {where}; stop working on it")
+        now = f"worker {worker!r} has it now" if worker else f"it is {state} now"
+        super().__init__(job_id, f"is no longer leased to you: {now}; stop working on it")
         self.state = state
         self.worker = worker
 
 
 class TooMany(JobError):
-    """The job cannot have that many tags, or cannot be tracked beside so many others."""
+    """The job would have too many tags, or its shard too many tracked jobs."""
 
     def __init__(self, job_id: str, what: str, limit: int) -> None:
         super().__init__(job_id, _TOO_MANY[what].format(limit=limit))
@@ -160,14 +161,14 @@ class TooMany(JobError):
 
 
 _TOO_MANY = {
-    "tags": "may have {limit} tags and would have more; untag it first",
-    "tracked": "cannot be tracked: {limit} of its shard are; untrack some, tracked().gone names "
-    "those that are over",
+    "tags": "would have more than {limit} tags; remove some with client.tags.remove() first",
+    "tracked": "cannot be tracked: its shard has {limit} tracked jobs, the limit; untrack some, "
+    "for example those that no longer exist (client.tracked().gone)",
 }
 
 
 class WorkerError(HeadraceError):
-    """Something about one worker."""
+    """Base class of errors of one worker."""
 
     def __init__(self, worker: str, message: str) -> None:
         super().__init__(f"worker {worker!r} {message}")
@@ -175,16 +176,17 @@ class WorkerError(HeadraceError):
 
 
 class SessionEnded(WorkerError):
-    """The worker's session lapsed or was ended; its jobs went back to their queues."""
+    """The session of the worker expired or was ended; its jobs returned to their queues."""
 
     def __init__(self, worker: str) -> None:
         super().__init__(
-            worker, "has no such session any more, and its jobs were given back; start a new one"
+            worker,
+            "has no session with this token: it ended, and its jobs returned; start a new one",
         )
 
 
 class SessionRequired(WorkerError):
-    """The queue is only for workers that have a session and serve it."""
+    """The queue requires workers to have a session that serves it."""
 
     def __init__(self, worker: str, queue: str) -> None:
         super().__init__(
@@ -196,26 +198,26 @@ class SessionRequired(WorkerError):
 
 
 class QueueNotFound(HeadraceError):
-    """No such queue."""
+    """The queue does not exist."""
 
     def __init__(self, queue: str) -> None:
-        super().__init__(f"queue {queue!r} does not exist; the first put makes it")
+        super().__init__(f"queue {queue!r} does not exist; the first put creates it")
         self.queue = queue
 
 
 class ScheduleNotFound(HeadraceError):
-    """No such schedule."""
+    """The schedule does not exist."""
 
     def __init__(self, schedule_id: str) -> None:
         super().__init__(
             f"schedule {schedule_id!r} does not exist; "
-            f"make it with queue.schedule({schedule_id!r}, data, every=seconds)"
+            f"create it with queue.schedule({schedule_id!r}, data, every=seconds)"
         )
         self.schedule_id = schedule_id
 
 
 class FeedError(HeadraceError):
-    """Something about one feed."""
+    """Base class of errors of one feed."""
 
     def __init__(self, feed: str, message: str) -> None:
         super().__init__(f"feed {feed!r} {message}")
@@ -223,23 +225,25 @@ class FeedError(HeadraceError):
 
 
 class FeedExists(FeedError):
-    """A feed of this name is already there."""
+    """A feed of this name exists."""
 
     def __init__(self, feed: str) -> None:
         super().__init__(feed, f"already exists; client.feed({feed!r}) opens it")
 
 
 class FeedNotFound(FeedError):
-    """No such feed: it never was, or it was deleted, and perhaps made again as another kind."""
+    """The feed never existed, or it was deleted, and perhaps created again as another kind."""
 
     def __init__(self, feed: str) -> None:
         super().__init__(
-            feed, f"does not exist, or no longer as it was; client.feed({feed!r}) opens or makes it"
+            feed,
+            "does not exist, or was deleted and created again as another kind; "
+            f"client.feed({feed!r}) opens or creates it",
         )
 
 
 class ItemNotFound(FeedError):
-    """The feed has no item of this id."""
+    """The feed has no item with this id."""
 
     def __init__(self, feed: str, item_id: str) -> None:
         super().__init__(feed, f"has no item {item_id!r}; nothing was changed")
@@ -247,7 +251,7 @@ class ItemNotFound(FeedError):
 
 
 class LakeRefused(HeadraceError):
-    """The server does not take it that a lake has events up to there."""
+    """The server refused the position of a lake: another event log, or too many lakes."""
 
     def __init__(self, lake: str, message: str) -> None:
         super().__init__(f"lake {lake!r}: {message}")
@@ -313,7 +317,7 @@ class WriteIdTaken(WriteError):
 
 
 class ImportRefused(HeadraceError):
-    """What is to be imported is not there, is of another kind, or has changed while it was read."""
+    """The source of an import is missing, of another kind, or changed while it was read."""
 
 
 class NoResult(HeadraceError):
@@ -321,50 +325,49 @@ class NoResult(HeadraceError):
 
     def __init__(self, job_id: str, state: str) -> None:
         if state == "complete":
-            about = "is complete and has no result: none was given, or it was taken or is over"
+            about = "is complete and has no result: none was set, or it was taken or has expired"
         else:
-            about = f"is {state} and has no result yet; wait for it: result(id, wait=seconds)"
+            about = f"is {state} and has no result yet; result(id, wait=seconds) waits for it"
         super().__init__(f"job {job_id!r} {about}")
         self.job_id = job_id
         self.state = state
 
 
 class Unreadable(HeadraceError):
-    """Data or a result cannot be read by the codec of this client."""
+    """The codec of this client cannot decode the data or the result."""
 
     def __init__(self, codec: str, payload: bytes, why: str, advice: str = "") -> None:
         advice = advice or (
-            "it was written by another codec; "
-            "connect with that one, or with codec='raw' to get the bytes"
+            "another codec wrote it; connect with that codec, or with codec='raw' to get the bytes"
         )
-        super().__init__(f"this cannot be read as {codec} ({why}): {advice}")
+        super().__init__(f"cannot decode this payload as {codec} ({why}): {advice}")
         self.payload = payload
 
 
 class NamespaceNotFound(HeadraceError):
-    """No such namespace."""
+    """The namespace does not exist, and a client that only reads does not create one."""
 
     def __init__(self, namespace: str) -> None:
         super().__init__(
-            f"there is no namespace {namespace!r} on this server, so nothing can be read from it; "
-            "the first put makes one"
+            f"namespace {namespace!r} does not exist on this server, and reading does not create "
+            "it; the first put does"
         )
         self.namespace = namespace
 
 
 class NamespaceMismatch(HeadraceError):
-    """The namespace on the server was made with other settings."""
+    """The namespace on the server was created with other settings."""
 
 
 class EventsTrimmed(HeadraceError):
-    """Events are gone from the log of a shard that were to be read."""
+    """Events were deleted from the log of a shard before they were read."""
 
     def __init__(self, shard: int, first: int, missing: int) -> None:
         super().__init__(
-            f"{missing} events of shard {shard}, from number {first} on, were dropped from the log "
-            "before they were read: to go on without them, set option failOnDataLoss to false (a "
-            "row of kind 'gap' then stands for them); to keep more, raise events_count, events_age "
-            "or, for a lake, events_cap"
+            f"{missing} events of shard {shard}, from number {first} on, were deleted from the log "
+            "before they were read; to continue without them, set the option failOnDataLoss to "
+            "false (a row of kind 'gap' then replaces them); to keep more events, raise "
+            "events_count, events_age or, for a lake, events_cap"
         )
         self.shard = shard
         self.first = first
@@ -372,7 +375,7 @@ class EventsTrimmed(HeadraceError):
 
 
 class MissingExtra(HeadraceError, ImportError):
-    """What was asked for needs a package that comes with an extra."""
+    """A feature needs an optional package that is not installed."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(f"{what} needs the package {package}: pip install 'headrace[{extra}]'")
@@ -383,7 +386,10 @@ class EmbeddedServerError(HeadraceError):
 
 
 class ServerUnavailable(HeadraceError):
-    """The server did not answer, or refused. If maybe_done, the call may have been carried out."""
+    """The server did not reply, also after retries, or refused the command.
+
+    If `maybe_done` is true, the server may have carried out the call.
+    """
 
     def __init__(self, message: str, *, maybe_done: bool) -> None:
         super().__init__(message)
@@ -391,7 +397,7 @@ class ServerUnavailable(HeadraceError):
 
 
 class ScriptError(HeadraceError):
-    """A fault in Headrace itself, with the Lua file and line it came from."""
+    """A bug in a Lua script of Headrace; `where` is its file and line."""
 
     def __init__(self, op: str, where: str, message: str) -> None:
         super().__init__(f"{op} failed at {where}: {message}")

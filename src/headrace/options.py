@@ -1,7 +1,7 @@
-"""The options of a job: the one list that put, put_many, schedules, tasks, the CLI and Spark use.
+"""The options of a job, for put, put_many, schedules, tasks, the CLI and Spark.
 
-Each option is a key of a TypedDict, with its type for editors and, as an annotation, the check that
-turns a value into what the scripts read.
+Each option is a key of a TypedDict. Its type is for editors; its annotation is the check that
+converts a value to the form that the scripts read.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, TypedDict, Unpack, get_type_hints
 
+from headrace.backoff import Backoff
 from headrace.engine.check import (
     Limits,
     Span,
@@ -23,7 +24,7 @@ from headrace.engine.check import (
     text,
     whole,
 )
-from headrace.engine.profile import SETTINGS
+from headrace.engine.settings import SETTINGS
 from headrace.errors import InvalidArgument
 
 MOST_RETRIES = 1_000_000
@@ -41,7 +42,7 @@ class Unset:
         return "unset"
 
 
-# Stands for "not given" where None has a meaning of its own.
+# Means "not given" where None has another meaning.
 UNSET = Unset()
 
 
@@ -80,7 +81,7 @@ def _dependencies(name: str, value: Any, limits: Limits) -> list[str]:
 def _names(name: str, one: str, value: Any, limits: Limits, most: int) -> list[str]:
     found = sorted({text(one, each, limits.name) for each in listed(name, value, "str")})
     if len(found) > most:
-        raise InvalidArgument(f"{name} may name {most}, not {len(found)}")
+        raise InvalidArgument(f"{name} must list at most {most} names, not {len(found)}")
     return found
 
 
@@ -96,18 +97,18 @@ class _CommonOptions(TypedDict, total=False):
     priority: Annotated[float | None, _number]
     """Jobs with a lower priority run sooner. The default is 0."""
     retries: Annotated[int | None, _retries]
-    """How often a failed job is tried again; None is without a limit."""
+    """How often a failed job is retried; None for no limit."""
     start_within: Annotated[Span | None, _duration]
     """Expire the job if it has not started within this time."""
     result_ttl: Annotated[Span | None, _duration]
-    """How long the result is kept."""
+    """How long the server keeps the result."""
     throttles: Annotated[Iterable[str] | None, _throttles]
     """Throttles whose limits the job shares."""
 
 
 class _PutOptions(TypedDict, total=False):
     id: Annotated[str | None, _text]
-    """The id of the job. Without one, a random id is made."""
+    """The id of the job; random by default."""
     delay: Annotated[Span | None, _duration]
     """Start the job after this time."""
     at: Annotated[datetime | None, _time]
@@ -115,22 +116,22 @@ class _PutOptions(TypedDict, total=False):
     depends_on: Annotated[Iterable[str] | None, _dependencies]
     """Ids of jobs that must be complete before this one starts."""
     if_dependency_fails: Annotated[str | None, _if_fails]
-    """What happens if one of them fails: "wait", "run", "cancel" or "fail"."""
+    """The policy for a failed dependency: "wait", "run", "cancel" or "fail"."""
     group: Annotated[str | None, _text]
-    """The group of which the job is a member."""
+    """The group that the job belongs to."""
     on_exists: Annotated[str | None, _on_exists]
-    """What happens if the id exists: "move", "replace", "reject" or "duplicate"."""
+    """The policy for an existing id: "move", "replace", "reject" or "duplicate"."""
 
 
 class ScheduleOptions(_CommonOptions, total=False):
     """Options of the jobs that a schedule puts."""
 
     tags: Annotated[Iterable[str] | None, _tags]
-    """Labels by which jobs are found."""
-    unique: Annotated[bool | str | None, _text]
-    """Allow one such job at a time: a text to compare, or True for the data itself."""
+    """Labels to find jobs by."""
+    unique: Annotated[bool | str, _text]
+    """Allow one live job with this text in the queue; True compares the data of the jobs."""
     key: Annotated[str | None, _text]
-    """Jobs with the same key share the limits of the queue per key, and take turns."""
+    """The owner of the job, for limits per key; in a fair queue, keys take turns."""
 
 
 class JobOptions(ScheduleOptions, _PutOptions, total=False):
@@ -138,14 +139,17 @@ class JobOptions(ScheduleOptions, _PutOptions, total=False):
 
 
 class TaskOptions(_CommonOptions, _PutOptions, total=False):
-    """Options of a task. A function gets the arguments of the job by name."""
+    """Options of a task.
+
+    `tags`, `unique` and `key` can be functions, called with the arguments of the job by name.
+    """
 
     tags: Iterable[str] | Callable[..., Iterable[str]] | None
-    unique: bool | str | Callable[..., str] | None
+    unique: bool | str | Callable[..., str]
     key: str | Callable[..., str] | None
     queue: str
     """The queue of the task."""
-    backoff: Any
+    backoff: Backoff | None
     """How long a failed job waits before the next attempt: a headrace.Backoff."""
     timeout: Span | None
     """Fail the attempt after this time."""
@@ -160,13 +164,13 @@ OPTIONS = tuple(_CHECKS)
 _CHECKS["origin"] = _text
 SCHEDULE_OPTIONS = frozenset(get_type_hints(ScheduleOptions))
 WIRE_NAMES = {"if_dependency_fails": "if_fails"}
+# The values that stand for "not given", where that is not None.
+_NOT_GIVEN: dict[str, Any] = {"retries": UNSET, "unique": False}
 
 
 def is_given(name: str, value: Any) -> bool:
-    """Return whether a value was given, rather than the one that stands for "not given"."""
-    if name == "retries":
-        return value is not UNSET
-    return value is not None and not (name == "unique" and value is False)
+    """Return whether a value was given; each option has a value that means "not given"."""
+    return value is not _NOT_GIVEN.get(name)
 
 
 def check_option(name: str, value: Any, limits: Limits) -> Any:

@@ -76,7 +76,7 @@ def test_error_of_a_url_without_secrets_names_the_scheme(cli: RunCommand) -> Non
     result = cli("queues", "--url", "ftp://host")
 
     assert result.code == 2
-    assert "this one begins with 'ftp'" in result.err
+    assert "not with 'ftp'" in result.err
 
 
 def test_unknown_option_of_a_sentinel_url_exits_with_2(cli: RunCommand) -> None:

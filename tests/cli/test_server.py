@@ -83,7 +83,10 @@ def test_failure_is_one_line_and_exit_code_1(here: Path) -> None:
     up = headrace(here, "up")
 
     assert (up.returncode, up.stdout) == (1, "")
-    assert up.stderr == f"headrace: {here / '.headrace'} is a file, not a directory\n"
+    place = here / ".headrace"
+    assert up.stderr == (
+        f"headrace: cannot start a server in {place}: it is a file, not a directory\n"
+    )
 
 
 def test_long_error_is_printed_as_one_line(here: Path) -> None:

@@ -73,7 +73,7 @@ def test_sweep_lists_the_writes_it_finished(cli: RunCommand, client: Client) -> 
 def test_sweep_reports_lost_rows_of_a_write(cli: RunCommand, client: Client) -> None:
     write_and_die(client, [("a", b"1"), ("b", b"2")])
     was_long_ago(client)
-    client.core.transport.send([(0, ("DEL", client.core.key(0, "staged:parcel")))])
+    client.core.transport.send([(0, ("DEL", client.core.key(0, "staged:attempt")))])
 
     [output] = cli("sweep", "--json").json["finished"]
 

@@ -1,4 +1,4 @@
-"""A client that was closed has no connections, and makes new ones when it is used again."""
+"""A closed client has no connections and opens new ones when it is used again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.transport.drive import drive
 from tests.support.servers import until
 
 
-def test_a_closed_client_can_be_used_again(hr: Client, queue: Queue) -> None:
+def test_closed_client_can_be_used_again(hr: Client, queue: Queue) -> None:
     job_id = queue.put("x")
 
     hr.close()
@@ -21,7 +21,7 @@ def test_a_closed_client_can_be_used_again(hr: Client, queue: Queue) -> None:
     assert [job.id for job in queue.peek()] == [job_id]
 
 
-def test_a_closed_client_leaves_no_connection(hr: Client, queue: Queue, url: str) -> None:
+def test_closed_client_leaves_no_connection(hr: Client, queue: Queue, url: str) -> None:
     with redis.Redis.from_url(url) as server:
 
         def connections() -> int:
@@ -39,11 +39,11 @@ def test_a_closed_client_leaves_no_connection(hr: Client, queue: Queue, url: str
         until(lambda: connections() == before, "the connections are closed")
 
 
-def test_who_asks_nothing_is_answered_nothing_and_does_not_wait(hr: Client) -> None:
+def test_empty_send_returns_at_once(hr: Client) -> None:
     assert drive(hr.core.transport, ask(hr.core, [])) == []
 
 
-def test_who_follows_events_is_done_when_the_client_is_closed(hr: Client, queue: Queue) -> None:
+def test_following_events_ends_when_the_client_closes(hr: Client, queue: Queue) -> None:
     heard: list[str] = []
     hr.close()
     reading = threading.Thread(
@@ -51,7 +51,7 @@ def test_who_follows_events_is_done_when_the_client_is_closed(hr: Client, queue:
     )
     reading.start()
     queue.put("x")
-    until(lambda: heard != [], "the event is heard")
+    until(lambda: heard != [], "the event is received")
     assert reading.is_alive()
 
     hr.close()

@@ -1,18 +1,18 @@
-"""From a URL to a namespace: every kind of server, and every kind of mistake."""
+"""Connect to every kind of server, and refuse every kind of wrong argument."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_type
 from uuid import uuid4
 
 import pytest
 import redis
 
 import headrace
-from headrace import InvalidArgument, NamespaceMismatch, ServerUnavailable
+from headrace import AsyncClient, InvalidArgument, NamespaceMismatch, ServerUnavailable
 from headrace.client.connect import LAYOUT
 from headrace.local_server import embedded, server_process
 from tests.support.clients import CLIENT_KINDS, got, listed, opened
@@ -24,14 +24,14 @@ def fresh() -> str:
     return f"connect-{uuid4().hex}"
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_client_goes_on_after_a_failover(colour: str) -> None:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_client_works_after_a_failover(client_kind: str) -> None:
     with sentinel() as watched:
         url = f"redis+sentinel://{watched.host}:{watched.port}/{watched.service}"
-        async with opened(colour, url, retry_for=30) as hr:
+        async with opened(client_kind, url, retry_for=30) as hr:
             ids = await got(hr.queue("mail").put_many(range(20)))
             [lease] = await got(hr.queue("mail").pop("w"))
-            until(lambda: replicated(watched.primary), "the replica has it all")
+            until(lambda: replicated(watched.primary), "the replica has all data")
 
             watched.kill_primary()
 
@@ -49,12 +49,12 @@ def replicated(primary: int) -> bool:
     return f"offset={facts['master_repl_offset']}," in facts["slave0"]
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_sentinel_that_knows_no_such_service_is_said_to_be_away(colour: str) -> None:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_unknown_sentinel_service_raises_server_unavailable(client_kind: str) -> None:
     with sentinel() as watched:
         url = f"redis+sentinel://{watched.host}:{watched.port}/nonsense"
         with pytest.raises(ServerUnavailable, match="nonsense"):
-            async with opened(colour, url, retry_for=0.1):
+            async with opened(client_kind, url, retry_for=0.1):
                 pass
 
 
@@ -68,7 +68,7 @@ def served() -> Iterator[TlsServer]:
 
 @pytest.fixture
 async def tls(served: TlsServer) -> AsyncIterator[TlsServer]:
-    """A server with TLS, on which a test must leave no connection."""
+    """A server with TLS; a test must leave no connection open."""
     with redis.Redis.from_url(served.url, ssl_ca_certs=str(served.ca)) as admin:
 
         def connections() -> int:
@@ -81,17 +81,17 @@ async def tls(served: TlsServer) -> AsyncIterator[TlsServer]:
             await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_user_comes_in_by_tls(colour: str, tls: TlsServer) -> None:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_user_logs_in_over_tls(client_kind: str, tls: TlsServer) -> None:
     url = f"{tls.url}?ssl_ca_certs={tls.ca}"
-    async with opened(colour, url, namespace=fresh()) as hr:
+    async with opened(client_kind, url, namespace=fresh()) as hr:
         await got(hr.queue("mail").put("x", id="a"))
         [lease] = await got(hr.queue("mail").pop("w", wait=5))
         assert await got(lease.complete()) == "complete"
         assert await got(hr.queue("mail").pop("w", wait=0.01)) == []
 
 
-async def test_much_goes_through_tls_in_both_directions(tls: TlsServer) -> None:
+async def test_large_payloads_pass_tls_in_both_directions(tls: TlsServer) -> None:
     url = f"{tls.url}?ssl_ca_certs={tls.ca}"
     async with opened("async", url, namespace=fresh()) as hr:
         large = ["x" * 1_000_000] * 20
@@ -101,29 +101,29 @@ async def test_much_goes_through_tls_in_both_directions(tls: TlsServer) -> None:
         assert [job.data for job in await hr.jobs(await putting)] == large
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
 @pytest.mark.parametrize("login", ["headrace:wrong", "nobody:secret", ""])
-async def test_who_may_not_come_in_is_told_at_once(colour: str, login: str, tls: TlsServer) -> None:
+async def test_refused_login_is_reported_at_once(
+    client_kind: str, login: str, tls: TlsServer
+) -> None:
     url = tls.url.replace("headrace:secret", login) + f"?ssl_ca_certs={tls.ca}"
 
     with pytest.raises(ServerUnavailable, match="check the user and the password") as refused:
-        async with opened(colour, url, retry_for=600):
+        async with opened(client_kind, url, retry_for=600):
             pass
 
     assert refused.value.maybe_done is False
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_server_with_a_foreign_certificate_is_not_trusted(
-    colour: str, tls: TlsServer
-) -> None:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_unknown_certificate_is_refused(client_kind: str, tls: TlsServer) -> None:
     with pytest.raises(ServerUnavailable, match="certificate"):
-        async with opened(colour, tls.url, retry_for=0.1):
+        async with opened(client_kind, tls.url, retry_for=0.1):
             pass
 
 
-def test_a_user_with_few_rights_is_told_what_is_missing() -> None:
+def test_missing_permission_is_named_in_the_error() -> None:
     with tls_server(rights="~hr:* &* +@all -xadd") as served:
         if served is None:
             pytest.skip("no server with TLS here")
@@ -142,7 +142,7 @@ def test_a_user_with_few_rights_is_told_what_is_missing() -> None:
         *(5, b"redis://localhost", ["redis://localhost"]),
     ],
 )
-def test_a_url_that_is_none_is_refused(url: Any) -> None:
+def test_malformed_url_is_refused(url: Any) -> None:
     with pytest.raises(InvalidArgument, match="URL"):
         headrace.connect(url)
 
@@ -166,14 +166,14 @@ def test_a_url_that_is_none_is_refused(url: Any) -> None:
         {"retry_for": float("nan")},
     ],
 )
-async def test_what_connect_cannot_use_is_refused(options: dict[str, Any]) -> None:
+async def test_invalid_arguments_of_connect_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         headrace.connect("redis://127.0.0.1:1", **options)
     with pytest.raises(InvalidArgument):
         await headrace.connect_async("redis://127.0.0.1:1", **options)
 
 
-def test_a_unix_socket_with_a_strange_path_is_found(tmp_path: Path, valkey_url: str) -> None:
+def test_unix_socket_path_may_have_special_characters(tmp_path: Path, valkey_url: str) -> None:
     link = tmp_path / "a b%41é"
     link.symlink_to(Path(valkey_url.removeprefix("unix://")).parent)
 
@@ -183,27 +183,29 @@ def test_a_unix_socket_with_a_strange_path_is_found(tmp_path: Path, valkey_url: 
         assert hr.queue("mail").put("x")
 
 
-def test_a_namespace_keeps_its_number_of_shards(valkey_url: str) -> None:
+def test_number_of_shards_of_a_namespace_is_fixed(valkey_url: str) -> None:
     name = fresh()
     headrace.connect(valkey_url, namespace=name, shards=4).close()
 
     with headrace.connect(valkey_url, namespace=name) as hr:
         assert hr.core.shards == 4
-    with pytest.raises(NamespaceMismatch, match="made with 4 shards, not 2"):
+    with pytest.raises(NamespaceMismatch, match="created with 4 shards, not 2"):
         headrace.connect(valkey_url, namespace=name, shards=2)
 
 
-def test_a_namespace_of_another_layout_is_left_alone(valkey_url: str) -> None:
+def test_namespace_with_another_layout_is_refused(valkey_url: str) -> None:
     name = fresh()
     headrace.connect(valkey_url, namespace=name).close()
     with redis.Redis.from_url(valkey_url) as server:
         server.hset(f"hr:{{{name}:0}}:meta", "layout", "99")
 
-    with pytest.raises(NamespaceMismatch, match=f"layout 99, this Headrace knows {LAYOUT}"):
+    with pytest.raises(
+        NamespaceMismatch, match=f"layout 99, but this version of Headrace uses layout {LAYOUT}"
+    ):
         headrace.connect(valkey_url, namespace=name)
 
 
-def test_namespaces_on_one_server_know_nothing_of_each_other(valkey_url: str) -> None:
+def test_namespaces_on_one_server_are_isolated(valkey_url: str) -> None:
     names = [fresh() for _ in range(2)]
     with (
         headrace.connect(valkey_url, namespace=names[0]) as one,
@@ -247,3 +249,97 @@ def test_processes_share_the_embedded_server(
         assert (tmp_path / ".headrace").is_dir()
     finally:
         embedded.stop(tmp_path / ".headrace")
+
+
+# connect_async: with `async with` and with `await`
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> list[AsyncClient]:
+    """The clients that were closed, in order."""
+    found: list[AsyncClient] = []
+    close = AsyncClient.close
+
+    async def record(client: AsyncClient) -> None:
+        found.append(client)
+        await close(client)
+
+    monkeypatch.setattr(AsyncClient, "close", record)
+    return found
+
+
+async def test_async_with_connects_and_closes_the_client(
+    valkey_url: str, closed: list[AsyncClient]
+) -> None:
+    async with headrace.connect_async(valkey_url, namespace=fresh()) as client:
+        assert_type(client, AsyncClient)
+        assert await client.queue("mail").put("x", id="a") == "a"
+        assert closed == []
+
+    assert closed == [client]
+
+
+async def test_await_returns_a_client_that_stays_open(valkey_url: str) -> None:
+    client = await headrace.connect_async(valkey_url, namespace=fresh())
+
+    assert_type(client, AsyncClient)
+    assert await client.queue("mail").put("x", id="a") == "a"
+    await client.close()
+
+
+async def test_an_awaited_client_closes_at_the_end_of_its_block(
+    valkey_url: str, closed: list[AsyncClient]
+) -> None:
+    async with await headrace.connect_async(valkey_url, namespace=fresh()) as client:
+        assert await client.queue("mail").put("x", id="a") == "a"
+
+    assert closed == [client]
+
+
+async def test_connect_async_can_run_as_a_task(valkey_url: str) -> None:
+    client = await asyncio.create_task(headrace.connect_async(valkey_url, namespace=fresh()))
+
+    await client.close()
+
+
+async def test_both_forms_of_connect_async_raise_errors_of_the_server(tmp_path: Path) -> None:
+    url = f"unix://{tmp_path}/no.sock"
+    with pytest.raises(ServerUnavailable):
+        await headrace.connect_async(url, retry_for=0)
+    with pytest.raises(ServerUnavailable):
+        async with headrace.connect_async(url, retry_for=0):
+            pass
+
+
+def test_connect_async_checks_its_arguments_before_it_is_awaited() -> None:
+    with pytest.raises(InvalidArgument, match="timeout"):
+        headrace.connect_async(timeout=0)
+
+
+@pytest.mark.parametrize("form", ["await", "async with"])
+async def test_cancelling_connect_async_closes_its_connection(form: str) -> None:
+    accepted, closed = asyncio.Event(), asyncio.Event()
+
+    async def never_reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.set()
+        while await reader.read(1000):
+            pass
+        writer.close()
+        closed.set()
+
+    async def connecting(url: str) -> None:
+        if form == "await":
+            await headrace.connect_async(url, timeout=60)
+        else:
+            async with headrace.connect_async(url, timeout=60):
+                pass
+
+    server = await asyncio.start_server(never_reply, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        attempt = asyncio.create_task(connecting(f"redis://127.0.0.1:{port}"))
+        await asyncio.wait_for(accepted.wait(), 10)
+        attempt.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await attempt
+        await asyncio.wait_for(closed.wait(), 10)

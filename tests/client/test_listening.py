@@ -1,4 +1,4 @@
-"""Listening goes on where connections break, and says what may have been missed."""
+"""Listeners survive broken connections and report what they may have missed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.servers import until
 
 
 async def listen(hr: Any, *, wait: float | None = 20) -> Any:
-    """Hears of the work in a queue, and of every subscription."""
+    """Return a listener that receives the notices of a queue and every subscription."""
 
     def check() -> Operation[list[str]]:
         yield from ()
@@ -44,7 +44,7 @@ async def listen(hr: Any, *, wait: float | None = 20) -> Any:
 
 
 async def next_of(listening: Any) -> Any:
-    """The next one; None if it has ended."""
+    """Return the next item; None if the listener has ended."""
     if isinstance(listening, AsyncListener):
         return await anext(listening, None)
     return await asyncio.to_thread(next, listening, None)
@@ -55,11 +55,11 @@ def subscribers(admin: redis.Redis, hr: Any) -> int:
     return int(admin.pubsub_shardnumsub(name)[0][1])
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_it_hears_from_the_moment_it_is_made(
-    colour: str, valkey_url: str, calm: Client
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_listener_receives_events_from_its_creation_on(
+    client_kind: str, valkey_url: str, calm: Client
 ) -> None:
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+    async with opened(client_kind, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
         calm.queue("mail").put_many([1, 2, 3])
         calm.queue("mail").put(4)
@@ -68,11 +68,11 @@ async def test_it_hears_from_the_moment_it_is_made(
         await got(listening.close())
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_it_ends_when_nothing_comes_and_can_go_on(
-    colour: str, valkey_url: str, calm: Client
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_listener_ends_after_the_wait_and_can_be_iterated_again(
+    client_kind: str, valkey_url: str, calm: Client
 ) -> None:
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+    async with opened(client_kind, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr, wait=0.01)
         assert [await next_of(listening) for _ in range(3)] == ["subscribed", None, None]
 
@@ -83,11 +83,11 @@ async def test_it_ends_when_nothing_comes_and_can_go_on(
         assert await next_of(listening) is None
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_it_outlives_a_killed_connection(
-    colour: str, valkey_url: str, calm: Client, admin: redis.Redis
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_listener_survives_a_killed_connection(
+    client_kind: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+    async with opened(client_kind, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
         assert await next_of(listening) == "subscribed"
         for _ in range(3):
@@ -110,9 +110,11 @@ async def kill_subscribers(admin: redis.Redis, hr: Any) -> None:
     await nobody_listens(admin, hr)
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_it_outlives_a_server(colour: str, server: Restartable) -> None:
-    async with opened(colour, server.url) as hr:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_listener_survives_a_restart_of_the_server(
+    client_kind: str, server: Restartable
+) -> None:
+    async with opened(client_kind, server.url) as hr:
         listening = await listen(hr)
         server.kill()
         waiting = asyncio.ensure_future(two_of(listening))
@@ -128,12 +130,12 @@ async def two_of(listening: Any) -> list[Any]:
     return [await next_of(listening), await next_of(listening)]
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_it_says_that_the_server_stays_away_and_goes_on_when_it_is_back(
-    colour: str, way: Way, calm: Client
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_listener_raises_while_the_server_is_down_and_continues_afterwards(
+    client_kind: str, way: Way, calm: Client
 ) -> None:
     options: Any = {"namespace": calm.core.namespace, "retry_for": 0.2}
-    async with opened(colour, way.url, **options) as hr:
+    async with opened(client_kind, way.url, **options) as hr:
         listening = await listen(hr)
         assert await next_of(listening) == "subscribed"
         way.close()
@@ -150,12 +152,12 @@ async def test_it_says_that_the_server_stays_away_and_goes_on_when_it_is_back(
         await got(listening.close())
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_connection_that_gives_no_sign_of_life_is_replaced(
-    colour: str, way: Way, calm: Client, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_silent_connection_is_replaced(
+    client_kind: str, way: Way, calm: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscription, "PROBE_AFTER", 0.25)
-    async with opened(colour, way.url, namespace=calm.core.namespace) as hr:
+    async with opened(client_kind, way.url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
         assert await next_of(listening) == "subscribed"
         waiting = asyncio.ensure_future(next_of(listening))
@@ -176,11 +178,11 @@ def pings(way: Way) -> int:
     return sum(b"PING" in request for request in way.requests)
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_closing_wakes_who_waits(
-    colour: str, valkey_url: str, calm: Client, admin: redis.Redis
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_closing_ends_a_waiting_iteration(
+    client_kind: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+    async with opened(client_kind, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
         assert await next_of(listening) == "subscribed"
         waiting = asyncio.ensure_future(next_of(listening))
@@ -193,11 +195,11 @@ async def test_closing_wakes_who_waits(
         await nobody_listens(admin, calm)
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_it_ends_with_its_client(
-    colour: str, valkey_url: str, calm: Client, admin: redis.Redis
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_listener_ends_when_its_client_closes(
+    client_kind: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+    async with opened(client_kind, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
         assert await next_of(listening) == "subscribed"
         waiting = asyncio.ensure_future(next_of(listening))
@@ -209,11 +211,11 @@ async def test_it_ends_with_its_client(
         await nobody_listens(admin, calm)
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_block_closes_it(
-    colour: str, valkey_url: str, calm: Client, admin: redis.Redis
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_with_statement_closes_the_listener(
+    client_kind: str, valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
-    async with opened(colour, valkey_url, namespace=calm.core.namespace) as hr:
+    async with opened(client_kind, valkey_url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr)
         if isinstance(listening, AsyncListener):
             async with listening as same:
@@ -227,7 +229,7 @@ async def test_a_block_closes_it(
         await nobody_listens(admin, calm)
 
 
-async def test_a_wait_that_is_cancelled_loses_nothing(valkey_url: str, calm: Client) -> None:
+async def test_cancelled_wait_loses_no_event(valkey_url: str, calm: Client) -> None:
     async with opened("async", valkey_url, namespace=calm.core.namespace) as hr:
         listening = await listen(hr, wait=None)
         assert await next_of(listening) == "subscribed"
@@ -243,19 +245,19 @@ async def test_a_wait_that_is_cancelled_loses_nothing(valkey_url: str, calm: Cli
         await listening.close()
 
 
-def test_a_user_who_may_not_listen_is_told_so_at_once(
+def test_missing_permission_to_subscribe_is_reported_at_once(
     valkey_url: str, calm: Client, admin: redis.Redis
 ) -> None:
     rights = ("on", ">secret", "~*", "+@all", "resetchannels")
     admin.execute_command("ACL", "SETUSER", "deaf", *rights)
     url = valkey_url.replace("unix://", "unix://deaf:secret@")
     hr = headrace.connect(url, namespace=calm.core.namespace)
-    with hr, pytest.raises(ServerUnavailable, match="lacks a right"):
+    with hr, pytest.raises(ServerUnavailable, match="lacks a permission"):
         asyncio.run(listen(hr))
     admin.execute_command("ACL", "DELUSER", "deaf")
 
 
-def test_both_colours_offer_the_same() -> None:
+def test_sync_and_async_classes_have_equal_methods() -> None:
     def offered(kind: type) -> dict[str, str]:
         found = inspect.getmembers(kind, inspect.isfunction)
         return {name: inspect.getdoc(f) or "" for name, f in found if name[0] != "_"}

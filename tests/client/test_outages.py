@@ -1,4 +1,4 @@
-"""A server that is away for a while, and one that stays away: what a client does, and says."""
+"""A client survives a short outage and reports a long one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.support.restartable import Restartable, meanwhile
 from tests.support.servers import until
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_client_outlives_a_server_that_is_killed_and_started_again(
-    colour: str, server: Restartable
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_client_survives_a_restart_of_the_server(
+    client_kind: str, server: Restartable
 ) -> None:
-    async with opened(colour, server.url, namespace="n") as hr:
+    async with opened(client_kind, server.url, namespace="n") as hr:
         await got(hr.queue("mail").put("x", id="a"))
         [lease] = await got(hr.queue("mail").pop("w"))
         server.kill()
@@ -34,14 +34,14 @@ async def test_a_client_outlives_a_server_that_is_killed_and_started_again(
         assert (await got(hr.audit())).problems == []
 
 
-def test_a_waiting_pop_outlives_a_server_that_is_started_again(server: Restartable) -> None:
+def test_waiting_pop_survives_a_restart_of_the_server(server: Restartable) -> None:
     with headrace.connect(server.url) as hr, headrace.connect(server.url) as other:
 
         def restart_and_put() -> None:
-            until(lambda: _listeners(server.url) == 1, "somebody waits")
+            until(lambda: _listeners(server.url) == 1, "a pop waits")
             server.kill()
             server.start()
-            until(lambda: _listeners(server.url) == 1, "somebody waits again")
+            until(lambda: _listeners(server.url) == 1, "a pop waits again")
             other.queue("mail").put("x", id="a")
 
         with meanwhile(restart_and_put):
@@ -57,15 +57,15 @@ def _listeners(url: str) -> int:
         return sum(int(client["ssub"]) > 0 for client in found)
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_server_that_stays_away_was_not_asked(colour: str, way: Way) -> None:
-    async with opened(colour, way.url, namespace=f"away-{colour}", retry_for=0.3) as hr:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_unreachable_server_means_nothing_was_done(client_kind: str, way: Way) -> None:
+    async with opened(client_kind, way.url, namespace=f"away-{client_kind}", retry_for=0.3) as hr:
         way.close()
         with pytest.raises(ServerUnavailable):
             await got(hr.queue("mail").counts())
         began = time.monotonic()
 
-        with pytest.raises(ServerUnavailable, match="Nothing was carried out") as refused:
+        with pytest.raises(ServerUnavailable, match="Nothing was changed") as refused:
             await got(hr.queue("mail").put("x"))
 
         assert refused.value.maybe_done is False
@@ -74,11 +74,9 @@ async def test_a_server_that_stays_away_was_not_asked(colour: str, way: Way) -> 
         assert await got(hr.queue("mail").counts())
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_server_that_goes_away_in_the_middle_may_have_done_it(
-    colour: str, way: Way
-) -> None:
-    async with opened(colour, way.url, namespace=f"away-{colour}", retry_for=0.3) as hr:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_connection_lost_during_a_call_means_maybe_done(client_kind: str, way: Way) -> None:
+    async with opened(client_kind, way.url, namespace=f"away-{client_kind}", retry_for=0.3) as hr:
         await got(hr.queue("mail").put("x"))
         way.lose(hr.core.library["put_one"].sha, "before the answer", meanwhile=way.close)
 
@@ -90,7 +88,7 @@ async def test_a_server_that_goes_away_in_the_middle_may_have_done_it(
         assert (await got(hr.queue("mail").counts())).waiting == 2
 
 
-def test_half_a_batch_may_have_been_done(way: Way) -> None:
+def test_connection_lost_between_batches_means_maybe_done(way: Way) -> None:
     hr, _ = open_with_clock(way.url, retry_for=0.3)
     with hr:
         way.lose(hr.core.library["put"].sha, "before the request", skip=2, meanwhile=way.close)
@@ -103,7 +101,7 @@ def test_half_a_batch_may_have_been_done(way: Way) -> None:
         assert 0 < hr.queue("mail").counts().waiting < 600
 
 
-def test_events_are_followed_however_short_the_timeout(server: Restartable) -> None:
+def test_events_can_be_followed_with_a_short_timeout(server: Restartable) -> None:
     with (
         headrace.connect(server.url, timeout=0.2, retry_for=0.3) as hr,
         redis.Redis.from_url(server.url) as admin,
@@ -113,8 +111,8 @@ def test_events_are_followed_however_short_the_timeout(server: Restartable) -> N
         assert next(seen).kind == "put"
 
         def put_late() -> None:
-            # Each look lasts half the timeout at most: together longer than both.
-            until(lambda: _looks(admin) > 8, "it has looked many times")
+            # Each request waits half the timeout at most; together they last longer than it.
+            until(lambda: _looks(admin) > 8, "it has polled many times")
             with headrace.connect(server.url) as other:
                 other.queue("mail").put("y")
 

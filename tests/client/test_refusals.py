@@ -1,4 +1,4 @@
-"""A server that is there but will not: what passes is waited for, what does not is said."""
+"""A client retries temporary errors of a running server and reports permanent ones."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def way(server: Restartable) -> Iterator[Way]:
         yield way
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_server_that_reads_its_data_is_waited_for(colour: str, server: Restartable) -> None:
-    async with opened(colour, server.url, namespace="n") as hr:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_call_waits_for_a_loading_server(client_kind: str, server: Restartable) -> None:
+    async with opened(client_kind, server.url, namespace="n") as hr:
         await got(hr.queue("mail").put_many(range(4000)))
         server.kill()
         slowly = ("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024")
@@ -46,11 +46,9 @@ async def test_a_server_that_reads_its_data_is_waited_for(colour: str, server: R
             assert (await got(hr.queue("mail").counts())).waiting == 4000
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_scripts_that_the_server_has_forgotten_are_sent_again(
-    colour: str, valkey_url: str
-) -> None:
-    async with opened(colour, valkey_url, namespace=f"forgotten-{colour}") as hr:
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_flushed_scripts_are_loaded_again(client_kind: str, valkey_url: str) -> None:
+    async with opened(client_kind, valkey_url, namespace=f"forgotten-{client_kind}") as hr:
         queue = hr.queue("mail")
         for number in range(3):
             with redis.Redis.from_url(valkey_url) as server:
@@ -68,7 +66,7 @@ async def test_scripts_that_the_server_has_forgotten_are_sent_again(
         assert kinds == ["put"] * 3 + ["popped"] * 3 + ["completed"] * 3
 
 
-def test_a_script_that_the_server_will_not_have_is_not_sent_for_ever(server: Restartable) -> None:
+def test_loading_a_refused_script_ends(server: Restartable) -> None:
     with redis.Redis.from_url(server.url) as admin:
         admin.acl_setuser(
             "reader",
@@ -85,11 +83,11 @@ def test_a_script_that_the_server_will_not_have_is_not_sent_for_ever(server: Res
         headrace.connect(url, retry_for=30)
 
 
-@pytest.mark.parametrize("colour", CLIENT_KINDS)
-async def test_a_primary_that_is_a_replica_for_a_while_is_waited_for(
-    colour: str, server: Restartable
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_call_waits_while_the_primary_is_a_replica(
+    client_kind: str, server: Restartable
 ) -> None:
-    async with opened(colour, server.url, namespace="n") as hr:
+    async with opened(client_kind, server.url, namespace="n") as hr:
         await got(hr.queue("mail").put("x"))
         with redis.Redis.from_url(server.url) as admin:
             server_process.ask(server.path, "REPLICAOF", "127.0.0.1", "1")
@@ -109,9 +107,7 @@ def _refusals(server: redis.Redis) -> int:
     return int(found.get("errorstat_READONLY", {}).get("count", 0))
 
 
-def test_a_server_that_is_busy_with_a_foreign_script_is_waited_for(
-    server: Restartable, way: Way
-) -> None:
+def test_call_waits_for_a_server_busy_with_another_script(server: Restartable, way: Way) -> None:
     with headrace.connect(way.url) as hr, redis.Redis.from_url(server.url) as admin:
         hr.queue("mail").put("x")
         admin.config_set("busy-reply-threshold", "1")
@@ -141,7 +137,7 @@ def _is_busy(server: redis.Redis) -> bool:
     return False
 
 
-def test_a_server_without_memory_refuses_and_changes_nothing(server: Restartable) -> None:
+def test_server_out_of_memory_refuses_and_changes_nothing(server: Restartable) -> None:
     with headrace.connect(server.url) as hr, redis.Redis.from_url(server.url) as admin:
         hr.queue("mail").put("x", id="a")
         [lease] = hr.queue("mail").pop("w")

@@ -1,4 +1,4 @@
-"""One client, many users: threads, tasks, forked children, and a person at Ctrl-C."""
+"""Threads, tasks and forked children share a client; Ctrl-C leaves it usable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def listeners(admin: redis.Redis, hr: Client | AsyncClient) -> int:
 
 @contextmanager
 def interrupted_when(condition: Callable[[], bool]) -> Iterator[None]:
-    """Ctrl-C is pressed as soon as the condition holds; the block must end with it."""
+    """Press Ctrl-C as soon as the condition holds; the block must end with it."""
 
     def press(*_: object) -> None:
         raise KeyboardInterrupt
@@ -57,7 +57,7 @@ def interrupted_when(condition: Callable[[], bool]) -> Iterator[None]:
         signal.signal(signal.SIGUSR1, before)
 
 
-def test_a_client_is_usable_after_ctrl_c_in_a_waiting_pop(hr: Client, admin: redis.Redis) -> None:
+def test_client_is_usable_after_ctrl_c_in_a_waiting_pop(hr: Client, admin: redis.Redis) -> None:
     with interrupted_when(lambda: listeners(admin, hr) > 0):
         hr.queue("mail").pop("w", wait=30)
 
@@ -67,7 +67,7 @@ def test_a_client_is_usable_after_ctrl_c_in_a_waiting_pop(hr: Client, admin: red
     assert hr.queue("mail").pop("w", wait=0.01) == []
 
 
-def test_a_client_is_usable_after_ctrl_c_inside_an_answer(valkey_url: str) -> None:
+def test_client_is_usable_after_ctrl_c_inside_a_reply(valkey_url: str) -> None:
     pressed = threading.Event()
     namespace = f"shared-{uuid4().hex}"
     with way_to(valkey_url) as way, headrace.connect(way.url, namespace=namespace) as hr:
@@ -80,13 +80,13 @@ def test_a_client_is_usable_after_ctrl_c_inside_an_answer(valkey_url: str) -> No
             queue.complete_and_pop(leases, "w")
         pressed.set()
 
-        # What is left of the answer must not be taken for that of the next call.
+        # The next call must not read the remaining bytes of this reply.
         states = [job.state for job in hr.jobs(ids)]
         assert states == ["complete", "complete", "running", "waiting"]
         assert [lease.id for lease in queue.pop("w")] == ids[3:]
 
 
-def test_a_forked_child_can_use_the_client_without_disturbing_the_parent(hr: Client) -> None:
+def test_forked_child_does_not_disturb_the_parent(hr: Client) -> None:
     queue = hr.queue("mail")
     queue.put("from the parent")
     queue.pop("w", wait=0.01)
@@ -109,7 +109,7 @@ def test_a_forked_child_can_use_the_client_without_disturbing_the_parent(hr: Cli
     assert hr.audit().problems == []
 
 
-def test_many_threads_share_a_client(hr: Client) -> None:
+def test_threads_can_share_a_client(hr: Client) -> None:
     queue = hr.queue("mail")
 
     def produce(worker: int) -> int:
@@ -133,7 +133,7 @@ def test_many_threads_share_a_client(hr: Client) -> None:
     assert hr.audit().problems == []
 
 
-def test_the_connections_of_a_thread_end_with_it(hr: Client, admin: redis.Redis) -> None:
+def test_connections_of_a_thread_end_with_it(hr: Client, admin: redis.Redis) -> None:
     def connections() -> int:
         return len(admin.client_list())
 
@@ -145,7 +145,7 @@ def test_the_connections_of_a_thread_end_with_it(hr: Client, admin: redis.Redis)
     until(lambda: connections() == before, "the connections of the thread are closed")
 
 
-async def test_many_tasks_share_a_client(ahr: AsyncClient) -> None:
+async def test_tasks_can_share_a_client(ahr: AsyncClient) -> None:
     queue = ahr.queue("mail")
 
     async def consume(worker: int) -> int:
@@ -159,7 +159,7 @@ async def test_many_tasks_share_a_client(ahr: AsyncClient) -> None:
     assert (await ahr.audit()).problems == []
 
 
-async def test_tasks_that_wait_again_need_no_new_connections(
+async def test_tasks_that_pop_again_open_no_new_connections(
     ahr: AsyncClient, admin: redis.Redis
 ) -> None:
     for _ in range(3):
@@ -171,7 +171,7 @@ async def test_tasks_that_wait_again_need_no_new_connections(
         assert [len(leases) for leases in await asyncio.gather(*pops)] == [1] * 20
 
 
-async def test_a_cancelled_task_leaves_the_client_usable(
+async def test_client_is_usable_after_a_cancelled_task(
     ahr: AsyncClient, admin: redis.Redis
 ) -> None:
     queue = ahr.queue("mail")

@@ -1,4 +1,4 @@
-"""Both colours offer the same, and say so themselves."""
+"""The sync and async classes have the same methods with readable signatures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PAIRS: list[tuple[type, type]] = [
 
 
 def offered(kind: type) -> dict[str, str]:
-    """The public methods of a class, each as it is called and what it gives."""
+    """Return the signatures of the public methods of a class."""
     found = inspect.getmembers(kind, inspect.isfunction)
     return {
         name: str(inspect.signature(method)).replace("Async", "")
@@ -51,29 +51,29 @@ def offered(kind: type) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair[0].__name__)
-def test_both_colours_offer_the_same(pair: tuple[type, type]) -> None:
-    blocking, awaiting = pair
+def test_sync_and_async_classes_have_equal_methods(pair: tuple[type, type]) -> None:
+    sync, asyncio_form = pair
 
-    assert offered(blocking) == offered(awaiting)
+    assert offered(sync) == offered(asyncio_form)
 
 
 @pytest.mark.parametrize("kind", [kind for pair in PAIRS for kind in pair])
-def test_a_method_shows_that_it_is_one_and_what_it_gives(kind: type) -> None:
+def test_signatures_begin_with_self_and_show_results(kind: type) -> None:
     for name, signature in offered(kind).items():
         assert signature.startswith("(self"), name
-        assert "Talk" not in signature, name
-        assert "Face" not in signature, name
+        assert "Operation" not in signature, name
+        assert "Like" not in signature, name
 
 
-@pytest.mark.parametrize("kind", [awaiting for _, awaiting in PAIRS])
-def test_what_talks_to_the_server_is_awaited(kind: type) -> None:
+@pytest.mark.parametrize("kind", [asyncio_form for _, asyncio_form in PAIRS])
+def test_async_methods_are_coroutines(kind: type) -> None:
     plain = {"queue", "events", "group"}
     for name, method in inspect.getmembers(kind, inspect.isfunction):
         if not name.startswith("_") and name not in plain:
             assert inspect.iscoroutinefunction(method), name
 
 
-def test_the_signature_is_the_one_it_was_written_with() -> None:
+def test_method_has_the_signature_of_its_operation() -> None:
     assert str(inspect.signature(Queue.length)) == "(self) -> 'int'"
     assert str(inspect.signature(Lease.release)) == (
         "(self, *, position: 'str | None' = None, delay: 'Span' = 0) -> 'str'"

@@ -1,4 +1,4 @@
-"""Whoever listens hears what happens to tracked jobs, and is told if something may be missing."""
+"""A listener receives the events of tracked jobs and learns if events may be missing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def heard_by(listeners: int, admin: redis.Redis, calm: Client) -> None:
 
 
 @proves("QL-13")
-async def test_it_hears_of_tracked_jobs_from_the_moment_it_is_made(hr: Any, calm: Client) -> None:
+async def test_listener_receives_events_of_tracked_jobs(hr: Any, calm: Client) -> None:
     mail = calm.queue("mail")
     mail.put_many(["x"])
     mine = mail.put("mine", priority=-1, tags=["ä"])
@@ -63,7 +63,7 @@ async def test_it_hears_of_tracked_jobs_from_the_moment_it_is_made(hr: Any, calm
 
 
 @proves("QL-13")
-async def test_it_ends_when_nothing_comes(hr: Any, calm: Client) -> None:
+async def test_listener_ends_after_the_wait(hr: Any, calm: Client) -> None:
     listening = await got(hr.tracking.listen(wait=0.01))
     calm.queue("mail").put("not tracked")
     assert await kinds(listening, 2) == [None, None]
@@ -71,7 +71,7 @@ async def test_it_ends_when_nothing_comes(hr: Any, calm: Client) -> None:
 
 
 @proves("QL-13")
-async def test_after_a_broken_connection_it_says_that_something_may_be_missing(
+async def test_reconnected_listener_reports_missed_events(
     hr: Any, calm: Client, clock: Clock, admin: redis.Redis
 ) -> None:
     mail = calm.queue("mail")
@@ -94,7 +94,7 @@ async def test_after_a_broken_connection_it_says_that_something_may_be_missing(
 
 
 @proves("QL-13")
-async def test_where_nothing_happened_meanwhile_nothing_is_missing(
+async def test_reconnected_listener_reports_nothing_if_nothing_happened(
     hr: Any, calm: Client, admin: redis.Redis
 ) -> None:
     mail = calm.queue("mail")

@@ -1,4 +1,4 @@
-"""A holder hears at once that its job was taken: on the lease, and in a function of its own."""
+"""A watch notifies the holder of a lost lease: on the lease, and by a callback."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from headrace import (
     ServerUnavailable,
 )
 from headrace.client.lease import Lease
-from headrace.operations.held_leases import EARLY
-from headrace.operations.lease_watch import LOOK_EVERY
+from headrace.operations.held_leases import MAX_EARLY_NOTICES
+from headrace.operations.lease_watch import CHECK_EVERY
 from headrace.testing import Clock, open_with_clock
 from tests.proof import proves
 from tests.support.clients import CLIENT_KINDS, got, opened
@@ -31,13 +31,13 @@ from tests.support.processes import run_python
 from tests.support.proxy import Way
 from tests.support.servers import until
 
-SOON = 4.0  # less than the time after which a watch asks in any case
-assert SOON < LOOK_EVERY
+SOON = 4.0  # less than the time after which a watch checks in any case
+assert SOON < CHECK_EVERY
 
 
 @dataclass
 class Scene:
-    """A worker that holds a job, and somebody who does something to it."""
+    """A worker that holds a job, and another client that takes the job from it."""
 
     calm: Client
     clock: Clock
@@ -61,7 +61,7 @@ async def soon(condition: Callable[[], object], what: str) -> None:
     await asyncio.to_thread(until, lambda: bool(condition()), what, SOON)
 
 
-# every way in which a lease can be taken
+# Every way to lose a lease.
 
 
 def popped_by_another(scene: Scene) -> None:
@@ -98,19 +98,19 @@ TAKEN: dict[str, tuple[str, Callable[[Scene], object]]] = {
 
 @proves("QL-14")
 @pytest.mark.parametrize("way", TAKEN)
-async def test_whoever_takes_a_job_its_holder_hears_of_it(
+async def test_holder_is_notified_of_every_way_to_lose_a_lease(
     hr: Any, calm: Client, clock: Clock, way: str
 ) -> None:
     why, take = TAKEN[way]
-    heard: list[tuple[Any, str]] = []
-    watch = await got(hr.watch("w", on_taken=lambda lease, word: heard.append((lease, word))))
+    notices: list[tuple[Any, str]] = []
+    watch = await got(hr.watch("w", on_taken=lambda lease, word: notices.append((lease, word))))
     lease = await pop_one(hr, calm, retries=0 if way == "late without retries" else 5)
     assert not lease.taken
 
     take(Scene(calm, clock, lease, None))
 
-    await soon(lambda: heard, f"the holder hears of {way}")
-    assert (lease.taken, heard) == (why, [(lease, why)])
+    await soon(lambda: notices, f"the holder is notified of {way}")
+    assert (lease.taken, notices) == (why, [(lease, why)])
     with pytest.raises((LeaseLost, JobNotFound)):
         await got(lease.complete())
     await got(watch.close())
@@ -132,7 +132,9 @@ ENDED: dict[str, Callable[[Scene], Any]] = {
 
 @proves("QL-14")
 @pytest.mark.parametrize("way", ENDED)
-async def test_the_end_of_a_session_is_heard(hr: Any, calm: Client, clock: Clock, way: str) -> None:
+async def test_holder_is_notified_when_its_session_ends(
+    hr: Any, calm: Client, clock: Clock, way: str
+) -> None:
     session = await got(hr.session("w", ttl=3))
     await got(session.serve("mail"))
     watch = await got(hr.watch("w"))
@@ -140,29 +142,29 @@ async def test_the_end_of_a_session_is_heard(hr: Any, calm: Client, clock: Clock
 
     await got(ENDED[way](Scene(calm, clock, lease, session)))
 
-    await soon(lambda: lease.taken == "lost", f"the holder hears that {way}")
+    await soon(lambda: lease.taken == "lost", f"the holder is notified that {way}")
     await got(watch.close())
 
 
-# which lease
+# The notified lease.
 
 
 @proves("QL-14")
-async def test_of_several_leases_those_that_are_taken_hear_of_it(hr: Any, calm: Client) -> None:
+async def test_only_lost_leases_are_notified(hr: Any, calm: Client) -> None:
     ids = calm.queue("mail").put_many(range(20))
-    heard: list[str] = []
-    watch = await got(hr.watch("w", on_taken=lambda lease, _: heard.append(lease.id)))
+    notices: list[str] = []
+    watch = await got(hr.watch("w", on_taken=lambda lease, _: notices.append(lease.id)))
     leases = await got(hr.queue("mail").pop("w", count=20))
 
     calm.cancel(*ids[5:15])
 
-    await soon(lambda: len(heard) == 10, "all are told")
-    assert heard == ids[5:15]
+    await soon(lambda: len(notices) == 10, "all are notified")
+    assert notices == ids[5:15]
     assert [lease.taken for lease in leases] == [None] * 5 + ["cancelled"] * 10 + [None] * 5
     await got(watch.close())
 
 
-async def test_an_earlier_lease_of_the_same_job_is_another(
+async def test_earlier_lease_of_the_same_job_is_separate(
     hr: Any, calm: Client, clock: Clock
 ) -> None:
     watch = await got(hr.watch("w"))
@@ -179,11 +181,11 @@ async def test_an_earlier_lease_of_the_same_job_is_another(
     await got(watch.close())
 
 
-async def test_what_the_holder_ends_itself_is_not_taken(hr: Any, calm: Client) -> None:
+async def test_lease_finished_by_its_holder_is_not_lost(hr: Any, calm: Client) -> None:
     calm.queue("mail").configure(keep_count=0)
     calm.queue("mail").put_many(range(9))
-    heard: list[str] = []
-    async with watching(hr, heard) as watch:
+    notices: list[str] = []
+    async with watching(hr, notices) as watch:
         leases = await got(hr.queue("mail").pop("w", count=8))
         await got(leases[0].complete())
         await got(leases[1].fail("typo"))
@@ -196,12 +198,12 @@ async def test_what_the_holder_ends_itself_is_not_taken(hr: Any, calm: Client) -
             (lease.id, lease.token) for lease in (leases[7], *more)
         ]
         calm.cancel(leases[7].id)
-        await soon(lambda: heard, "the last one is told")
+        await soon(lambda: notices, "the last lease is notified")
 
-    assert heard == [f"{leases[7].id} cancelled"]
+    assert notices == [f"{leases[7].id} cancelled"]
 
 
-async def test_an_end_that_is_refused_is_none(hr: Any, calm: Client) -> None:
+async def test_refused_finish_leaves_the_lease_watched(hr: Any, calm: Client) -> None:
     async with watching(hr, []) as watch:
         lease = await pop_one(hr, calm)
         calm.core.transport.send([(0, ("SET", calm.core.key(0, "books:mail"), "no books"))])
@@ -212,9 +214,7 @@ async def test_an_end_that_is_refused_is_none(hr: Any, calm: Client) -> None:
         assert watch._held_leases.proofs() == [(lease.id, lease.token)]
 
 
-async def test_where_pop_removes_the_job_there_is_nothing_to_be_taken(
-    hr: Any, calm: Client
-) -> None:
+async def test_job_removed_by_pop_is_not_watched(hr: Any, calm: Client) -> None:
     calm.queue("mail").configure("fifo")
     async with watching(hr, []) as watch:
         lease = await pop_one(hr, calm)
@@ -222,14 +222,14 @@ async def test_where_pop_removes_the_job_there_is_nothing_to_be_taken(
         assert (lease.taken, watch._held_leases.proofs()) == (None, [])
 
 
-async def test_only_who_is_watched_hears(hr: Any, calm: Client) -> None:
+async def test_unwatched_worker_is_not_notified(hr: Any, calm: Client) -> None:
     before = await pop_one(hr, calm, "before")
     async with watching(hr, []):
         calm.queue("mail").put("x", id="other")
         [other] = await got(hr.queue("mail").pop("another worker"))
         lease = await pop_one(hr, calm)
         calm.cancel("before", "other", "a")
-        await soon(lambda: lease.taken, "the lease is told")
+        await soon(lambda: lease.taken, "the lease is notified")
     after = await pop_one(hr, calm, "after")
     calm.cancel("after")
 
@@ -237,7 +237,7 @@ async def test_only_who_is_watched_hears(hr: Any, calm: Client) -> None:
     assert hr.core.held_leases == []
 
 
-async def test_a_lease_that_nobody_has_any_more_is_forgotten(hr: Any, calm: Client) -> None:
+async def test_garbage_collected_lease_is_forgotten(hr: Any, calm: Client) -> None:
     async with watching(hr, []) as watch:
         lease = await pop_one(hr, calm)
         assert len(watch._held_leases.proofs()) == 1
@@ -248,21 +248,21 @@ async def test_a_lease_that_nobody_has_any_more_is_forgotten(hr: Any, calm: Clie
         assert watch._held_leases.proofs() == []
 
 
-async def test_a_notice_may_come_before_the_pop_has_returned(hr: Any, calm: Client) -> None:
-    heard: list[str] = []
-    async with watching(hr, heard) as watch:
+async def test_notice_before_the_pop_returns_is_delivered(hr: Any, calm: Client) -> None:
+    notices: list[str] = []
+    async with watching(hr, notices) as watch:
         calm.queue("mail").put("x", id="a")
         [popped] = calm.queue("mail").pop("w")
         calm.cancel("a")
-        await soon(lambda: watch._held_leases._early, "the notice is there")
+        await soon(lambda: watch._held_leases._early_notices, "the notice is there")
 
         lease = Lease(hr.core, popped._popped)
 
-        assert (lease.taken, heard) == ("cancelled", ["a cancelled"])
-        assert watch._held_leases._early == {}
+        assert (lease.taken, notices) == ("cancelled", ["a cancelled"])
+        assert watch._held_leases._early_notices == {}
 
 
-async def test_what_cannot_be_read_is_passed_over(hr: Any, calm: Client) -> None:
+async def test_malformed_notice_is_ignored(hr: Any, calm: Client) -> None:
     async with watching(hr, []):
         lease = await pop_one(hr, calm)
         _, channel = calm.core.channel(0, "worker", "w")
@@ -271,39 +271,39 @@ async def test_what_cannot_be_read_is_passed_over(hr: Any, calm: Client) -> None
 
         calm.cancel("a")
 
-        await soon(lambda: lease.taken == "cancelled", "it hears of what can be read")
+        await soon(lambda: lease.taken == "cancelled", "it receives the valid notice")
 
 
-async def test_what_no_notice_tells_is_asked_for_now_and_then(
+async def test_lost_lease_without_a_notice_is_found_by_a_check(
     hr: Any, calm: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.operations.lease_watch.LOOK_EVERY", 0.05)
+    monkeypatch.setattr("headrace.operations.lease_watch.CHECK_EVERY", 0.05)
     async with watching(hr, []):
         lease = await pop_one(hr, calm)
         still = await pop_one(hr, calm, "b")
 
         calm.core.transport.send([(0, ("DEL", calm.core.key(0, "job:a")))])
 
-        await soon(lambda: lease.taken == "cancelled", "it has asked")
+        await soon(lambda: lease.taken == "cancelled", "it has checked")
         assert still.taken is None
 
 
-async def test_notices_that_nobody_here_wants_are_not_kept_for_ever(hr: Any, calm: Client) -> None:
-    ids = calm.queue("mail").put_many(range(EARLY + 200))
+async def test_number_of_early_notices_is_bounded(hr: Any, calm: Client) -> None:
+    ids = calm.queue("mail").put_many(range(MAX_EARLY_NOTICES + 200))
     async with watching(hr, []) as watch:
         popped = [lease for _ in range(3) for lease in calm.queue("mail").pop("w", count=400)]
         calm.cancel(*ids)
         last = (popped[-1].id, popped[-1].token)
-        await soon(lambda: last in watch._held_leases._early, "all have been heard")
+        await soon(lambda: last in watch._held_leases._early_notices, "all notices were received")
 
-        assert len(watch._held_leases._early) == EARLY
+        assert len(watch._held_leases._early_notices) == MAX_EARLY_NOTICES
 
 
 @proves("QL-14")
-def test_while_threads_pop_every_lease_hears_once(calm: Client, valkey_url: str) -> None:
-    """Each is cancelled as soon as it runs, often before pop has returned it."""
+def test_each_lease_is_notified_once_while_threads_pop(calm: Client, valkey_url: str) -> None:
+    """Cancel each job as soon as it runs, often before pop has returned it."""
     count = 300
-    heard: list[str] = []
+    notices: list[str] = []
     leases: list[Lease] = []
 
     def work() -> None:
@@ -317,29 +317,29 @@ def test_while_threads_pop_every_lease_hears_once(calm: Client, valkey_url: str)
 
     calm.queue("mail").put_many(range(count))
     client, _ = open_with_clock(valkey_url, namespace=calm.core.namespace)
-    with client, client.watch("w", on_taken=lambda lease, _: heard.append(lease.id)):
+    with client, client.watch("w", on_taken=lambda lease, _: notices.append(lease.id)):
         with ThreadPoolExecutor(3) as threads:
             done = [threads.submit(act) for act in (work, work, cancel_what_runs)]
         for future in done:
             future.result()
-        until(lambda: len(heard) == count, "all are told", SOON)
+        until(lambda: len(notices) == count, "all are notified", SOON)
 
-    assert sorted(heard) == sorted(lease.id for lease in leases)
+    assert sorted(notices) == sorted(lease.id for lease in leases)
     assert {lease.taken for lease in leases} == {"cancelled"}
 
 
-# several watches, functions that fail, the end
+# Several watches, failing callbacks, closing.
 
 
 class watching:  # noqa: N801 - reads as a word
-    """A watch of w that notes what it hears, of either colour."""
+    """A sync or async watch of worker w that records its notices."""
 
-    def __init__(self, hr: Any, heard: list[str]) -> None:
+    def __init__(self, hr: Any, notices: list[str]) -> None:
         self.hr = hr
-        self.heard = heard
+        self.notices = notices
 
     def note(self, lease: Any, why: str) -> None:
-        self.heard.append(f"{lease.id} {why}")
+        self.notices.append(f"{lease.id} {why}")
 
     async def __aenter__(self) -> Any:
         self.watch = await got(self.hr.watch("w", on_taken=self.note))
@@ -349,17 +349,17 @@ class watching:  # noqa: N801 - reads as a word
         await got(self.watch.close())
 
 
-async def test_two_watches_of_one_name_hear_each(hr: Any, calm: Client) -> None:
+async def test_two_watches_of_one_worker_are_both_notified(hr: Any, calm: Client) -> None:
     one: list[str] = []
     two: list[str] = []
     async with watching(hr, one), watching(hr, two):
         lease = await pop_one(hr, calm)
         calm.cancel("a")
-        await soon(lambda: one and two, "both hear")
+        await soon(lambda: one and two, "both are notified")
     assert (one, two, lease.taken) == (["a cancelled"], ["a cancelled"], "cancelled")
 
 
-async def test_a_function_that_fails_is_logged_and_the_watch_goes_on(
+async def test_failing_callback_is_logged_and_the_watch_continues(
     hr: Any, calm: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(lease: Any, why: str) -> None:
@@ -369,7 +369,7 @@ async def test_a_function_that_fails_is_logged_and_the_watch_goes_on(
     for job_id in ("a", "b"):
         lease = await pop_one(hr, calm, job_id)
         calm.cancel(job_id)
-        await soon(lambda: lease.taken, "it is told")  # noqa: B023
+        await soon(lambda: lease.taken, "it is notified")  # noqa: B023
 
     await soon(lambda: "b was cancelled" in caplog.text, "both are logged")
     assert "a was cancelled" in caplog.text
@@ -377,16 +377,16 @@ async def test_a_function_that_fails_is_logged_and_the_watch_goes_on(
     await got(watch.close())
 
 
-async def test_a_watch_that_was_closed_is_over(hr: Any, calm: Client) -> None:
-    heard: list[str] = []
-    async with watching(hr, heard) as watch:
+async def test_closed_watch_notifies_nothing(hr: Any, calm: Client) -> None:
+    notices: list[str] = []
+    async with watching(hr, notices) as watch:
         lease = await pop_one(hr, calm)
     await got(watch.close())
 
     calm.cancel("a")
     await listens(calm, 0)
 
-    assert (lease.taken, heard) == (None, [])
+    assert (lease.taken, notices) == (None, [])
 
 
 async def test_closing_the_client_ends_its_watches(hr: Any, calm: Client) -> None:
@@ -411,7 +411,7 @@ async def listens(calm: Client, count: int) -> None:
     await soon(counted, f"{count} listen")
 
 
-async def test_a_function_may_close_its_watch(hr: Any, calm: Client) -> None:
+async def test_callback_may_close_its_watch(hr: Any, calm: Client) -> None:
     def close(_lease: Any, _why: str) -> None:
         closing = watch.close()
         if closing is not None:
@@ -423,13 +423,13 @@ async def test_a_function_may_close_its_watch(hr: Any, calm: Client) -> None:
 
     calm.cancel("a")
 
-    await soon(lambda: lease.taken, "it is told")
+    await soon(lambda: lease.taken, "it is notified")
     await listens(calm, 0)
     await asyncio.gather(*tasks)
 
 
 @pytest.mark.parametrize("closes", ["", "hr.close()", "watch.close()"])
-def test_a_program_ends_although_it_watches(valkey_url: str, closes: str) -> None:
+def test_open_watch_does_not_keep_the_program_running(valkey_url: str, closes: str) -> None:
     ran = run_python(
         "import sys, headrace\n"
         f"hr = headrace.connect(sys.argv[1], namespace='ends-{uuid4().hex}')\n"
@@ -446,38 +446,38 @@ def test_a_program_ends_although_it_watches(valkey_url: str, closes: str) -> Non
 @pytest.mark.parametrize(
     ("worker", "on_taken"), [("", None), ("a\0", None), (None, None), ("w", 5), ("w", "f")]
 )
-async def test_bad_input_is_refused(hr: Any, worker: Any, on_taken: Any) -> None:
+async def test_invalid_arguments_of_watch_are_refused(hr: Any, worker: Any, on_taken: Any) -> None:
     with pytest.raises(InvalidArgument):
         await got(hr.watch(worker, on_taken=on_taken))
     assert hr.core.held_leases == []
 
 
-async def test_a_function_that_must_be_awaited_is_refused(hr: Any) -> None:
+async def test_coroutine_function_as_callback_is_refused(hr: Any) -> None:
     async def awaited(_lease: Any, _why: str) -> None: ...
 
     with pytest.raises(InvalidArgument, match="plain function"):
         await got(hr.watch("w", on_taken=awaited))
 
 
-# broken connections
+# Broken connections.
 
 
 @pytest.fixture(params=CLIENT_KINDS)
 async def far(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIterator[Any]:
-    """A client whose way to the server can be cut."""
+    """A client whose connection to the server can be cut."""
     namespace = calm.core.namespace
     async with opened(request.param, way.url, namespace=namespace, retry_for=1) as client:
         yield client
 
 
 @proves("QL-14")
-async def test_what_is_taken_while_the_line_is_broken_is_heard_when_it_is_back(
+async def test_lease_lost_while_disconnected_is_notified_after_reconnecting(
     far: Any, calm: Client, way: Way
 ) -> None:
-    heard: list[str] = []
+    notices: list[str] = []
     calm.queue("mail").configure(keep_count=0)
     calm.queue("mail").put_many(range(5))
-    async with watching(far, heard):
+    async with watching(far, notices):
         kept, cancelled, lost, ended, finished = await got(far.queue("mail").pop("w", count=5))
         await got(ended.complete())
         way.close()
@@ -486,21 +486,23 @@ async def test_what_is_taken_while_the_line_is_broken_is_heard_when_it_is_back(
         calm.finish(finished.id)
         way.open()
 
-        await soon(lambda: len(heard) == 3, "it hears of three")
+        await soon(lambda: len(notices) == 3, "three are notified")
         assert (kept.taken, cancelled.taken, lost.taken) == (None, "cancelled", "lost")
         assert (ended.taken, finished.taken) == (None, "cancelled")
         await listens(calm, 1)
         calm.timeout(kept.id)
-        await soon(lambda: kept.taken == "lost", "it goes on")
+        await soon(lambda: kept.taken == "lost", "it continues")
 
 
-async def test_a_watch_outlasts_a_server_that_is_away_for_long(
+async def test_watch_survives_a_long_outage(
     far: Any, calm: Client, way: Way, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with watching(far, []):
         lease = await pop_one(far, calm)
         way.close()
-        await asyncio.to_thread(until, lambda: "does not hear" in caplog.text, "it says so", 20.0)
+        await asyncio.to_thread(
+            until, lambda: "lost leases are not noticed" in caplog.text, "it logs a warning", 20.0
+        )
         calm.cancel("a")
         way.open()
 
@@ -508,7 +510,7 @@ async def test_a_watch_outlasts_a_server_that_is_away_for_long(
     assert lease.taken == "cancelled"
 
 
-async def test_a_lost_question_is_asked_again(far: Any, calm: Client, way: Way) -> None:
+async def test_lost_check_is_repeated(far: Any, calm: Client, way: Way) -> None:
     async with watching(far, []):
         lease = await pop_one(far, calm)
         way.close()
@@ -516,10 +518,10 @@ async def test_a_lost_question_is_asked_again(far: Any, calm: Client, way: Way) 
         way.lose(calm.core.library["check_leases"].sha, "before the answer")
         way.open()
 
-        await soon(lambda: lease.taken == "cancelled", "it hears of it")
+        await soon(lambda: lease.taken == "cancelled", "it is notified")
 
 
-async def test_a_watch_that_cannot_begin_says_so(far: Any, way: Way) -> None:
+async def test_watch_that_cannot_subscribe_raises(far: Any, way: Way) -> None:
     way.close()
 
     with pytest.raises(ServerUnavailable):

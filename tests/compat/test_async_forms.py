@@ -12,8 +12,6 @@ import headrace
 from headrace import AsyncClient, Client
 from headrace.compat import qless, redis_queue, thoonk, worqr
 from headrace.compat.qless import client as qless_client
-from headrace.compat.qless.jobs import AsyncQlessJobs, QlessJobs
-from headrace.compat.qless.queues import AsyncQlessQueues, QlessQueues
 from headrace.testing import settable_clock
 from tests.proof import proves
 
@@ -25,8 +23,8 @@ PAIRS: list[tuple[type, type]] = [
     (qless_client.QlessConfig, qless_client.AsyncQlessConfig),
     (qless_client.QlessThrottles, qless_client.AsyncQlessThrottles),
     (qless_client.QlessWorkers, qless_client.AsyncQlessWorkers),
-    (QlessJobs, AsyncQlessJobs),
-    (QlessQueues, AsyncQlessQueues),
+    (qless_client.QlessJobs, qless_client.AsyncQlessJobs),
+    (qless_client.QlessQueues, qless_client.AsyncQlessQueues),
     (thoonk.Job, thoonk.AsyncJob),
     (thoonk.Leaf, thoonk.AsyncLeaf),
     (thoonk.Queue, thoonk.AsyncQueue),

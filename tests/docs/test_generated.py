@@ -10,7 +10,7 @@ import pytest
 
 import headrace
 from headrace.engine.events import KINDS, Event
-from headrace.engine.profile import PROFILES
+from headrace.engine.settings import PROFILES
 from headrace.engine.states import MOVES, STATES
 from headrace.options import OPTIONS
 from tests.engine.test_states import ACCEPTED

@@ -9,7 +9,7 @@ import pytest
 
 import headrace
 from headrace import Client, Limits, NoResult
-from headrace.engine.profile import default
+from headrace.engine.settings import default
 from headrace.engine.source import source
 from headrace.operations.finishing import LOG_LINES
 from headrace.operations.ids import MOST_LINKS

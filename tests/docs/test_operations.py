@@ -11,7 +11,7 @@ import redis
 import headrace
 from headrace import Client, ServerUnavailable
 from headrace.cli.events import newest
-from headrace.client.connect import wanted
+from headrace.client.connect import ConnectOptions
 from headrace.engine.record import name_in
 from headrace.engine.script import LIBRARY, operations
 from headrace.operations.queues import DELETE_AT_MOST
@@ -84,7 +84,7 @@ def test_missing_right_raises_an_error_that_names_the_page(
     with headrace.connect(address, namespace=NAMESPACE) as hr:
         admin.execute_command("ACL", "SETUSER", NAMESPACE, f"-{right}")
 
-        with pytest.raises(ServerUnavailable, match=r"lacks a right.*Rights") as refused:
+        with pytest.raises(ServerUnavailable, match=r"lacks a permission.*Rights") as refused:
             hr.queue("mail").put(1)
 
     assert refused.value.maybe_done is is_script
@@ -230,7 +230,7 @@ def test_addresses_on_the_page_are_accepted() -> None:
     assert len(addresses) == 5
     for address in addresses:
         full = address.replace("...", "one:26379/service")
-        assert wanted(full, "n", None, "json", None, None, 1, 1).url == full
+        assert ConnectOptions(full, "n").url == full
 
 
 @pytest.fixture

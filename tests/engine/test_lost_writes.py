@@ -1,4 +1,4 @@
-"""The client detects and reports rows of a decided write that a server has lost."""
+"""The client detects and reports rows of a committed write that a server has lost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace import Client, WriteLost, WriteStatus
 from headrace.operations import writes
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
-from tests.engine.support.sink_scripts import Desk, names_in
+from tests.engine.support.sink_scripts import SinkScripts, names_in
 from tests.support.interrupted_write import write_and_die
 
 DAY = 86_400
@@ -26,7 +26,7 @@ def opened(url: str, request: pytest.FixtureRequest) -> Iterator[tuple[Client, C
         yield client, clock
 
 
-def decided(hr: Client) -> str:
+def committed(hr: Client) -> str:
     return write_and_die(hr, [(name, b"1") for name in IDS])
 
 
@@ -36,38 +36,43 @@ def lose(hr: Client, shard: int, *roles: str) -> None:
         hr.core.transport.send([(shard, ("DEL", hr.core.key(shard, role)))])
 
 
-def finished(hr: Client, transaction: str) -> WriteStatus:
+def publish_and_finalize(hr: Client, transaction: str) -> WriteStatus:
     return drive(hr.core.transport, writes.publish_and_finalize(hr.core, WRITE.name, transaction))
 
 
 def test_rows_lost_by_a_shard_are_counted_and_reported(opened: tuple[Client, Clock]) -> None:
     hr, _ = opened
-    home = hr.core.shard_of(WRITE.name)
-    other = (home + 1) % hr.core.shards
+    coordinator = hr.core.shard_of(WRITE.name)
+    other = (coordinator + 1) % hr.core.shards
     rows = Counter(hr.core.shard_of(name) for name in IDS)
-    transaction = decided(hr)
-    lose(hr, other, "staged:parcel")
+    transaction = committed(hr)
+    lose(hr, other, "staged:attempt")
 
-    written = finished(hr, transaction)
+    written = publish_and_finalize(hr, transaction)
 
     assert written.lost == {other: rows[other]}
     assert written.made == 12 - rows[other]
     assert hr.writes.get("w") == written
-    told = f"'w': shard {other} lacks {rows[other]} of its 12 rows"
-    with pytest.raises(WriteLost, match=told) as lost:
+    message = f"'w': shard {other} lacks {rows[other]} of its 12 rows"
+    with pytest.raises(WriteLost, match=message) as lost:
         writes.check_complete(written)
     assert lost.value.lost == written.lost
-    with pytest.raises(WriteLost, match=told):
-        decided(hr)
+    with pytest.raises(WriteLost, match=message):
+        committed(hr)
 
 
 def test_shard_that_lost_its_part_is_found_on_resume(url: str) -> None:
     hr, clock = open_with_clock(url, shards=3)
     with hr:
         other = (hr.core.shard_of(WRITE.name) + 1) % 3
-        transaction = decided(hr)
+        transaction = committed(hr)
         lose(
-            hr, other, "staged:parcel", f"parcels:{transaction}", f"bundle:{transaction}", "bundles"
+            hr,
+            other,
+            "staged:attempt",
+            f"attempts:{transaction}",
+            f"transaction:{transaction}",
+            "transactions",
         )
         clock.tick(2)
 
@@ -79,11 +84,11 @@ def test_shard_that_lost_its_part_is_found_on_resume(url: str) -> None:
 
 def test_complete_write_reports_no_loss(opened: tuple[Client, Clock]) -> None:
     hr, clock = opened
-    transaction = decided(hr)
+    transaction = committed(hr)
     clock.tick(2)
     hr.sweep()
 
-    again = finished(hr, transaction)
+    again = publish_and_finalize(hr, transaction)
 
     assert (again.lost, again.made) == ({}, 12)
     writes.check_complete(again)
@@ -92,46 +97,46 @@ def test_complete_write_reports_no_loss(opened: tuple[Client, Clock]) -> None:
 def test_rows_that_may_have_expired_are_not_reported_as_lost(url: str) -> None:
     hr, clock = open_with_clock(url, shards=3)
     with hr:
-        transaction = decided(hr)
+        transaction = committed(hr)
         for shard in range(3):
             drive(hr.core.transport, writes.publish_on(hr.core, WRITE.name, shard, transaction))
         for _ in range(2):
             clock.tick(4 * DAY)
             hr.queue("other").put_many(range(30))
 
-        assert finished(hr, transaction).lost == {}
+        assert publish_and_finalize(hr, transaction).lost == {}
         assert len(names_in(hr)) == 12
 
 
-def test_a_server_that_forgot_the_write_is_named(opened: tuple[Client, Clock]) -> None:
+def test_error_says_that_the_server_no_longer_knows_the_write(opened: tuple[Client, Clock]) -> None:
     hr, clock = opened
-    home = hr.core.shard_of(WRITE.name)
-    transaction = decided(hr)
-    lose(hr, home, f"bundle:{transaction}", f"parcels:{transaction}")
+    coordinator = hr.core.shard_of(WRITE.name)
+    transaction = committed(hr)
+    lose(hr, coordinator, f"transaction:{transaction}", f"attempts:{transaction}")
     with pytest.raises(WriteLost, match="no longer knows it"):
-        finished(hr, transaction)
-    lose(hr, home, f"write:{WRITE.name}")
+        publish_and_finalize(hr, transaction)
+    lose(hr, coordinator, f"write:{WRITE.name}")
     with pytest.raises(WriteLost, match="no longer knows it"):
-        finished(hr, transaction)
+        publish_and_finalize(hr, transaction)
     clock.tick(2)
     assert hr.sweep() == []
 
 
 def test_unpublishable_write_is_removed_from_the_commit_log(hr: Client, clock: Clock) -> None:
-    desk = Desk(hr)
-    desk.decided("b", "a")
-    lose(hr, 0, "transaction:b", "attempts:b")
+    sink = SinkScripts(hr)
+    sink.stage_and_commit("t", "a")
+    lose(hr, 0, "transaction:t", "attempts:t")
     clock.tick(7 * DAY)
     hr.sweep()
 
-    assert desk.written() == ({}, "")
+    assert sink.state() == ({}, "")
 
 
-def test_a_write_without_rows_that_was_aborted_can_be_written(opened: tuple[Client, Clock]) -> None:
+def test_empty_write_can_be_written_after_an_abort(opened: tuple[Client, Clock]) -> None:
     hr, _ = opened
     drive(hr.core.transport, writes.abort(hr.core, WRITE, []))
 
     transaction = drive(hr.core.transport, writes.commit(hr.core, WRITE, []))
 
     assert transaction is not None
-    assert finished(hr, transaction).rows == 0
+    assert publish_and_finalize(hr, transaction).rows == 0

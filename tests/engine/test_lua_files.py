@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from headrace import Client, Put
-from headrace.engine.script import operations
+from headrace.engine import keys
+from headrace.engine.script import LIBRARY, operations, source
 from headrace.engine.states import STATES
 from headrace.operations.lakes import mark_lake
 from headrace.testing import Clock
 from headrace.transport.drive import drive
 from tests.engine.support.lua_files import FILES, code
-from tests.engine.support.sink_scripts import Desk
+from tests.engine.support.sink_scripts import SinkScripts
 from tests.model.corruptions import one_in_every_state
 from tests.model.jobs.checks.imported_jobs import bring, job
 from tests.support.dump import dump
@@ -41,7 +42,6 @@ TESTED_IN = {
     "forget_lake": "ops/test_mark_lake.py",
     "get_schedules": "ops/test_schedule.py",
     "import_items": "ops/test_import_jobs.py",
-    "import_stats": "ops/test_import_jobs.py",
     "lake_marks": "ops/test_mark_lake.py",
     "list_writes": "ops/test_publish.py",
     "open_transactions": "ops/test_prepare.py",
@@ -91,7 +91,7 @@ def test_no_script_uses_random_numbers_or_server_side_expiry(name: str) -> None:
 def roles_in_use() -> set[str]:
     """Return every role by which a Lua file names a key or a channel."""
     found = set(STATES)
-    for text in map(code, FILES.values()):
+    for text in map(code, (source(name).text for name in FILES)):
         found |= set(re.findall(r"\bkey\('(\w+)'", text))
         found |= set(re.findall(r"\bshard \.\. '(\w+):?'", text))
         for several in re.findall(r"for _, role in ipairs\(\{(.*?)\}\)", text):
@@ -107,6 +107,30 @@ def documented() -> dict[str, str]:
 def test_every_role_of_a_key_is_documented_and_no_other() -> None:
     roles = {key.partition(":")[0] for key in documented()}
     assert roles == roles_in_use() | {"clock"}
+
+
+def test_every_documented_key_has_a_name_in_python_and_no_other() -> None:
+    named = {*keys.constants().values(), *(family("") for family in keys.families().values())}
+    assert named == {key.partition("<")[0] for key in documented()} | {keys.done_channel("")}
+
+
+def test_key_names_in_python_are_spelled_like_the_keys() -> None:
+    for name, key in keys.constants().items():
+        assert name.lower() == key
+    for name, family in keys.families().items():
+        assert name.removesuffix("_channel") == family
+
+
+def test_every_state_has_a_set_of_jobs() -> None:
+    assert {keys.in_state(state, "mail") for state in STATES} == {
+        keys.families()[state]("mail") for state in STATES
+    }
+
+
+def test_scripts_spell_the_keys_of_a_shard_as_python_does() -> None:
+    constant = re.compile(r"^local ([A-Z_]+) = shard \.\. '(\w+)'$", re.MULTILINE)
+    constants = {found for op in operations() for found in constant.findall(LIBRARY[op].text)}
+    assert constants == {item for item in keys.constants().items() if item[0] != "CLOCK"}
 
 
 def test_keys_are_of_the_type_that_is_documented(hr: Client, clock: Clock) -> None:
@@ -148,10 +172,10 @@ def live(hr: Client, clock: Clock) -> None:
     bring(hr, job("from elsewhere"))
     hands.put_many([0] * 300, depends_on=["running"])
     hr.finish("running")
-    desk = Desk(hr)
-    desk.decided("bundle", "staged")
-    desk.prepared("of a stream", "more", write="stream:q")
-    desk.decide("of a stream", "stream:q", 0)
+    sink = SinkScripts(hr)
+    sink.stage_and_commit("t", "staged")
+    sink.stage_and_prepare("of a stream", "more", write="stream:q")
+    sink.commit("of a stream", "stream:q", 0)
 
 
 # tests of operations

@@ -117,7 +117,7 @@ def test_a_script_begins_with_its_shard_and_ends_with_its_operation(op: str) -> 
 
 @pytest.mark.parametrize("op", operations())
 def test_every_line_is_found_at_its_origin(op: str) -> None:
-    by_path = {PATHS[name]: text for name, text in FILES.items()}
+    by_path = {PATHS[name]: source(name).text for name in FILES}
     for line, (name, number) in zip(
         LIBRARY[op].text.splitlines(), LIBRARY[op].origins, strict=True
     ):

@@ -7,11 +7,12 @@ import statistics
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from datetime import date, timedelta
+from itertools import pairwise
 
 import pytest
 
 from headrace import Client, Queue, Series
-from headrace.engine.statistics import BINS, merged
+from headrace.engine.statistics import BINS, bin_bounds, merged, quantile
 from headrace.testing import START, Clock
 from tests.model.jobs.checks.event_counts import statistics_follow_from_events
 from tests.proof import proves
@@ -226,3 +227,19 @@ def test_statistics_by_worker_and_tag_follow_from_the_log(
 @proves("Q-91")
 def test_statistics_follow_from_the_log(valkey_url: str) -> None:
     statistics_follow_from_events(valkey_url)
+
+
+def test_edges_of_bins_are_contiguous() -> None:
+    edges = [bin_bounds(name) for name in BINS]
+
+    assert [first for first, _ in edges] == STARTS
+    assert all(end == first for (_, end), (first, _) in pairwise(edges))
+
+
+def test_quantiles_are_the_edges_of_a_bin() -> None:
+    bins = {"s0": 50, "s3": 45, "m2": 5, "d3": 0}
+
+    found = {share: quantile(bins, share) for share in (0.5, 0.51, 0.95, 0.96, 1)}
+
+    assert found == {0.5: (0, 1), 0.51: (3, 4), 0.95: (3, 4), 0.96: (120, 180), 1: (120, 180)}
+    assert quantile({}, 0.5) is None

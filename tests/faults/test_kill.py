@@ -128,7 +128,7 @@ def test_every_job_completes_once_although_workers_are_killed(
     finally:
         crew.dismiss()
 
-    events = list(client.events(count=100_000))
+    events = list(client.events(count=10_000))
     assert numbered_without_holes(client)
     by_job = histories(events)
     assert set(by_job) == set(ids)

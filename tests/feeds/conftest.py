@@ -1,12 +1,7 @@
-"""Feeds are tested on the server of valkey_url, which several tests name themselves."""
+"""Run the tests of feeds on the server of valkey_url, which several tests name themselves."""
 
 from __future__ import annotations
 
-import pytest
+from tests.support.valkey_only import location
 
-from tests.support.clients import Location
-
-
-@pytest.fixture
-def location(valkey_url: str) -> Location:
-    return Location(valkey_url)
+__all__ = ["location"]

@@ -23,7 +23,7 @@ LEVELS = INSERTIONS.bit_length()
 Way = Callable[[Feed, list[str], str, int], None]
 
 
-BEGINNING = "local function in_chunks(command, where, arguments)\n"
+BEGINNING = "local function call_in_batches(command, where, arguments)\n"
 COUNTS = "  redis.call('INCRBY', shard .. 'written', #(arguments or {}) / 2)\n"
 
 
@@ -32,7 +32,7 @@ def line(valkey_url: str) -> Iterator[Feed]:
     """A feed whose scripts count how often items are renumbered."""
     chunks = source("lib/batched_calls").text
     assert BEGINNING in chunks
-    hr, _ = opened(valkey_url, {"chunks": chunks.replace(BEGINNING, BEGINNING + COUNTS)})
+    hr, _ = opened(valkey_url, {"batched_calls": chunks.replace(BEGINNING, BEGINNING + COUNTS)})
     with hr:
         yield hr.feeds.create("line", sorted=True)
 

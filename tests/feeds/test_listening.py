@@ -12,7 +12,7 @@ import pytest
 
 import headrace
 from headrace import AsyncListener, Client, FeedEvent, Unreadable
-from headrace.feeds.listening import AllFeeds, OneFeed
+from headrace.feeds.listening import AllFeedsReader, FeedReader
 from headrace.operations.listening import ListeningState
 from headrace.transport.drive import drive
 from tests.proof import proves
@@ -111,7 +111,7 @@ async def test_listener_of_all_feeds_receives_new_feeds(
 
 
 @pytest.mark.parametrize("kind", CLIENT_KINDS)
-async def test_a_feed_that_is_deleted_and_made_again_is_listened_to_still(
+async def test_listener_continues_after_a_feed_is_recreated(
     kind: str, valkey_url: str, calm: Client
 ) -> None:
     news = calm.feeds.create("news")
@@ -130,7 +130,7 @@ async def test_a_feed_that_is_deleted_and_made_again_is_listened_to_still(
         await got(listening.close())
 
 
-# broken connections
+# Broken connections.
 
 
 async def while_away(listening: Any, way: Way, do: Callable[[], Any]) -> Any:
@@ -168,7 +168,7 @@ async def test_reconnected_listener_receives_the_number_of_missed_changes(
 async def test_listener_of_all_feeds_receives_the_number_of_missed_changes(
     far_client: Any, way: Way, calm: Client
 ) -> None:
-    listening = await got(far_client.listen_feeds(wait=20))
+    listening = await got(far_client.feeds.listen(wait=20))
 
     def make_two() -> None:
         for name in ("a", "b"):
@@ -181,7 +181,7 @@ async def test_listener_of_all_feeds_receives_the_number_of_missed_changes(
 
 
 @pytest.mark.parametrize("times", [1, 3])
-async def test_how_many_were_missed_of_a_feed_that_was_deleted_cannot_be_known(
+async def test_number_of_missed_changes_of_a_deleted_feed_is_unknown(
     far_client: Any, way: Way, calm: Client, times: int
 ) -> None:
     calm.feeds.create("news").publish_many(range(5))
@@ -245,7 +245,7 @@ def publish_two(news: headrace.Feed) -> None:
     news.publish_many({"a": 1, "b": 2})
 
 
-async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -> None:
+async def test_cancelled_check_is_repeated(way: Way, calm: Client) -> None:
     news = calm.feeds.create("news")
     async with opened("async", way.url, namespace=calm.core.namespace) as hr:
         listening = await (await hr.feed("news")).listen()
@@ -265,7 +265,7 @@ async def test_a_check_that_is_cancelled_is_made_later(way: Way, calm: Client) -
 
 
 @pytest.mark.parametrize("kind", CLIENT_KINDS)
-async def test_a_listener_outlives_a_server(kind: str, server: Restartable) -> None:
+async def test_listener_survives_a_restart_of_the_server(kind: str, server: Restartable) -> None:
     async with opened(kind, server.url) as hr:
         news = await got(hr.feeds.create("news"))
         listening = await got(news.listen(wait=20))
@@ -282,7 +282,7 @@ async def test_a_listener_outlives_a_server(kind: str, server: Restartable) -> N
         await got(listening.close())
 
 
-def test_a_server_that_has_lost_data_is_noticed(calm: Client) -> None:
+def test_loss_of_data_on_the_server_is_noticed(calm: Client) -> None:
     news = calm.feeds.create("news")
     news.publish_many(range(5))
     with news.listen(wait=20) as listening, calm.feeds.listen(wait=20) as to_all:
@@ -298,7 +298,7 @@ def test_a_server_that_has_lost_data_is_noticed(calm: Client) -> None:
         assert [next(listening).id, next(to_all).id] == ["then", "then"]
 
 
-# messages that come twice, late or never
+# Messages that arrive twice, late or never.
 
 
 def message(number: int, *, life: int = 5, kind: str = "published", of_shard: int = 0) -> bytes:
@@ -307,9 +307,9 @@ def message(number: int, *, life: int = 5, kind: str = "published", of_shard: in
 
 
 @pytest.fixture
-def one_feed(calm: Client) -> OneFeed:
+def one_feed(calm: Client) -> FeedReader:
     """A reader that has received four changes of the fifth life of a feed."""
-    known = OneFeed(calm.core, "news")
+    known = FeedReader(calm.core, "news")
     for number in (1, 2, 3, 4):
         assert len(list(known.read("", message(number)))) == 1
     return known
@@ -328,14 +328,14 @@ def one_feed(calm: Client) -> OneFeed:
     ],
 )
 def test_numbers_show_old_and_missing_changes(
-    one_feed: OneFeed, number: int, life: int, then: list[Any]
+    one_feed: FeedReader, number: int, life: int, then: list[Any]
 ) -> None:
     events = list(one_feed.read("", message(number, life=life)))
 
     assert [one.missed if one.kind == "missed" else one.kind for one in events] == then
 
 
-def test_recreation_after_a_received_deletion_is_not_missed(one_feed: OneFeed) -> None:
+def test_recreation_after_a_received_deletion_is_not_missed(one_feed: FeedReader) -> None:
     assert len(list(one_feed.read("", message(5, kind="feed_deleted")))) == 1
 
     events = list(one_feed.read("", message(1, life=9, kind="feed_made")))
@@ -343,8 +343,8 @@ def test_recreation_after_a_received_deletion_is_not_missed(one_feed: OneFeed) -
     assert [one.kind for one in events] == ["made"]
 
 
-def test_numbers_of_a_shard_tell_the_same(calm: Client) -> None:
-    known = AllFeeds(calm.core)
+def test_numbers_of_a_shard_show_old_and_missing_changes(calm: Client) -> None:
+    known = AllFeedsReader(calm.core)
     station: ListeningState[FeedEvent]
     station = ListeningState(calm.core, known.channels, known.read, lambda: known.check(station))
     drive(calm.core.transport, known.check(station))

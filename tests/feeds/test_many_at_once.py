@@ -32,7 +32,7 @@ def work(feed: Feed, number: int) -> int:
 
 @proves("T-09", "T-13", "TD-08")
 @pytest.mark.slow
-async def test_many_publish_and_the_numbers_have_no_holes(valkey_url: str) -> None:
+async def test_concurrent_publishers_leave_no_gaps_in_the_numbers(valkey_url: str) -> None:
     namespace = f"many-{uuid4().hex}"
     with (
         headrace.connect(valkey_url, namespace=namespace) as hr,

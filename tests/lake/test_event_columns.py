@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from headrace import Client
 from headrace.engine.events import KINDS, Event, read_event
-from headrace.lake.event_columns import COMMON, event_columns, gap_row
-from headrace.lake.schema import EVENTS
+from headrace.lake.event_columns import COMMON, EVENTS, event_columns, gap_row
 from headrace.operations.event_log import read_entries
 from headrace.transport.drive import drive
 

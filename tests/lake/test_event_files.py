@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from headrace.lake import event_files
+from headrace.lake.event_columns import EVENTS
 from headrace.lake.event_files import queue_folder, write_events
-from headrace.lake.schema import EVENTS
 
 MIDNIGHT = dt.datetime(2026, 11, 2, tzinfo=dt.UTC)
 

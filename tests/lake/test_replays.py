@@ -10,8 +10,15 @@ import pytest
 from headrace.errors import InvalidArgument
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.lake.replays import ReplayPlan, folder_of, plan_id, plans, sweep, write_plan
-from headrace.spark.replay import unfinished
+from headrace.spark.replay import (
+    ReplayPlan,
+    folder_of,
+    plan_id,
+    plans,
+    sweep,
+    unfinished,
+    write_plan,
+)
 
 
 @pytest.fixture

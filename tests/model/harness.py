@@ -21,8 +21,8 @@ from redis.exceptions import ResponseError
 import headrace
 from headrace import HeadraceError
 from headrace.engine.call import Call
-from headrace.engine.moments import moment
 from headrace.engine.script import Library, source
+from headrace.engine.timestamps import moment
 from headrace.operations.requests import ask_one
 from headrace.testing import START, Clock, settable_clock
 from headrace.transport.drive import drive

@@ -49,7 +49,7 @@ async def test_dependency_on_another_shard_is_refused(hr: Any, calm: Client) -> 
         lambda: hr.chain([("mail", Put(1, id=one)), ("mail", Put(1, id=other))]),
     ]
     for attempt in attempts:
-        with pytest.raises(InvalidArgument, match=r"live on different shards.*part in braces"):
+        with pytest.raises(InvalidArgument, match=r"belong to different shards.*part in braces"):
             await got(attempt())
 
     assert dump(calm) == before

@@ -32,7 +32,7 @@ async def test_a_value_and_an_id_of_another_shard_do_not_go_together(hr: Any, ca
     here = calm.core.shard_of("u")
     there = next(job_id for job_id in ids if calm.core.shard_of(job_id) != here)
 
-    with pytest.raises(InvalidArgument, match="live on different shards"):
+    with pytest.raises(InvalidArgument, match="belong to different shards"):
         await got(hr.queue("mail").put(1, id=there, unique="u"))
     assert await got(hr.queue("mail").put(1, id="{u}mine", unique="u")) == "{u}mine"
 

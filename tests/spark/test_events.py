@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 import headrace
 from headrace import Client, EventsTrimmed, NamespaceMismatch, Put
-from headrace.lake.schema import EVENTS
+from headrace.lake.event_columns import EVENTS
 from headrace.operations.event_log import log_ends
 from headrace.spark import events
 from headrace.spark.events import EventsReader, EventsStreamReader

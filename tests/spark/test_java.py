@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.spark.java import JavaNotFound, is_recent, use_java
+from headrace.spark.session import JavaNotFound, is_recent, use_java
 
 
 @pytest.fixture

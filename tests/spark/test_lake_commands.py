@@ -1,4 +1,4 @@
-"""`lake sync` and `lake compact` as they are cli, in the session of the tests."""
+"""The commands `lake sync` and `lake compact`, in the Spark session of the tests."""
 
 from __future__ import annotations
 

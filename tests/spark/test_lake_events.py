@@ -5,11 +5,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from headrace.lake.event_columns import EVENTS
 from headrace.lake.event_files import queue_folder
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile, LogRange
-from headrace.lake.schema import EVENTS
 from headrace.spark import lake_events as lake_events_module
 from headrace.spark.lake_events import COLUMNS, lake_events, with_folders
 

@@ -41,7 +41,7 @@ def test_follow_continues_after_server_outage(
     assert [batch.number for batch in sync.with_retries(following, stopping)] == [1, 2]
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2
-    assert all("nobody answers; retrying in" in line for line in said)
+    assert all("no reply; retrying in" in line for line in said)
 
 
 def test_follow_ends_on_other_errors() -> None:

@@ -18,7 +18,7 @@ from headrace.spark.options import (
 )
 from pyspark_headrace import DefaultSource
 
-SECRET = "tr0ub4dor"  # noqa: S105 - of nobody
+SECRET = "tr0ub4dor"  # noqa: S105 - not a real password
 
 
 def test_option_names_ignore_case_and_have_defaults() -> None:
@@ -149,7 +149,7 @@ def test_default_url_is_the_embedded_server(
         monkeypatch.chdir("/")
         assert re.match(r"unix:///", settled.url)
         assert settled.settled() is settled
-        with settled.open(make=True) as client:
+        with settled.open_with("raw", 1.0, 5.0) as client:
             assert client.core.namespace == "shop"
     finally:
         embedded.stop(tmp_path / ".headrace")

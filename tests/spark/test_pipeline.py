@@ -13,9 +13,8 @@ from headrace import Client, LakeRefused
 from headrace.errors import InvalidArgument, NamespaceNotFound
 from headrace.lake import batches
 from headrace.lake.files import Files, LocalFiles
-from headrace.lake.lake import Lake, LakeMoved, LakeNotFound
+from headrace.lake.lake import Lake, LakeMoved, LakeNotFound, open_lake
 from headrace.lake.lock import LakeBusy
-from headrace.lake.opening import open_lake
 from headrace.spark import batch_files
 from headrace.spark.batch_files import BatchMismatch, FilePart, read_parts
 from headrace.spark.hadoop_files import HadoopFiles

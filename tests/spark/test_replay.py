@@ -14,12 +14,12 @@ from headrace import Client, LakeRefused
 from headrace.errors import InvalidArgument
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.lake.replays import ReplayOutcome, ReplayPlan, plans, write_outcome, write_plan
 from headrace.spark import replay
 from headrace.spark.lake_events import lake_events
 from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import sync
 from headrace.spark.query import open_history
+from headrace.spark.replay import ReplayOutcome, ReplayPlan, plans, write_outcome, write_plan
 from headrace.spark.tables import jobs as table_of_jobs
 
 FAILED = "queue = 'mail' and failure_type = 'Timeout' and state = 'failed'"

@@ -14,6 +14,7 @@ from pyspark.sql import types
 
 from headrace import Client, InvalidArgument, connect
 from headrace.operations.core import Core
+from headrace.options import OPTIONS, SCHEDULE_OPTIONS
 from headrace.spark.row_items import RowColumns, RowEncoder, columns_of, values
 from headrace.testing import open_with_clock
 
@@ -70,12 +71,18 @@ def items(core: Core, of: RowColumns, *, duplicates: bool = False, **given: Any)
 
 def test_columns_become_id_data_and_options() -> None:
     of = columns(
-        "id string, data struct, priority double, tags strings, "
-        "delay interval, key string, retries int"
+        "id string, data struct, priority double, tags strings, throttles strings, "
+        "delay interval, start_within bigint, result_ttl double, key string, retries int"
     )
 
     assert (of.has_id, of.fields) == (True, None)
-    assert of.options == ("priority", "tags", "delay", "key", "retries")
+    assert set(of.options) == (SCHEDULE_OPTIONS - {"unique"}) | {"delay"}
+
+
+@pytest.mark.parametrize("option", sorted({*OPTIONS} - SCHEDULE_OPTIONS - {"id", "delay"}))
+def test_option_that_a_staged_row_cannot_have_is_refused(option: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"unknown column '{option}'"):
+        columns(f"data string, {option} string")
 
 
 def test_data_fields_may_be_columns() -> None:

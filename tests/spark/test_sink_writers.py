@@ -58,8 +58,8 @@ def staged(
     for order, rows in enumerate(partitions):
         target = moved(writer).target
         batch = pa.RecordBatch.from_pydict({"data": rows})
-        parcel = target.stage(iter([batch, batch.slice(0, 0)]), order)
-        found.append(moved(StagedMessage(parcel, target.options.on_exists, query)))
+        attempt = target.stage(iter([batch, batch.slice(0, 0)]), order)
+        found.append(moved(StagedMessage(attempt, target.options.on_exists, query)))
     return found
 
 
@@ -229,7 +229,7 @@ def test_commit_whose_reply_was_lost_succeeds_when_repeated(
     hr: Client, options: dict[str, str], valkey_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.spark.options.RETRY_FOR", 0.1)
-    commit = hr.core.library["decide"].sha
+    commit = hr.core.library["commit"].sha
     with way_to(valkey_url) as way:
         writer = stream_writer({**options, "url": way.url}, SCHEMA, False)
         writer.commit(staged(writer, [0]), 0)
@@ -251,13 +251,13 @@ def test_commit_whose_reply_was_lost_succeeds_when_repeated(
 def test_lost_rows_fail_the_write_also_when_repeated(hr: Client, options: dict[str, str]) -> None:
     writer = batch_writer({**options, "writeId": "w"}, SCHEMA, False)
     messages = staged(writer, [1, 2], [3])
-    target, parcels = (
+    target, attempts = (
         writer.target,
         [one.attempt for one in messages if isinstance(one, StagedMessage)],
     )
-    bundle = drive(hr.core.transport, writes.commit(hr.core, writer.spark_write, parcels))
-    assert bundle is not None
-    hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
+    transaction = drive(hr.core.transport, writes.commit(hr.core, writer.spark_write, attempts))
+    assert transaction is not None
+    hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"staged:{attempts[0].name}")))])
 
     for run in (messages, staged(writer, [1, 2], [3])):
         with pytest.raises(WriteLost, match="shard 0 lacks 2 of its 3 rows"):
@@ -274,10 +274,10 @@ def test_lost_rows_fail_the_write_also_when_repeated(hr: Client, options: dict[s
 def test_stream_continues_after_batch_with_lost_rows(hr: Client, options: dict[str, str]) -> None:
     writer = stream_writer(options, SCHEMA, False)
     messages = staged(writer, [1, 2], [3])
-    parcels = [one.attempt for one in messages if isinstance(one, StagedMessage)]
+    attempts = [one.attempt for one in messages if isinstance(one, StagedMessage)]
     write = writes.stream_write("q", 0, "mail", "move")
-    assert drive(hr.core.transport, writes.commit(hr.core, write, parcels))
-    hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"staged:{parcels[0].name}")))])
+    assert drive(hr.core.transport, writes.commit(hr.core, write, attempts))
+    hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"staged:{attempts[0].name}")))])
 
     with pytest.raises(WriteLost):
         writer.commit(messages, 0)

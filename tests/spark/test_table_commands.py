@@ -1,4 +1,4 @@
-"""`lake rollup`, `lake sql` and `audit --lake` as they are cli, in the session of the tests."""
+"""The commands `lake rollup`, `lake sql` and `audit --lake`, in the Spark session of the tests."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_there_must_be_a_lake(cli: RunCommand, tmp_path: Path) -> None:  # noqa:
     for words in (["sql", "select 1"], ["rollup"]):
         result = cli("lake", *words, "--lake", str(tmp_path))
         assert result.code == 1
-        assert "headrace lake sync makes one" in result.err
+        assert "create one with headrace lake sync" in result.err
 
 
 def test_lake_has_all_events_of_the_tables(place: Path) -> None:

@@ -14,7 +14,7 @@ from headrace.transport.drive import drive
 def write_and_die(hr: Client, rows: Sequence[Item], queue: str = "mail") -> str:
     """Stage and commit rows as the write w, and return the transaction without publishing it."""
     core = hr.core
-    staging = Staging(core, "parcel")
+    staging = Staging(core, "attempt")
     drive(core.transport, staging.add(rows))
     attempt = drive(core.transport, staging.end(0))
     write = writes.batch_write("w", queue, "move")

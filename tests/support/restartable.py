@@ -12,7 +12,7 @@ from pathlib import Path
 import redis
 
 from headrace.local_server import server_process
-from headrace.local_server.scratch import kept, scratch_directory
+from headrace.local_server.scratch import running_server, scratch_directory
 from tests.support.processes import gone
 from tests.support.servers import until
 
@@ -37,7 +37,7 @@ class Restartable:
             server_process.SOCKET,
             *KEEPS,
         ]
-        self._servers.enter_context(kept(self._home, [*command, *options], self.path))
+        self._servers.enter_context(running_server(self._home, [*command, *options], self.path))
 
     def kill(self) -> None:
         with redis.Redis.from_url(self.url) as server:

@@ -19,7 +19,12 @@ from pathlib import Path
 
 from headrace.errors import EmbeddedServerError
 from headrace.local_server import server_process
-from headrace.local_server.scratch import FORGETFUL, kept, private_server, scratch_directory
+from headrace.local_server.scratch import (
+    NO_PERSISTENCE,
+    private_server,
+    running_server,
+    scratch_directory,
+)
 
 HOST = "127.0.0.1"
 SLOTS = 16384
@@ -198,7 +203,7 @@ def listen(
         HOST,
         "--unixsocket",
         server_process.SOCKET,
-        *FORGETFUL,
+        *NO_PERSISTENCE,
         *options,
         port_option,
     ]
@@ -211,7 +216,7 @@ def listen(
 def _listen(servers: ExitStack, command: Sequence[str], port: int) -> int:
     home = servers.enter_context(scratch_directory())
     # The server answers on its socket once it has the port; on the port another might answer.
-    servers.enter_context(kept(home, [*command, str(port)], home / server_process.SOCKET))
+    servers.enter_context(running_server(home, [*command, str(port)], home / server_process.SOCKET))
     return port
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from headrace.operations.lease_watch import missed
+from headrace.operations.lease_watch import find_lost_leases
 from headrace.transport.drive import drive_async
 from headrace.worker.settings import WorkerSettings
 from tests.worker.support.in_process import at_work, new_app, until
@@ -32,7 +32,10 @@ async def test_jobs_that_pop_removed_from_the_queue_still_run_after_stop(
             return ran == [0]
 
         await until(has_begun)
-        assert await drive_async(client.core.transport, missed(client.core, worker._leases)) == []
+        assert (
+            await drive_async(client.core.transport, find_lost_leases(client.core, worker._leases))
+            == []
+        )
         worker.stop()
         gate.set()
     assert ran == [0, 1, 2]

@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from headrace.engine.events import KINDS, VERSION, Event
-from headrace.engine.profile import PROFILES, SETTINGS, Setting, Value
+from headrace.engine.settings import PROFILES, SETTINGS, Setting, Value
 from headrace.engine.states import MOVES, STATES
 from tools.docs import api, figures, sentences
 

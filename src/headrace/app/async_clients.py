@@ -17,8 +17,8 @@ Connected = tuple[AsyncClient, AsyncGenerator[None, None]]
 class AsyncClients:
     """The clients for one namespace. Concurrent callers in a loop share one connection attempt."""
 
-    def __init__(self, wanted: connecting.Wanted) -> None:
-        self._wanted = wanted
+    def __init__(self, options: connecting.ConnectOptions) -> None:
+        self._options = options
         self._connected: WeakKeyDictionary[Any, Connected] = WeakKeyDictionary()
         self._connecting: dict[Any, asyncio.Task[Connected]] = {}
 
@@ -47,7 +47,7 @@ class AsyncClients:
             await found[1].aclose()
 
     async def _connect(self) -> Connected:
-        client = await connecting.connect_async(self._wanted)
+        client = await connecting.connect_async(self._options)
         closing = _close_with_loop(client)
         await anext(closing)
         return client, closing

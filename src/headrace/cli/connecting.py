@@ -6,20 +6,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from headrace import Client, Job, Queue
-from headrace.cli.server import HERE
 from headrace.client import connect
 from headrace.engine.call import build
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.errors import HeadraceError, InvalidArgument, JobNotFound, QueueNotFound
 from headrace.operations.core import Core
-from headrace.operations.namespace import is_there
+from headrace.operations.namespace import namespace_exists
 from headrace.operations.queues import check_name
 from headrace.operations.requests import ask, raw
 from headrace.operations.snapshot import read_time
 from headrace.transport.drive import drive
 
+# The directory of the embedded server.
+HERE = Path(".headrace")
 # A user at a terminal notices a failed command and can repeat it, so commands retry briefly.
 RETRY_FOR = 3.0
 TIMEOUT = 5.0
@@ -58,26 +60,26 @@ def open_client(server: ServerOptions, *, create: bool = False) -> Iterator[Clie
 
 
 def _client(server: ServerOptions, *, create: bool) -> Client:
-    wanted = connect.wanted(
-        server.url, server.namespace, None, "json", None, None, RETRY_FOR, TIMEOUT
+    wanted = connect.ConnectOptions(
+        server.url, server.namespace, retry_for=RETRY_FOR, timeout=TIMEOUT
     )
     if not create and server.url is None and not HERE.exists():
         raise NoNamespace(
             "no server has been used in this directory; pass --url or set HEADRACE_URL, or start "
             "one here with headrace up"
         )
-    core = connect.reach(wanted)
+    core = connect.connect_core(wanted)
     try:
         if not create:
             _check_namespace(core)
-        return connect.opened(core, wanted)
+        return connect.open_client(core, wanted)
     except BaseException:
         core.transport.close()
         raise
 
 
 def _check_namespace(core: Core) -> None:
-    if not drive(core.transport, is_there(core)):
+    if not drive(core.transport, namespace_exists(core)):
         raise NoNamespace(
             f"there is no namespace {core.namespace!r} on this server; pass -n or set "
             "HEADRACE_NAMESPACE; the first put creates a namespace"

@@ -1,1 +1,1 @@
-"""How a call reaches the server."""
+"""The public classes: clients, queues, leases, sessions, groups and watches, sync and async."""

@@ -1,8 +1,12 @@
-"""From a URL to a client: one server, the primary of a Sentinel, a Cluster, or the embedded one."""
+"""Connecting: from a URL to a client.
+
+The URL names a server, a Sentinel service or a node of a Cluster. Without one, the embedded server
+is used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -39,9 +43,12 @@ CONNECTIONS = 10_000
 SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel")
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What connect was asked for, checked."""
+@dataclass(frozen=True, slots=True, init=False)
+class ConnectOptions:
+    """The checked arguments of `connect` and `connect_async`.
+
+    An empty `url` means the embedded server. Raises InvalidArgument for an invalid argument.
+    """
 
     url: str
     namespace: str
@@ -52,35 +59,36 @@ class Wanted:
     retry_for: float
     timeout: float
 
-
-def wanted(
-    url: str | None,
-    namespace: str,
-    shards: int | None,
-    codec: str | Codec,
-    limits: Limits | None,
-    library: Library | None,
-    retry_for: Span,
-    timeout: Span,
-) -> Wanted:
-    """The arguments of connect, checked before anything is started or sent."""
-    check.namespace(namespace)
-    if shards is not None:
-        check.whole("shards", shards, 1, 1024)
-    _check_url(url)
-    found = Wanted(
-        url="" if url is None else url,
-        namespace=namespace,
-        shards=shards,
-        codec=codec_of(codec),
-        limits=_instance("limits", limits, Limits) or Limits(),
-        library=_instance("library", library, Library) or LIBRARY,
-        retry_for=milliseconds("retry_for", retry_for) / 1000,
-        timeout=milliseconds("timeout", timeout) / 1000,
-    )
-    if found.timeout == 0:
-        raise InvalidArgument("timeout must be at least a millisecond: no server answers at once")
-    return found
+    def __init__(
+        self,
+        url: str | None,
+        namespace: str,
+        *,
+        shards: int | None = None,
+        codec: str | Codec = "json",
+        limits: Limits | None = None,
+        library: Library | None = None,
+        retry_for: Span = 15,
+        timeout: Span = 5,
+    ) -> None:
+        check.namespace(namespace)
+        if shards is not None:
+            check.whole("shards", shards, 1, 1024)
+        _check_url(url)
+        checked = {
+            "url": "" if url is None else url,
+            "namespace": namespace,
+            "shards": shards,
+            "codec": codec_of(codec),
+            "limits": _instance("limits", limits, Limits) or Limits(),
+            "library": _instance("library", library, Library) or LIBRARY,
+            "retry_for": milliseconds("retry_for", retry_for) / 1000,
+            "timeout": milliseconds("timeout", timeout) / 1000,
+        }
+        if checked["timeout"] == 0:
+            raise InvalidArgument("timeout must be at least a millisecond")
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
 
 def _check_url(url: object) -> None:
@@ -98,11 +106,11 @@ def _check_url(url: object) -> None:
     except InvalidArgument:
         raise
     except (TypeError, ValueError) as error:
-        raise InvalidArgument(f"the URL cannot be read: {error}") from error
+        raise InvalidArgument(f"invalid URL: {error}") from error
     if scheme not in SCHEMES:
         raise InvalidArgument(
-            f"a URL begins with {', '.join(f'{scheme}://' for scheme in SCHEMES)}; "
-            f"this one begins with {url.split(':', 1)[0]!r}"
+            f"the URL must begin with {', '.join(f'{scheme}://' for scheme in SCHEMES)}, "
+            f"not with {url.split(':', 1)[0]!r}"
         )
 
 
@@ -112,30 +120,30 @@ def _instance(what: str, value: T | None, kind: type[T]) -> T | None:
     raise InvalidArgument(f"{what} must be a {kind.__name__}, not {type(value).__name__}")
 
 
-def connect(asked: Wanted) -> Client:
-    """A client for code that blocks."""
-    return opened(reach(asked), asked)
+def connect(options: ConnectOptions) -> Client:
+    """Return a sync client of a namespace, which is created if it does not exist."""
+    return open_client(connect_core(options), options)
 
 
-def opened(core: Core, asked: Wanted) -> Client:
-    """A client of the namespace on a server that was reached."""
+def open_client(core: Core, options: ConnectOptions) -> Client:
+    """Return a sync client of a namespace on a server that `connect_core` connected to."""
     try:
-        drive(core.transport, _open(core, asked))
+        drive(core.transport, _open(core, options))
     except BaseException:
         core.transport.close()
         raise
     return Client(core)
 
 
-def reach(asked: Wanted) -> Core:
-    """The server, or the nodes of its Cluster, before a namespace on it is opened."""
-    url = asked.url or embedded.start()
-    core = _core(asked, Transport(_topology(asked, url)))
+def connect_core(options: ConnectOptions) -> Core:
+    """Connect to the server, or to the nodes of its Cluster, without opening a namespace."""
+    url = options.url or embedded.start()
+    core = _core(options, Transport(_topology(options, url)))
     try:
         seeds = drive(core.transport, _cluster_seeds(core, url))
         if seeds:
             core.transport.close()
-            core.transport = Transport(_topology(asked, url, seeds))
+            core.transport = Transport(_topology(options, url, seeds))
             core.transport.refresh()
     except BaseException:
         core.transport.close()
@@ -143,54 +151,93 @@ def reach(asked: Wanted) -> Core:
     return core
 
 
-async def connect_async(asked: Wanted) -> AsyncClient:
-    """A client for code that awaits."""
-    url = asked.url or embedded.start()
-    core = _core(asked, AsyncTransport(_async_topology(asked, url), asked.timeout))
+async def connect_async(options: ConnectOptions) -> AsyncClient:
+    """Return an asyncio client of a namespace, which is created if it does not exist."""
+    url = options.url or embedded.start()
+    core = _core(options, AsyncTransport(_async_topology(options, url), options.timeout))
     try:
         seeds = await drive_async(core.transport, _cluster_seeds(core, url))
         if seeds:
             await core.transport.close()
-            core.transport = AsyncTransport(_async_topology(asked, url, seeds), asked.timeout)
+            core.transport = AsyncTransport(_async_topology(options, url, seeds), options.timeout)
             await core.transport.refresh()
-        await drive_async(core.transport, _open(core, asked))
+        await drive_async(core.transport, _open(core, options))
     except BaseException:
         await core.transport.close()
         raise
     return AsyncClient(core)
 
 
-def _core(asked: Wanted, transport: Any) -> Core:
+class PendingAsyncClient(Coroutine[Any, Any, AsyncClient]):
+    """An asyncio client that is not connected yet, the result of `headrace.connect_async`.
+
+    `await` connects and returns the client. `async with` connects, and closes the client at the end
+    of the block. Like a coroutine, it can be used once.
+    """
+
+    __slots__ = ("_client", "_connecting")
+
+    def __init__(self, options: ConnectOptions) -> None:
+        self._connecting = connect_async(options)
+        self._client: AsyncClient | None = None
+
+    def __await__(self) -> Generator[Any, Any, AsyncClient]:
+        return self._connecting.__await__()
+
+    async def __aenter__(self) -> AsyncClient:
+        self._client = await self._connecting
+        return self._client
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+    # asyncio.run and asyncio.create_task accept only coroutines.
+
+    def send(self, value: Any, /) -> Any:
+        """Continue the coroutine with a value."""
+        return self._connecting.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Raise an exception in the coroutine."""
+        return self._connecting.throw(*error)
+
+    def close(self) -> None:
+        """End the coroutine."""
+        self._connecting.close()
+
+
+def _core(options: ConnectOptions, transport: Any) -> Core:
     return Core(
         transport,
-        asked.namespace,
-        codec=asked.codec,
-        limits=asked.limits,
-        library=asked.library,
-        retry_for=asked.retry_for,
-        timeout=asked.timeout,
+        options.namespace,
+        codec=options.codec,
+        limits=options.limits,
+        library=options.library,
+        retry_for=options.retry_for,
+        timeout=options.timeout,
     )
 
 
-def _open(core: Core, asked: Wanted) -> Operation[None]:
-    """Makes the namespace where it is new, and uses it if that can be."""
-    layout, shards = yield from open_namespace(core, asked.shards, LAYOUT)
+def _open(core: Core, options: ConnectOptions) -> Operation[None]:
+    """Create or open the namespace; raises NamespaceMismatch if its layout or shards differ."""
+    layout, shards = yield from open_namespace(core, options.shards, LAYOUT)
     if layout != LAYOUT:
         raise NamespaceMismatch(
-            f"namespace {asked.namespace!r} has layout {layout}, this Headrace knows {LAYOUT}: "
-            "upgrade the older of the two"
+            f"namespace {options.namespace!r} has layout {layout}, but this version of Headrace "
+            f"uses layout {LAYOUT}; upgrade the older of the two"
         )
-    if asked.shards is not None and asked.shards != shards:
+    if options.shards is not None and options.shards != shards:
         raise NamespaceMismatch(
-            f"namespace {asked.namespace!r} was made with {shards} shards, not {asked.shards}; "
-            "leave shards= out, or use another namespace"
+            f"namespace {options.namespace!r} was created with {shards} shards, not "
+            f"{options.shards}; omit shards=, or use another namespace"
         )
     core.use_shards(shards)
     yield from open_shards(core, LAYOUT)
 
 
 def _cluster_seeds(core: Core, url: str) -> Operation[list[Address]]:
-    """The node to ask first if the server is part of a Cluster, else nothing."""
+    """Return the first node to query if the server is part of a Cluster, otherwise nothing."""
     parts = urlsplit(url)
     if parts.scheme not in ("redis", "rediss"):
         return []
@@ -200,53 +247,53 @@ def _cluster_seeds(core: Core, url: str) -> Operation[list[Address]]:
     return [(parts.hostname or "localhost", parts.port or 6379)]
 
 
-def _common(asked: Wanted) -> dict[str, Any]:
+def _common(options: ConnectOptions) -> dict[str, Any]:
     return {
         "protocol": 2,
-        "socket_timeout": asked.timeout,
-        "socket_connect_timeout": asked.timeout,
+        "socket_timeout": options.timeout,
+        "socket_connect_timeout": options.timeout,
         "health_check_interval": 0,
     }
 
 
 def _topology(
-    asked: Wanted, url: str, seeds: list[Address] | None = None
+    options: ConnectOptions, url: str, seeds: list[Address] | None = None
 ) -> Topology[ConnectionPool]:
-    options = {**_common(asked), "retry": Retry(NoBackoff(), 0)}
+    defaults = {**_common(options), "retry": Retry(NoBackoff(), 0)}
     if "+sentinel" in url:
         hosts, service, given = _sentinels(url, parse_url)
         tls = {name: value for name, value in given.items() if name.startswith("ssl")}
-        manager = Sentinel(hosts, sentinel_kwargs=options | tls, **options)
+        manager = Sentinel(hosts, sentinel_kwargs=defaults | tls, **defaults)
         pool = manager.master_for(service, **given).connection_pool
         asking = [sentinel.connection_pool for sentinel in manager.sentinels]
-        return Topology(asked.namespace, lambda _: pool, sentinels=asking)
+        return Topology(options.namespace, lambda _: pool, sentinels=asking)
     parsed: dict[str, Any] = dict(parse_url(url))
     return Topology(
-        asked.namespace,
+        options.namespace,
         lambda address: ConnectionPool(
-            max_connections=CONNECTIONS, **{**options, **parsed, **_host(address)}
+            max_connections=CONNECTIONS, **{**defaults, **parsed, **_host(address)}
         ),
         seeds or (),
     )
 
 
 def _async_topology(
-    asked: Wanted, url: str, seeds: list[Address] | None = None
+    options: ConnectOptions, url: str, seeds: list[Address] | None = None
 ) -> Topology[AsyncConnectionPool]:
-    options = {**_common(asked), "retry": AsyncRetry(NoBackoff(), 0)}
+    defaults = {**_common(options), "retry": AsyncRetry(NoBackoff(), 0)}
     if "+sentinel" in url:
         hosts, service, given = _sentinels(url, parse_async_url)
         tls = {name: value for name, value in given.items() if name.startswith("ssl")}
-        manager = AsyncSentinel(hosts, sentinel_kwargs=options | tls, **options)
+        manager = AsyncSentinel(hosts, sentinel_kwargs=defaults | tls, **defaults)
         client: redis_asyncio.Redis = manager.master_for(service, **given)
         pool = client.connection_pool
         asking = [sentinel.connection_pool for sentinel in manager.sentinels]
-        return Topology(asked.namespace, lambda _: pool, sentinels=asking)
+        return Topology(options.namespace, lambda _: pool, sentinels=asking)
     parsed: dict[str, Any] = dict(parse_async_url(url))
     return Topology(
-        asked.namespace,
+        options.namespace,
         lambda address: AsyncConnectionPool(
-            max_connections=CONNECTIONS, **{**options, **parsed, **_host(address)}
+            max_connections=CONNECTIONS, **{**defaults, **parsed, **_host(address)}
         ),
         seeds or (),
     )
@@ -257,21 +304,21 @@ def _host(address: Address) -> dict[str, Any]:
 
 
 def _of_primary(url: str) -> str:
-    """What a Sentinel URL says of the server itself, which is not known yet."""
+    """Return a URL with the login and options of a Sentinel URL, for the primary server."""
     parts = urlsplit(url)
     login, at, _ = parts.netloc.rpartition("@")
     return f"{parts.scheme.removesuffix('+sentinel')}://{login}{at}localhost/?{parts.query}"
 
 
 def _sentinels(url: str, parse: Callable[[str], Any]) -> tuple[list[Address], str, dict[str, Any]]:
-    """The hosts, the service and the options of redis+sentinel://user:password@a:1,b:2/service."""
+    """Parse redis+sentinel://user:password@a:1,b:2/service: the hosts, service and options."""
     parts = urlsplit(url)
     netloc = parts.netloc.rpartition("@")[2]
     service = parts.path.strip("/")
     hosts = [host.rpartition(":") for host in netloc.split(",")]
     if not service or not all(name and port.isdigit() for name, _, port in hosts):
         raise InvalidArgument(
-            "a Sentinel URL is redis+sentinel://host:port,host:port/service, "
+            "a Sentinel URL must be like redis+sentinel://host:port,host:port/service, "
             f"not {parts.scheme}://.../{service}"
         )
     options = dict(parse(_of_primary(url)))

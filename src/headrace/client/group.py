@@ -1,4 +1,4 @@
-"""A group of jobs, for code that blocks and for code that awaits: the same names."""
+"""Groups of jobs, sync and async."""
 
 from __future__ import annotations
 
@@ -24,8 +24,15 @@ class GroupBase:
 
 
 class Group(GroupBase, SyncMethods):
-    """Jobs that belong together, for code that blocks."""
+    """A group of jobs. Jobs put with `then` start when all members are finished.
+
+    The members may be in different queues.
+
+        group = client.group()
+        group.put_many("resize", images)
+        group.then("notify", {"to": "ada@example.org"})
+    """
 
 
 class AsyncGroup(GroupBase, AsyncMethods):
-    """Jobs that belong together, for code that awaits."""
+    """The asyncio form of Group."""

@@ -1,4 +1,4 @@
-"""A lease: a job that is yours until its deadline, and what you may say of it."""
+"""Leases: popped jobs that their worker holds until a deadline, sync and async."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from headrace.codecs.codec import Codec
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.operations import finishing
 from headrace.operations.core import Core
 from headrace.operations.method import AsyncMethods, SyncMethods, method
@@ -32,7 +32,7 @@ class LeaseBase:
         self.token = record.token
         self._popped = popped
         self.taken: str | None = None
-        # Where pop removes the job, there is nothing that could be taken.
+        # In queues whose pop removes the job there is no lease that could be lost.
         if core.held_leases and record.state == "running":
             for held_leases in tuple(core.held_leases):
                 if held_leases.worker == record.worker:
@@ -43,48 +43,54 @@ class LeaseBase:
 
     @property
     def attempt(self) -> int:
-        """Which delivery of the job this is, from 1 on."""
+        """The attempt number, starting at 1."""
         return self._popped.record.attempt
 
     @property
     def queue(self) -> str:
-        """The queue the job was popped from."""
+        """The queue that the job was popped from."""
         return self._popped.record.queue
 
     @property
     def worker(self) -> str:
-        """The worker it was handed to."""
+        """The worker that holds the job."""
         return self._popped.record.worker
 
     @property
     def data(self) -> Any:
-        """The user's data, decoded."""
+        """The decoded data of the job."""
         return self.core.codec.decode(self.payload)
 
     @property
     def popped_at(self) -> datetime:
-        """When it was handed out, by the server's clock."""
+        """When the job was popped, by the clock of the server."""
         return moment(self._popped.record.since)
 
     @property
     def job(self) -> Job:
-        """The job as it was when it was handed out."""
+        """The job as it was when it was popped."""
         return job_of(self.core.codec, self._popped)
 
 
 def job_of(codec: Codec, popped: Popped) -> Job:
-    """A job as it was when it was handed out."""
-    beside: list[Any] = [popped.payload, b"", (None, None, None), [], 0, ([], [])]
-    return read_job(codec, [popped.id.encode(), popped.packed, *beside])
+    """Return a job as it was when it was popped."""
+    unread: list[Any] = [popped.payload, b"", (None, None, None), [], 0, ([], [])]
+    return read_job(codec, [popped.id.encode(), popped.packed, *unread])
 
 
 class Lease(LeaseBase, SyncMethods):
-    """A job that is yours, for code that blocks."""
+    """A popped job. Complete, fail or release it before its deadline.
+
+    `taken` is "cancelled" or "lost" after a watch has noticed that the lease was lost.
+
+        for lease in queue.pop("worker-1", count=10, wait=5):
+            lease.complete(handle(lease.data))
+    """
 
     __slots__ = ()
 
 
 class AsyncLease(LeaseBase, AsyncMethods):
-    """A job that is yours, for code that awaits."""
+    """The asyncio form of Lease."""
 
     __slots__ = ()

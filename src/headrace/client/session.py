@@ -1,4 +1,4 @@
-"""The session of a worker: while it is renewed, what the worker holds stays with it."""
+"""Sessions of workers, sync and async. A worker keeps its jobs while it renews its session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,14 @@ class SessionBase:
 
 
 class Session(SessionBase, SyncMethods):
-    """The session of a worker, for code that blocks."""
+    """The session of a worker. Renew it before it lapses; leaving a with statement ends it.
+
+    When it has lapsed or ended, the jobs of the worker return to their queues.
+
+        with client.session("worker-1", ttl=10) as session:
+            session.serve("mail")
+            session.renew()
+    """
 
     def __enter__(self) -> Self:
         return self
@@ -43,7 +50,7 @@ class Session(SessionBase, SyncMethods):
 
 
 class AsyncSession(SessionBase, AsyncMethods):
-    """The session of a worker, for code that awaits."""
+    """The asyncio form of Session."""
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""A watch: the leases of a worker hear at once when they are taken."""
+"""Watches: notify the leases of a worker at once when they are lost, sync and async."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from headrace.operations.listening import subscribe
 from headrace.transport.drive import drive, drive_async
 
 
-class WatchFacts:
-    """What a watch knows without asking the server."""
+class WatchBase:
+    """The state that Watch and AsyncWatch share."""
 
     def __init__(
         self, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
@@ -29,7 +29,9 @@ class WatchFacts:
         if on_taken is not None and not callable(on_taken):
             raise InvalidArgument(f"on_taken must be a function, not {type(on_taken).__name__}")
         if inspect.iscoroutinefunction(on_taken):
-            raise InvalidArgument("on_taken must be a plain function; let it start a task")
+            raise InvalidArgument(
+                "on_taken must be a plain function, not a coroutine function; it may start a task"
+            )
         self._held_leases = HeldLeases(worker, on_taken)
         self._state = lease_notices(core, self._held_leases)
         core.held_leases.append(self._held_leases)
@@ -42,8 +44,8 @@ class WatchFacts:
             self.core.held_leases.remove(self._held_leases)
 
 
-class Watch(WatchFacts):
-    """The watch of a worker, for code that blocks: a thread that listens until it is closed."""
+class Watch(WatchBase):
+    """The watch of a worker: a thread that listens until the watch is closed; see Client.watch."""
 
     def __init__(
         self, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
@@ -67,7 +69,7 @@ class Watch(WatchFacts):
             self._state.subscription.end()
 
     def close(self) -> None:
-        """Ends the watch: leases hear nothing more."""
+        """End the watch; leases are no longer notified."""
         self._forget()
         self._state.closed = True
         self._state.subscription.end()
@@ -86,8 +88,8 @@ class Watch(WatchFacts):
         self.close()
 
 
-class AsyncWatch(WatchFacts):
-    """The watch of a worker, for code that awaits: a task that listens until it is closed."""
+class AsyncWatch(WatchBase):
+    """The asyncio form of Watch: a task that listens until the watch is closed."""
 
     _task: asyncio.Task[None]
 
@@ -95,7 +97,7 @@ class AsyncWatch(WatchFacts):
     async def started(
         cls, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
     ) -> Self:
-        """A watch that listens."""
+        """Return a watch that listens; AsyncClient.watch calls it."""
         watch = cls(core, worker, on_taken)
         try:
             await drive_async(core.transport, subscribe(watch._state))
@@ -113,7 +115,7 @@ class AsyncWatch(WatchFacts):
             await self._state.subscription.end()
 
     async def close(self) -> None:
-        """Ends the watch: leases hear nothing more."""
+        """End the watch; leases are no longer notified."""
         self._forget()
         self._state.closed = True
         await self._state.subscription.end()

@@ -1,4 +1,4 @@
-"""Codecs: values on one side, bytes on the other. The server never looks inside."""
+"""Codecs: how the data and the result of a job become bytes. The server never decodes them."""
 
 from __future__ import annotations
 
@@ -14,61 +14,71 @@ DIGEST_BYTES = 16
 
 
 class Codec(Protocol):
-    """How job data and results become bytes, and come back.
+    """The interface of a codec.
 
-    A codec that makes other bytes of the same value every time has a third method, digest(value):
-    a short text that equal values have in common, for unique=True.
+    A codec whose bytes differ each time needs a third method for `unique=True`: `digest(value)`
+    returns a short text that is the same for equal values.
     """
 
-    def encode(self, value: Any) -> bytes: ...
+    def encode(self, value: Any) -> bytes:
+        """Return the bytes of a value."""
+        ...
 
-    def decode(self, payload: bytes) -> Any: ...
+    def decode(self, payload: bytes) -> Any:
+        """Return the value of encoded bytes."""
+        ...
 
 
 class Raw:
-    """Bytes as they are."""
+    """A codec that takes and returns bytes without a change."""
 
     def encode(self, value: Any) -> bytes:
+        """Return the bytes, or raise InvalidArgument for a value that is none."""
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value)
         raise InvalidArgument(f"the raw codec takes bytes, not {type(value).__name__}")
 
     def decode(self, payload: bytes) -> bytes:
+        """Return the bytes."""
         return payload
 
 
-def _has_no_number(value: Any) -> bool:
+def _contains_non_finite(value: Any) -> bool:
     if isinstance(value, float):
         return not math.isfinite(value)
     if isinstance(value, dict):
-        return any(map(_has_no_number, value.values()))
-    return isinstance(value, list | tuple | set) and any(map(_has_no_number, value))
+        return any(map(_contains_non_finite, value.values()))
+    return isinstance(value, list | tuple | set) and any(map(_contains_non_finite, value))
 
 
-def _writes_no_number(value: Any) -> bool:
+def _encodes_non_finite(value: Any) -> bool:
     try:
-        return _has_no_number(msgspec.to_builtins(value))
+        return _contains_non_finite(msgspec.to_builtins(value))
     except RecursionError as error:
         raise InvalidArgument(f"the data cannot be written as JSON: {error}") from error
 
 
 class Json:
-    """JSON, the default: readable everywhere."""
+    """JSON, the default codec."""
 
     def __init__(self) -> None:
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder().decode
 
     def encode(self, value: Any) -> bytes:
+        """Return the value as JSON, or raise InvalidArgument."""
         try:
             payload = self._encode(value)
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidArgument(f"the data cannot be written as JSON: {error}") from error
-        if b"null" in payload and _writes_no_number(value):
-            raise InvalidArgument("the data cannot be written as JSON: it has no NaN or infinity")
+        if b"null" in payload and _encodes_non_finite(value):
+            raise InvalidArgument(
+                "the data cannot be written as JSON, which has no NaN or infinity"
+            )
         return payload
 
     def decode(self, payload: bytes) -> Any:
+        """Return the value, or raise Unreadable."""
         try:
             return self._decode(payload)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -79,19 +89,21 @@ class Json:
 
 
 class Msgpack:
-    """MessagePack: smaller, and knows bytes."""
+    """MessagePack: smaller than JSON, and supports bytes."""
 
     def __init__(self) -> None:
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder().decode
 
     def encode(self, value: Any) -> bytes:
+        """Return the value as MessagePack, or raise InvalidArgument."""
         try:
             return self._encode(value)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise InvalidArgument(f"the data cannot be written as msgpack: {error}") from error
 
     def decode(self, payload: bytes) -> Any:
+        """Return the value, or raise Unreadable."""
         try:
             return self._decode(payload)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -102,7 +114,7 @@ class Msgpack:
 
 
 def digest_of(codec: Codec, value: Any, payload: bytes) -> str:
-    """What equal values have in common; for most codecs that is their bytes."""
+    """Return a text that is the same for equal values: a digest, or a hash of the bytes."""
     own = getattr(codec, "digest", None)
     if own is None:
         return blake2b(payload, digest_size=DIGEST_BYTES).hexdigest()
@@ -110,7 +122,7 @@ def digest_of(codec: Codec, value: Any, payload: bytes) -> str:
 
 
 def same_bytes(codec: Codec) -> bool:
-    """Whether equal values become equal bytes."""
+    """Return whether the codec encodes equal values to equal bytes."""
     return not hasattr(codec, "digest")
 
 
@@ -118,12 +130,14 @@ _NAMED: dict[str, type[Raw | Json | Msgpack]] = {"raw": Raw, "json": Json, "msgp
 
 
 def codec_of(codec: str | Codec) -> Codec:
-    """A codec by name, or as given."""
+    """Return the codec of a name, or the codec itself if it is one."""
     if not isinstance(codec, str):
         if not all(callable(getattr(codec, name, None)) for name in ("encode", "decode")):
-            raise InvalidArgument(f"a codec has encode and decode, {codec!r} has not")
+            raise InvalidArgument(
+                f"a codec must have the methods encode and decode; {codec!r} has not"
+            )
         return codec
     try:
         return _NAMED[codec]()
     except KeyError:
-        raise InvalidArgument(f"no codec {codec!r}; there are: {', '.join(_NAMED)}") from None
+        raise InvalidArgument(f"no codec {codec!r}; the codecs are {', '.join(_NAMED)}") from None

@@ -1,7 +1,7 @@
-"""The encrypting codec: what the server stores, it cannot read.
+"""The encrypting codec: the server stores only ciphertext.
 
-Encrypted bytes are a version byte, the length of the key's id, that id, a random nonce of 96 bits,
-then the ciphertext of AES-256-GCM with its tag of 128 bits. The tag covers all of it.
+Encrypted bytes consist of a version byte, the length of the key id, the key id, a random nonce of
+96 bits, and the ciphertext of AES-256-GCM with its tag of 128 bits. The tag authenticates them all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headrace.codecs.codec import Codec, codec_of, digest_of
 from headrace.engine.check import shown, text
 from headrace.errors import InvalidArgument, MissingExtra, Unreadable
 
-# No JSON text and no msgpack begins with this byte, so plain data are told from encrypted ones.
+# No JSON or MessagePack begins with this byte, so it distinguishes encrypted from plain data.
 VERSION = b"\xc1"
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -36,10 +36,10 @@ class _Sealed(NamedTuple):
 
 
 class Encrypted:
-    """Encrypts what another codec writes, with AES-256-GCM.
+    """A codec that encrypts the bytes of another codec with AES-256-GCM.
 
-    `keys` are 32 bytes each, by an id that is stored with the data. One encrypts, the first or the
-    one that `current` names; all of them decrypt. Needs the extra: pip install 'headrace[crypto]'.
+    `keys` maps ids to keys of 32 bytes. The id is stored with the data. All keys decrypt; only the
+    first key, or the one that `current` names, encrypts. Needs the extra `headrace[crypto]`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Encrypted:
         self._codec = codec_of(codec)
         self._current = next(iter(self._keys)) if current is None else current
         if self._current not in self._keys:
-            raise InvalidArgument(f"current={shown(current)} is none of the keys {self._ids()}")
+            raise InvalidArgument(f"current={shown(current)} must be one of the keys {self._ids()}")
         aes = _aes_gcm()
         self._ciphers = {key_id: aes(key) for key_id, key in self._keys.items()}
         name = self._current.encode()
@@ -58,33 +58,37 @@ class Encrypted:
 
     @staticmethod
     def new_key() -> bytes:
-        """A key, from the system's source of randomness."""
+        """Return a new random key."""
         return os.urandom(KEY_BYTES)
 
     def encode(self, value: Any) -> bytes:
+        """Return the encrypted bytes of a value."""
         nonce = os.urandom(NONCE_BYTES)
         cipher = self._ciphers[self._current]
         sealed: bytes = cipher.encrypt(nonce, self._codec.encode(value), self._header)
         return self._header + nonce + sealed
 
     def decode(self, payload: bytes) -> Any:
+        """Return the decrypted value, or raise Unreadable."""
         plain = self._opened(payload)
         try:
             return self._codec.decode(plain)
-        except Exception:  # noqa: BLE001, S110 - a codec raises what it likes, and may quote data
+        except Exception:  # noqa: BLE001, S110 - a codec may raise any error, and quote data
             pass
-        # Raised out here, so that no part of the error holds what was decrypted.
+        # Raised outside of the handler, so that the error has no reference to the decrypted data.
         raise _unreadable(
-            payload, "it was decrypted, but the codec inside cannot read it", "give that codec="
+            payload,
+            "it was decrypted, but the inner codec cannot decode it",
+            "pass the inner codec that wrote it as codec=",
         )
 
     def digest(self, value: Any) -> str:
-        """What equal values have in common; without the key it tells nothing of the value."""
+        """Return a text that is the same for equal values and reveals nothing without the key."""
         inner = digest_of(self._codec, value, self._canonical(value))
         return hmac.digest(self._digest_key, inner.encode(), "sha256").hex()[:DIGEST_DIGITS]
 
     def _canonical(self, value: Any) -> bytes:
-        """Bytes that equal values have in common, in whatever order their keys are."""
+        """Return bytes that are the same for equal values, in any order of their keys."""
         try:
             return msgspec.msgpack.encode(value, order="sorted")
         except (TypeError, ValueError, OverflowError, RecursionError):
@@ -96,7 +100,7 @@ class Encrypted:
         if cipher is None:
             raise _unreadable(
                 payload,
-                f"it was encrypted with key {parts.key_id!r}, and there are {self._ids()}",
+                f"it was encrypted with key {parts.key_id!r}; this codec has {self._ids()}",
                 "add that key to keys=",
             )
         try:
@@ -104,8 +108,8 @@ class Encrypted:
         except _invalid_tag():
             raise _unreadable(
                 payload,
-                f"key {parts.key_id!r} does not fit",
-                "that id has another key here, or the bytes were changed",
+                f"key {parts.key_id!r} does not match",
+                "another key has this id here, or the bytes were changed",
             ) from None
         return plain
 
@@ -127,12 +131,10 @@ def _made(keys: Mapping[str, bytes], codec: Codec, current: str) -> Encrypted:
 def _checked(keys: object) -> dict[str, bytes]:
     if not isinstance(keys, Mapping) or not keys:
         raise InvalidArgument(
-            "keys must be at least one key by its id: {'2026': key}; "
-            "headrace.Encrypted.new_key() makes a key"
+            "keys must map ids to keys, such as {'2026': key}, with at least one key; "
+            "headrace.Encrypted.new_key() returns a new key"
         )
-    return {
-        text("the id of a key", key_id, LONGEST_ID): _key(key_id, keys[key_id]) for key_id in keys
-    }
+    return {text("a key id", key_id, LONGEST_ID): _key(key_id, keys[key_id]) for key_id in keys}
 
 
 def _key(key_id: str, key: object) -> bytes:
@@ -140,7 +142,7 @@ def _key(key_id: str, key: object) -> bytes:
         size = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
         raise InvalidArgument(
             f"key {key_id!r} must be {KEY_BYTES} bytes, not {size}; "
-            "headrace.Encrypted.new_key() makes one"
+            "headrace.Encrypted.new_key() returns one"
         )
     return key
 
@@ -149,13 +151,13 @@ def _parts(payload: bytes) -> _Sealed:
     if payload[:1] != VERSION:
         raise _unreadable(
             payload,
-            "it is not encrypted, or by another version",
+            "it is not encrypted, or by another version of the codec",
             "read it with the codec that wrote it",
         )
     begins = 2 + int.from_bytes(payload[1:2])
     ends = begins + NONCE_BYTES
     if len(payload) < ends + TAG_BYTES:
-        raise _unreadable(payload, "a part of it is missing", "read it again where it is whole")
+        raise _unreadable(payload, "it is truncated", "read it from an intact copy")
     key_id = payload[2:begins].decode(errors="replace")
     return _Sealed(payload[:begins], key_id, payload[begins:ends], payload[ends:])
 

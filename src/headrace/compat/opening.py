@@ -3,29 +3,63 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import os
+import socket
+from collections.abc import Callable, Sized
 from functools import wraps
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
 from headrace.closing import ClosesOnAsyncExit, ClosesOnExit
 from headrace.codecs.codec import Codec
-from headrace.compat.text_codec import TextCodec
+from headrace.engine.call import Call, build
+from headrace.engine.check import PAGE, text
+from headrace.engine.record import Record, decode_record
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
+from headrace.operations.jobs import queue_jobs
 from headrace.operations.method import AnyOperation, AsyncMethods, SyncMethods
 from headrace.operations.protocols import QueueLike
 from headrace.operations.queues import configure
-from headrace.operations.requests import raw
+from headrace.operations.requests import ask_one, raw
+from headrace.operations.values import Job, payload_of
 from headrace.transport.drive import Operation, drive_async
 
 # The server sets these itself, so they do not show that a user configured the queue.
 AUTOMATIC_SETTINGS = {b"created", b"paused"}
 
+AnyClient = TypeVar("AnyClient", Client, AsyncClient)
+AnyPage = TypeVar("AnyPage", bound=Sized)
 
-def _wanted(url: str, namespace: str, codec: str | Codec) -> connecting.Wanted:
-    return connecting.wanted(url, namespace, None, codec, None, None, 15, 5)
+
+class TextCodec:
+    """Encode text as UTF-8 and bytes unchanged; decode to text.
+
+    Bytes that are not valid UTF-8 survive the round trip as surrogates.
+    """
+
+    def encode(self, value: object) -> bytes:
+        """Return the bytes of a str or bytes. Raises InvalidArgument for any other type."""
+        if isinstance(value, bytes | bytearray | memoryview):
+            return bytes(value)
+        if not isinstance(value, str):
+            raise InvalidArgument(
+                f"data must be a str or bytes, not {type(value).__name__}; to queue other data, "
+                "pass a client from headrace.connect(url), which encodes as JSON"
+            )
+        try:
+            return value.encode(errors="surrogateescape")
+        except UnicodeEncodeError as error:
+            raise InvalidArgument(f"data must be valid Unicode: {error}") from error
+
+    def decode(self, payload: bytes) -> str:
+        """Return the text of a payload."""
+        return payload.decode(errors="surrogateescape")
+
+
+def _wanted(url: str, namespace: str, codec: str | Codec) -> connecting.ConnectOptions:
+    return connecting.ConnectOptions(url, namespace, codec=codec)
 
 
 class CompatClient(SyncMethods, ClosesOnExit):
@@ -124,3 +158,48 @@ def ensure_profile(queue: QueueLike, profile: str) -> Operation[None]:
     """Give the queue a profile, unless it has settings of its own."""
     if not (yield from is_configured(queue)):
         yield from configure(queue, profile)
+
+
+def all_pages(
+    read: Callable[..., Operation[AnyPage]], *args: Any, size: int | None = None
+) -> Operation[list[AnyPage]]:
+    """Return all pages of an operation that takes an offset and a count."""
+    count = PAGE if size is None else size
+    pages: list[AnyPage] = []
+    offset = 0
+    while True:
+        pages.append((yield from read(*args, offset=offset, count=count)))
+        offset += len(pages[-1])
+        if len(pages[-1]) < count:
+            return pages
+
+
+def all_jobs(queue: QueueLike, state: str, size: int | None = None) -> Operation[list[Job]]:
+    """Return all jobs of a queue in a state."""
+
+    def read(*, offset: int, count: int) -> Operation[list[Job]]:
+        return (yield from queue_jobs(queue, state, offset=offset, count=count)).jobs
+
+    return [job for page in (yield from all_pages(read, size=size)) for job in page]
+
+
+class RunningJob(NamedTuple):
+    """A running job that is finished by its id, with the token of its present delivery."""
+
+    core: Core
+    id: str
+    token: str
+
+
+def read_record(core: Core, job_id: str) -> Operation[tuple[Record, bytes] | None]:
+    """Return the record and the payload of a job, or None if there is none."""
+    call: Call[list[Any]] = build("get", list, [(text("id", job_id, core.limits.name),)])
+    for _, packed, stored_apart, *_ in (yield from ask_one(core, core.shard_of(job_id), call)):
+        record = decode_record(packed)
+        return record, payload_of(record, stored_apart)
+    return None
+
+
+def process_name() -> str:
+    """Return <hostname>-<pid>, the default name of a worker."""
+    return f"{socket.gethostname()}-{os.getpid()}"

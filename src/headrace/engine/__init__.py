@@ -1,1 +1,1 @@
-"""What the server does, as values: scripts, calls and what they answer. No I/O happens here."""
+"""The engine: Lua scripts, calls and replies, settings, states and events. It does no I/O."""

@@ -1,4 +1,4 @@
-"""A call of one operation on one shard: its name, its arguments and how to read the answer."""
+"""Calls of operations: the name of the script, its arguments, and how to decode the reply."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ Arg = str | bytes | int | float
 pack = msgspec.msgpack.Encoder().encode
 
 
-# Not frozen, as Send is not: one is made for every call, and freezing takes longer than making.
+# Not frozen: every request creates one, and freezing takes longer than creating.
 @dataclass(slots=True)
 class Call(Generic[T]):
-    """What is asked of one shard. Building one sends nothing."""
+    """A call of one operation on one shard. Creating it sends nothing."""
 
     op: str
     args: tuple[Arg, ...]
@@ -59,7 +59,10 @@ def build(
     each: Sequence[tuple[Arg, ...]] = (),
     **args: Arg,
 ) -> Call[T]:
-    """A call of op, whose Lua header says what it takes; a wrong name fails here."""
+    """Return a call of an operation.
+
+    Raises TypeError if the arguments differ from those in the header of the Lua file.
+    """
     names, wanted, width = _declared(op)
     if args.keys() != wanted:
         raise TypeError(f"{op} takes {', '.join(names)}; got {', '.join(args)}")
@@ -70,24 +73,24 @@ def build(
 
 
 def optional(value: bytes | str | None) -> bytes:
-    """An argument that may be absent; empty is not absent."""
+    """Encode an argument that may be absent; an empty text is not absent."""
     if value is None:
         return b""
     return b"=" + (value.encode() if isinstance(value, str) else value)
 
 
 def packed(value: dict[str, Any] | None) -> bytes:
-    """Options as one argument; none at all costs nothing."""
+    """Encode options as one argument, which is empty if there are none."""
     return pack(value) if value else b""
 
 
 def packed_pair(first: bytes | None, second: bytes | None) -> bytes:
-    """Two byte strings, each of which may be absent, as Lua's msgpack reads them."""
+    """Encode two byte strings, each of which may be absent, for the msgpack of Lua."""
     return b"\x92" + _packed_bytes(first) + _packed_bytes(second)
 
 
 def has_first(pair: Arg) -> bool:
-    """Whether the first of a packed pair is there."""
+    """Return whether the first byte string of a packed pair is present."""
     return isinstance(pair, bytes) and pair[1:2] not in (b"", _ABSENT)
 
 
@@ -95,11 +98,11 @@ _ABSENT = b"\xc2"
 
 
 def _packed_bytes(value: bytes | None) -> bytes:
-    # Lua has no type for bytes: they travel as a text of 32-bit length.
+    # The msgpack of Lua has no bytes type, so bytes are sent as a string with a 32-bit length.
     return _ABSENT if value is None else b"\xdb" + len(value).to_bytes(4, "big") + value
 
 
-# What refusals that are about a job mean: errors, made of its id and the words after the code.
+# The error for each refusal code, from the job id and the two words that follow the code.
 _REFUSALS: dict[str, Callable[[str, str, str], HeadraceError]] = {
     "DEPENDENCY_REFUSED": lambda job_id, why, _: DependencyRefused(job_id, why),
     "HAS_DEPENDENTS": lambda job_id, *_: HasDependents(job_id, []),
@@ -112,7 +115,7 @@ _REFUSALS: dict[str, Callable[[str, str, str], HeadraceError]] = {
 
 
 def job_refusal(job_id: str, answer: bytes) -> HeadraceError:
-    """The error behind a refusal that is about a job."""
+    """Return the error for a script's refusal of one job."""
     code, _, rest = answer.decode().partition(" ")
     first, _, others = rest.partition(" ")
     refusal = _REFUSALS.get(code)
@@ -120,7 +123,7 @@ def job_refusal(job_id: str, answer: bytes) -> HeadraceError:
 
 
 def is_refusal(answer: Any) -> bool:
-    """Refusals are texts that begin with a capital; everything else is an answer."""
+    """Return whether a reply is a refusal: a text that begins with a capital letter."""
     return isinstance(answer, bytes) and answer[:1].isupper()
 
 
@@ -128,7 +131,7 @@ Answer = str | HeadraceError
 
 
 def each_state(ids: Sequence[str]) -> Callable[[Any], list[Answer]]:
-    """Reads one answer for each job: its new state, or why it was refused."""
+    """Return a decoder of one reply per job: its new state, or the error of its refusal."""
 
     def decode(answers: Any) -> list[Answer]:
         if isinstance(answers, int):
@@ -145,7 +148,7 @@ _STATES = {state.encode(): state for state in STATES} | {b"DONE": "done"}
 
 
 def session_answer(worker: str) -> Callable[[Any], int]:
-    """Reads an answer about a session."""
+    """Return a decoder that raises SessionEnded for a refusal."""
 
     def decode(answer: Any) -> int:
         if is_refusal(answer):
@@ -156,7 +159,7 @@ def session_answer(worker: str) -> Callable[[Any], int]:
 
 
 def queue_answer(queue: str) -> Callable[[Any], int]:
-    """Reads an answer about a queue."""
+    """Return a decoder that raises QueueNotFound for a refusal."""
 
     def decode(answer: Any) -> int:
         if is_refusal(answer):
@@ -167,7 +170,7 @@ def queue_answer(queue: str) -> Callable[[Any], int]:
 
 
 def feed_answer(feed: str) -> Callable[[Any], Any]:
-    """Reads an answer about a feed."""
+    """Return a decoder that raises a FeedError for a refusal."""
 
     def decode(answer: Any) -> Any:
         if is_refusal(answer):
@@ -187,6 +190,6 @@ def _feed_refusal(feed: str, answer: bytes) -> FeedError:
 
 
 def refuse_pop(worker: str, queue: str, answer: Any) -> None:
-    """Raises if a pop was refused."""
+    """Raise SessionRequired if the reply to a pop is a refusal."""
     if is_refusal(answer):
         raise SessionRequired(worker, queue)

@@ -1,4 +1,4 @@
-"""What users may pass: checked once, before anything is sent, with errors that say what to do."""
+"""Checks of arguments. They run before anything is sent and raise InvalidArgument."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ EPOCH = date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large things may be; give your own to connect()."""
+    """Size limits of a client, for `connect(limits=...)`.
+
+    `payload`, `name` and `message` are bytes. `tags` is the number of tags of a job, `batch` the
+    number of jobs in one call of a script.
+    """
 
     payload: int = 1 << 20
     name: int = 250
@@ -37,7 +41,7 @@ class Limits:
 
 
 def text(what: str, value: object, longest: int) -> str:
-    """A non-empty text without control characters that fits."""
+    """Return a non-empty text without control characters, of at most `longest` bytes."""
     if not isinstance(value, str):
         raise InvalidArgument(f"{what} must be a str, not {type(value).__name__}")
     if not value:
@@ -47,14 +51,14 @@ def text(what: str, value: object, longest: int) -> str:
     except UnicodeEncodeError:
         raise InvalidArgument(f"{what} must be valid Unicode, not {value!r}") from None
     if size > longest:
-        raise InvalidArgument(f"{what} may have {longest} bytes, not {size}")
+        raise InvalidArgument(f"{what} must have at most {longest} bytes, not {size}")
     if not value.isprintable() and any(ord(char) < 32 or ord(char) == 127 for char in value):
         raise InvalidArgument(f"{what} must not contain control characters: {value!r}")
     return value
 
 
 def free_text(what: str, value: object, longest: int) -> str:
-    """Any text, cut to what fits: messages and log lines are for people."""
+    """Return a text, shortened at its end to `longest` bytes if necessary."""
     if not isinstance(value, str):
         raise InvalidArgument(f"{what} must be a str, not {type(value).__name__}")
     encoded = value.encode(errors="replace")
@@ -64,7 +68,7 @@ def free_text(what: str, value: object, longest: int) -> str:
 
 
 def end_of_text(what: str, value: object, longest: int) -> str:
-    """Any text; of one that is too long the end, where a traceback says what happened."""
+    """Return a text, shortened at its beginning: the end of a traceback names the error."""
     if not isinstance(value, str):
         raise InvalidArgument(f"{what} must be a str, not {type(value).__name__}")
     encoded = value.encode(errors="replace")
@@ -74,7 +78,7 @@ def end_of_text(what: str, value: object, longest: int) -> str:
 
 
 def namespace(value: object) -> str:
-    """A namespace is part of the hash tag, so it must not end it."""
+    """Return the name of a namespace. It is part of a hash tag, so it has no braces."""
     name = text("namespace", value, 100)
     if "{" in name or "}" in name:
         raise InvalidArgument(f"namespace must not contain braces: {name!r}")
@@ -82,7 +86,7 @@ def namespace(value: object) -> str:
 
 
 def whole(what: str, value: object, least: int, most: int) -> int:
-    """A whole number within bounds."""
+    """Return a whole number within bounds."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidArgument(f"{what} must be an int, not {type(value).__name__}")
     if not least <= value <= most:
@@ -91,12 +95,12 @@ def whole(what: str, value: object, least: int, most: int) -> int:
 
 
 def page(offset: object, count: object) -> tuple[int, int]:
-    """A page of a listing."""
+    """Return the offset and the count of a page."""
     return whole("offset", offset, 0, 10**9), whole("count", count, 1, PAGE)
 
 
 def milliseconds(what: str, value: object) -> int:
-    """A span in seconds or as a timedelta, as whole milliseconds."""
+    """Return a duration, given in seconds or as a timedelta, in whole milliseconds."""
     if isinstance(value, timedelta):
         ms = value / timedelta(milliseconds=1)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -111,18 +115,18 @@ def milliseconds(what: str, value: object) -> int:
 
 
 def moment_ms(what: str, value: object) -> int:
-    """A moment as milliseconds since 1970."""
+    """Return a timestamp, given as a datetime with a time zone, in milliseconds since 1970."""
     if not isinstance(value, datetime):
         raise InvalidArgument(f"{what} must be a datetime, not {type(value).__name__}")
     if value.tzinfo is None:
-        raise InvalidArgument(f"{what} must have a time zone: datetime(..., tzinfo=UTC)")
+        raise InvalidArgument(f"{what} must have a time zone, such as datetime(..., tzinfo=UTC)")
     if value.year > LATEST_YEAR:
-        raise InvalidArgument(f"{what} must not be after the year {LATEST_YEAR}, but is {value}")
+        raise InvalidArgument(f"{what} must not be after the year {LATEST_YEAR}, not {value}")
     return round(value.timestamp() * 1000)
 
 
 def number(what: str, value: object) -> float | int:
-    """A finite number."""
+    """Return a finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidArgument(f"{what} must be a number, not {type(value).__name__}")
     if not abs(value) <= 2**53:
@@ -131,32 +135,32 @@ def number(what: str, value: object) -> float | int:
 
 
 def listed(what: str, value: object, of: str) -> list[Any]:
-    """A list from anything that yields some; a text yields letters, which nobody means."""
+    """Return an iterable as a list. A single text is refused: it would become letters."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidArgument(f"{what} must be a list of {of}, not {shown(value)}")
     return list(value)
 
 
 def shown(value: object) -> str:
-    """A value as errors show it, cut where it is long."""
+    """Return the repr of a value for an error message, at most 100 characters of it."""
     try:
         words = repr(value)
     except ValueError:
-        return "a number of thousands of digits"
+        return "a number with thousands of digits"
     return words if len(words) <= 100 else f"{words[:100]}..."
 
 
 def tags(value: object, limits: Limits) -> list[str]:
-    """Tags, each a short text, without repetitions."""
+    """Return tags without duplicates."""
     every = listed("tags", value, "str")
     found = list(dict.fromkeys(text("a tag", tag, limits.name) for tag in every))
     if len(found) > limits.tags:
-        raise InvalidArgument(f"a job may have {limits.tags} tags, not {len(found)}")
+        raise InvalidArgument(f"a job can have at most {limits.tags} tags, not {len(found)}")
     return found
 
 
 def choice(what: str, value: object, allowed: tuple[str, ...]) -> str:
-    """One of a few words."""
+    """Return a value that must be one of the allowed words."""
     if value not in allowed:
         words = " or ".join(map(repr, allowed))
         raise InvalidArgument(f"{what} must be {words}, not {shown(value)}")
@@ -164,12 +168,12 @@ def choice(what: str, value: object, allowed: tuple[str, ...]) -> str:
 
 
 def day_number(value: object) -> int:
-    """A day, given as a date or as YYYY-MM-DD, as its number since 1970-01-01."""
+    """Return a day, given as a date or as YYYY-MM-DD, as its number since 1970-01-01."""
     try:
         day = value if isinstance(value, date) else date.fromisoformat(str(value))
     except ValueError:
-        raise InvalidArgument(f"a day is a date or YYYY-MM-DD, not {value!r}") from None
+        raise InvalidArgument(f"the day must be a date or YYYY-MM-DD, not {value!r}") from None
     days = (date(day.year, day.month, day.day) - EPOCH).days
     if days < 0:
-        raise InvalidArgument(f"a day is 1970-01-01 or later, not {value!r}")
+        raise InvalidArgument(f"the day must be 1970-01-01 or later, not {value!r}")
     return days

@@ -1,8 +1,15 @@
-"""Cron expressions: read once, here, into what the scripts need to find the next time."""
+"""Cron expressions and time zones, in the form in which the scripts find the next run.
+
+A schedule is parsed once, when it is set: into sets of numbers for the expression, and into a list
+of UTC offsets for the time zone. The server's Lua has no time zone database.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headrace.engine.call import pack
 from headrace.engine.check import shown
@@ -21,10 +28,16 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
+# The rules of time zones change. Setting a schedule again updates its offsets.
+YEARS = 20
+DAY = 86_400
+# No time zone changes its offset twice within a week.
+WEEK = 7 * DAY
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One of the five fields: which numbers it may have, and the names that stand for some."""
+    """One of the five fields of an expression: its range, and names for its numbers."""
 
     name: str
     least: int
@@ -32,6 +45,7 @@ class Field:
     names: tuple[str, ...] = ()
 
     def allowed(self) -> str:
+        """Return the allowed values, for an error message."""
         words = f"{self.least} to {self.most}"
         return f"{words} or {self.names[0]} to {self.names[-1]}" if self.names else words
 
@@ -49,8 +63,8 @@ FIELDS = (
 class Cron:
     """An expression as sets of numbers.
 
-    With `either` a day need only fit one of the two fields for days; with `fixed` the times are
-    those of the clock on the wall, otherwise of real time.
+    With `either`, a day matches if the day of the month or the day of the week matches. With
+    `fixed`, runs follow local wall-clock time when the UTC offset changes, otherwise elapsed time.
     """
 
     minutes: frozenset[int]
@@ -62,7 +76,7 @@ class Cron:
     fixed: bool
 
     def packed(self) -> bytes:
-        """As the scripts read it: for each set a text that has a 1 at the place of each number."""
+        """Return the expression for the scripts: each set is a string of 0 and 1, by number."""
         sets = (self.minutes, self.hours, self.days, self.months, self.weekdays)
         sizes = (60, 24, 32, 13, 7)
         texts = [
@@ -73,7 +87,7 @@ class Cron:
 
 
 def parse(expression: object) -> Cron:
-    """Reads an expression; the rules are those of Debian's cron."""
+    """Parse an expression by the rules of Debian's cron, or raise InvalidArgument."""
     if not isinstance(expression, str):
         raise InvalidArgument(f"cron must be a str, not {type(expression).__name__}")
     parts = MACROS.get(expression.strip().lower(), expression).lower().split()
@@ -94,29 +108,31 @@ def parse(expression: object) -> Cron:
         fixed=not minute and not hour,
     )
     if not found.either and min(days) > max(LONGEST_MONTH[month - 1] for month in months):
-        raise InvalidArgument(f"cron {expression!r} never comes: no such month is so long")
+        raise InvalidArgument(f"cron {expression!r} never runs: none of its months has that day")
     return found
 
 
 def _numbers(field: Field, part: str) -> frozenset[int]:
     found: set[int] = set()
     for term in part.split(","):
-        span, slash, step = term.partition("/")
-        first, last = _span(field, span, open_ended=bool(slash))
+        values, slash, step = term.partition("/")
+        first, last = _range(field, values, open_ended=bool(slash))
         found |= set(range(first, last + 1, _step(field, step) if slash else 1))
     return frozenset(found)
 
 
-def _span(field: Field, span: str, *, open_ended: bool) -> tuple[int, int]:
-    if span == "*":
+def _range(field: Field, text: str, *, open_ended: bool) -> tuple[int, int]:
+    if text == "*":
         return field.least, field.most
-    first, dash, last = span.partition("-")
+    first, dash, last = text.partition("-")
     begins = _number(field, first)
     if not dash:
         return begins, field.most if open_ended else begins
     ends = _number(field, last)
     if ends < begins:
-        raise InvalidArgument(f"cron: {field.name} {span!r} must count up; write it as two spans")
+        raise InvalidArgument(
+            f"cron: {field.name} {text!r} must be in ascending order; write it as two ranges"
+        )
     return begins, ends
 
 
@@ -133,9 +149,58 @@ def _step(field: Field, word: str) -> int:
     found = _whole(word)
     if found > 0:
         return found
-    raise InvalidArgument(f"cron: a step of {field.name} is a number above 0, not {shown(word)}")
+    raise InvalidArgument(
+        f"cron: the step of {field.name} must be a number above 0, not {shown(word)}"
+    )
 
 
 def _whole(word: str) -> int:
-    """The number that a word is, or -1; isdecimal alone lets the digits of other scripts pass."""
+    """Return the number, or -1. `isdecimal` alone also accepts digits of other alphabets."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 10 else -1
+
+
+def zone_of(name: object) -> ZoneInfo:
+    """Return the time zone of a name such as Europe/Berlin, or raise InvalidArgument."""
+    try:
+        return ZoneInfo(name)  # type: ignore[arg-type]  # a wrong type is refused below
+    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
+        raise InvalidArgument(
+            "zone must be the name of a time zone, such as 'Europe/Berlin' or 'UTC', "
+            f"not {shown(name)}"
+        ) from None
+
+
+def offsets(zone: ZoneInfo, ms: float) -> tuple[int, ...]:
+    """Return the UTC offsets of a zone from the day of a timestamp on, for the next 20 years.
+
+    The result alternates: the second since which an offset holds, then the offset in seconds.
+    """
+    return _offsets(zone, int(ms // 1000 // DAY))
+
+
+@lru_cache(maxsize=256)
+def _offsets(zone: ZoneInfo, day: int) -> tuple[int, ...]:
+    start = day * DAY
+    found = [start, _offset(zone, start)]
+    for before in range(start, start + YEARS * 366 * DAY, WEEK):
+        if _offset(zone, before + WEEK) != found[-1]:
+            changed = _change(zone, before, before + WEEK)
+            found += [changed, _offset(zone, changed)]
+    return tuple(found)
+
+
+def _change(zone: ZoneInfo, before: int, after: int) -> int:
+    """Return the first second of the next offset."""
+    while after - before > 1:
+        middle = (before + after) // 2
+        if _offset(zone, middle) == _offset(zone, before):
+            before = middle
+        else:
+            after = middle
+    return after
+
+
+def _offset(zone: ZoneInfo, seconds: int) -> int:
+    timestamp = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    offset = timestamp.astimezone(zone).utcoffset()
+    return 0 if offset is None else round(offset.total_seconds())

@@ -1,5 +1,6 @@
-"""Event: what the log says of one thing that happened to a job or a feed. The source of every
-schema.
+"""Events: entries of the event log, each of one change of a job or a feed.
+
+The schemas of the lake and of Spark are derived from `Event`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from headrace.engine.moments import moment
 from headrace.engine.record import is_text, text_bytes
+from headrace.engine.timestamps import moment
 
 VERSION = 1
 
@@ -44,16 +45,16 @@ OF_FEEDS = (
 KINDS = OF_JOBS + OF_FEEDS
 
 WITH_DATA = ("put", "published", "edited")
-"""The kinds that always tell a payload; others do if it has changed."""
+"""Kinds whose events always contain the payload; other kinds do if the payload has changed."""
 
 
 unpack = msgspec.msgpack.decode
-_unpack_told = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_unpack_published = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One entry of the log of a shard. Spans are milliseconds; None is "does not apply"."""
+    """An entry of a shard's event log. Durations are milliseconds; None means "does not apply"."""
 
     shard: int
     number: int
@@ -86,12 +87,12 @@ class Event:
 
 
 def entry_number(entry: str) -> int:
-    """The number of the event whose entry in the log has this id."""
+    """Return the number of an event from the id of its log entry."""
     return int(entry.partition("-")[2])
 
 
 def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
-    """An event from an entry of the stream, whose id is <milliseconds>-<number>."""
+    """Decode an entry of the stream. Its id is <milliseconds>-<number>."""
     stamp, _, number = entry_id.partition(b"-")
     fields = dict(zip(pairs[::2], pairs[1::2], strict=True))
     kind = fields[b"kind"].decode()
@@ -127,11 +128,11 @@ def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
     )
 
 
-def read_told(shard: int, message: bytes) -> Event:
-    """An event as it is told of a tracked job: the id of its entry, then what the entry holds."""
+def read_published_event(shard: int, message: bytes) -> Event:
+    """Decode an event that was published for a tracked job: the entry id, then the fields."""
     entry_id, *pairs = [
         text_bytes(value) if is_text(value) else str(unpack(value)).encode()
-        for value in _unpack_told(message)
+        for value in _unpack_published(message)
     ]
     return read_event(shard, entry_id, pairs)
 
@@ -150,5 +151,5 @@ def _whole(fields: dict[bytes, bytes], name: bytes) -> int | None:
 
 def _text(fields: dict[bytes, bytes], name: bytes) -> str | None:
     value = fields.get(name)
-    # A message is cut after so many bytes, which may be inside a letter.
+    # The script shortens messages by bytes, perhaps in the middle of a character.
     return value.decode(errors="ignore") if value is not None else None

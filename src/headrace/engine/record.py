@@ -1,4 +1,4 @@
-"""A job as the server packs it; what Lua calls job.<field> is compiled from this order."""
+"""The packed record of a job. The order of its fields is also that of `job.<field>` in Lua."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FALSE = 0xC2
 
 
 def text_bytes(packed: msgspec.Raw) -> bytes:
-    """The bytes of a packed text: Lua has no type of its own for what is no text."""
+    """Return the bytes of a packed text. Lua packs all strings, also binary ones, as text."""
     raw = bytes(packed)
     return raw[_HEADER_SIZES.get(raw[0], 1) :]
 
@@ -25,13 +25,13 @@ def name_in(member: bytes) -> str:
 
 
 def is_text(packed: msgspec.Raw) -> bool:
-    """Whether a packed value is a text."""
+    """Return whether a packed value is a text."""
     first = bytes(packed)[0]
     return first in _HEADER_SIZES or first in _SHORT_TEXTS
 
 
 class Extra(msgspec.Struct, frozen=True, gc=False):
-    """What few jobs have."""
+    """Fields of a job that most jobs do not have."""
 
     tags: list[str] = []
     releases: int = 0
@@ -51,10 +51,10 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """The packed part of a job. False stands for "none" where Lua has no null to pack.
+    """The packed part of a job. False means "none": Lua has no null value to pack.
 
-    What has happened to it since it was put stands behind the data; the end is left out where it
-    would say nothing.
+    The fields after `data` describe what happened since the job was put. Trailing fields that have
+    their default are omitted.
     """
 
     state_number: int
@@ -66,7 +66,7 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
     data: msgspec.Raw
     since: int = 0
     attempt: int = 0
-    remaining: int | bool = True  # as many as it may ever have
+    remaining: int | bool = True  # True: as many as `retries`
     worker: str = ""
     token: str = ""
     ended: int | bool = False
@@ -75,21 +75,21 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     @property
     def state(self) -> str:
-        """The state by its name."""
+        """The name of the state."""
         return STATES[self.state_number - 1]
 
     def extras(self) -> Extra:
-        """The extra part, empty if there is none."""
+        """Return the rare fields, with their defaults if the job has none."""
         return self.extra if isinstance(self.extra, Extra) else NOTHING
 
     def inline_data(self) -> bytes | None:
-        """The payload, or None if it lies apart because it is large."""
+        """Return the payload, or None if it is large and has a key of its own."""
         return None if bytes(self.data)[0] == _FALSE else text_bytes(self.data)
 
 
 STATE_NUMBERS = {state: number for number, state in enumerate(STATES, 1)}
 
-# While a script works on a job its state is a name, and its id follows.
+# In a script, the state of a job is a name, and the id follows the fields of the record.
 FIELDS = ("state", *Record.__struct_fields__[1:], "id")
 NOTHING = Extra()
 
@@ -97,7 +97,7 @@ _decode = msgspec.msgpack.Decoder(Record).decode
 
 
 def decode_record(packed: bytes) -> Record:
-    """A job as it is stored, with what was left out."""
+    """Decode a stored job and fill in the omitted fields."""
     record = _decode(packed)
     if record.remaining is not True:
         return record

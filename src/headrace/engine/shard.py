@@ -1,4 +1,4 @@
-"""Which shard a job lives on, and how the keys of a shard begin."""
+"""The shard of a job, and the prefix of the keys of a shard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from itertools import count
 
 
 def shard_of(job_id: str, shards: int) -> int:
-    """The shard of a job: ids that share a part in braces live together, as on a Cluster."""
+    """Return the shard of a job.
+
+    Ids with the same part in braces are on the same shard, like the hash tags of a Cluster.
+    """
     if shards == 1:
         return 0
     return crc_hqx(_hashed_part(job_id).encode(), 0) % shards
@@ -22,13 +25,13 @@ def _hashed_part(job_id: str) -> str:
     return job_id
 
 
-def beside(job_id: str, suffix: str) -> str:
-    """A new id that lives on the same shard as job_id."""
+def id_on_same_shard(job_id: str, suffix: str) -> str:
+    """Return a new id on the shard of job_id."""
     return f"{_tagged(job_id)}~{suffix}"
 
 
-def family(name: str) -> str | None:
-    """What ids on the shard of a name begin with; None if braces in it are in the way."""
+def id_prefix_on_shard(name: str) -> str | None:
+    """Return a prefix for ids on the shard of a name, or None if its braces prevent one."""
     found = _tagged(name)
     return found if _hashed_part(f"{found}-") == _hashed_part(name) else None
 
@@ -38,7 +41,7 @@ def _tagged(name: str) -> str:
 
 
 def ingress_ids(shard: int, shards: int) -> str:
-    """What the ids of jobs that were pushed from outside begin with, so that they live there."""
+    """Return the prefix of ids of ingress jobs, which places them on this shard."""
     if shards == 1:
         return "ingress-"
     part = next(str(number) for number in count() if shard_of(str(number), shards) == shard)
@@ -46,5 +49,5 @@ def ingress_ids(shard: int, shards: int) -> str:
 
 
 def prefix(namespace: str, shard: int) -> str:
-    """What every key and channel of a shard begins with."""
+    """Return the prefix of every key and channel of a shard."""
     return f"hr:{{{namespace}:{shard}}}:"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from headrace.engine.profile import lua_defaults
+from headrace.engine.keys import lua_keys
+from headrace.engine.settings import lua_defaults
 
 LUA = files("headrace.engine") / "lua"
 LATER = re.compile(r"-- later\s{2,}(.*)")
@@ -102,11 +103,15 @@ def lua_path(name: str) -> str:
 
 @cache
 def source(name: str) -> LuaFile:
-    """Read a Lua file by its short name, such as `ops/put`, whatever folder it is in."""
+    """Read a Lua file by its short name, such as `ops/put`, whatever folder it is in.
+
+    `lib/defaults` is generated, and so are the constants at the end of `lib/keys`.
+    """
     if name == "lib/defaults":
         return LuaFile(name, lua_defaults())
     path = lua_path(name)
-    return parsed(path, (LUA / f"{path}.lua").read_text())
+    generated = lua_keys() if name == "lib/keys" else ""
+    return parsed(path, (LUA / f"{path}.lua").read_text() + generated)
 
 
 def parsed(name: str, text: str) -> LuaFile:

@@ -1,4 +1,8 @@
-"""Statistics of a queue and day: two series, each with count, mean, variance and a histogram."""
+"""Statistics of a queue on one day: waiting and running times, with histograms and quantiles.
+
+A histogram has bins of a second, a minute, a quarter of an hour, an hour and a day. The name of a
+bin is its unit and its number: `m2` counts durations from 2 to 3 minutes.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ BINS = (
     + [f"h{hour}" for hour in range(24, 72)]
     + [f"d{day}" for day in range(3, 367)]
 )
+UNIT_SECONDS = {"s": 1, "m": 60, "q": 900, "h": 3600, "d": 86_400}
+
 _DAY_BINS_FROM = BINS.index("d3")
 
 
@@ -27,6 +33,7 @@ class Series:
 
     @property
     def std(self) -> float:
+        """The standard deviation."""
         return float(self.variance**0.5)
 
     @property
@@ -42,7 +49,7 @@ class Series:
 
     @property
     def coarse_histogram(self) -> list[int]:
-        """The same in 148 bins: 60 seconds, 59 minutes, 23 hours, 6 days, the last one open."""
+        """The counts in 148 bins: 60 seconds, 59 minutes, 23 hours, 6 days, the last one open."""
         counts = [0] * 148
         for name, times in self.bins.items():
             counts[_coarse(name[0], int(name[1:]))] += times
@@ -62,7 +69,7 @@ def _coarse(unit: str, position: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a queue did on one UTC day; `failed` is how many are failed now."""
+    """Statistics of a queue on one UTC day; `failed` is the number of jobs that are failed now."""
 
     queue: str
     day: date
@@ -74,7 +81,7 @@ class Stats:
 
 
 def merged(parts: Iterable[Series]) -> Series:
-    """The series of several shards as one, without having kept the values."""
+    """Return one series for the series of several shards."""
     count, mean, squares = 0, 0.0, 0.0
     bins: dict[str, int] = {}
     for part in parts:
@@ -87,26 +94,6 @@ def merged(parts: Iterable[Series]) -> Series:
         for name, times in part.bins.items():
             bins[name] = bins.get(name, 0) + times
     return Series(count, mean, squares / (count - 1) if count > 1 else 0.0, bins)
-
-
-_UNIT_SECONDS = {"s": 1, "m": 60, "q": 900, "h": 3600, "d": 86_400}
-
-
-def bin_bounds(name: str) -> tuple[int, int]:
-    """Return the start and the end of a bin, in seconds."""
-    unit, number = _UNIT_SECONDS[name[0]], int(name[1:])
-    return unit * number, unit * (number + 1)
-
-
-def quantile(bins: Mapping[str, int], share: float) -> tuple[int, int] | None:
-    """Return the bounds of the bin in which a share of all values is reached; None if empty."""
-    ranked = sorted((bin_bounds(name), times) for name, times in bins.items())
-    needed = share * sum(bins.values())
-    for bounds, times in ranked:
-        needed -= times
-        if times and needed <= 0:
-            return bounds
-    return None
 
 
 def bin_name(seconds: int) -> str:
@@ -122,8 +109,24 @@ def bin_name(seconds: int) -> str:
     return f"d{min(366, seconds // 86_400)}"
 
 
+def bin_bounds(name: str) -> tuple[int, int]:
+    """Return the first second of a bin, and the first second after it."""
+    seconds, number = UNIT_SECONDS[name[0]], int(name[1:])
+    return seconds * number, seconds * (number + 1)
+
+
+def quantile(bins: Mapping[str, int], share: float) -> tuple[int, int] | None:
+    """Return the edges of the bin in which a quantile lies, or None for an empty histogram."""
+    needed = share * sum(bins.values())
+    for edges, count in sorted((bin_bounds(name), count) for name, count in bins.items() if count):
+        needed -= count
+        if needed <= 0:
+            return edges
+    return None
+
+
 def read_series(name: str, summary: Mapping[str, str], bins: Mapping[str, str]) -> Series:
-    """A series as the server stores it, in milliseconds."""
+    """Read a series that the server stores in milliseconds."""
     count = int(summary.get(f"{name}:count", 0))
     squares = float(summary.get(f"{name}:vk", 0.0))
     return Series(

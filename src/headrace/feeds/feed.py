@@ -1,4 +1,4 @@
-"""A feed, for code that blocks and for code that awaits: the same names."""
+"""Feeds, sync and async."""
 
 from __future__ import annotations
 
@@ -39,16 +39,33 @@ class FeedBase:
 
 
 class Feed(FeedBase, SyncMethods):
-    """A feed of items, for code that blocks."""
+    """A feed: a list of items that stay until they are retracted.
+
+    New items of a plain feed are the newest. The items of a sorted feed have positions.
+
+        news = client.feed("news")
+        item_id = news.publish({"title": "Released"})
+        news.item(item_id)
+    """
 
     def listen(self, *, wait: Span | None = None) -> Listener[FeedEvent]:
-        """Hears every change from now on; ends when nothing came for `wait` seconds, None never."""
+        """Subscribe to the changes of the feed; iterate over the result.
+
+        The iteration ends after `wait` seconds without a change; None waits without a limit. An
+        event of kind "missed" reports changes that were not received.
+
+        Raises FeedNotFound if the feed does not exist.
+
+            with news.listen(wait=60) as changes:
+                for change in changes:
+                    print(change.kind, change.id, change.item)
+        """
         return Listener(drive(self.core.transport, listen(self, wait)))
 
 
 class AsyncFeed(FeedBase, AsyncMethods):
-    """A feed of items, for code that awaits."""
+    """The asyncio form of Feed."""
 
     async def listen(self, *, wait: Span | None = None) -> AsyncListener[FeedEvent]:
-        """Hears every change from now on; ends when nothing came for `wait` seconds, None never."""
+        """Subscribe to the changes of the feed; see Feed.listen."""
         return AsyncListener(await drive_async(self.core.transport, listen(self, wait)))

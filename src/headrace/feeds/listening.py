@@ -1,4 +1,4 @@
-"""Listening to feeds: what is told is numbered, so that a listener knows what it has missed."""
+"""Listeners to feeds. Changes are numbered, so that a listener knows how many it missed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from headrace.operations.listening import ListeningState, catch_up, seconds, sub
 from headrace.operations.protocols import ClientLike, FeedLike
 from headrace.transport.drive import Operation
 
+# The parts of a message, which zero bytes separate.
 PARTS = 9
 NOTHING = (0, 0)
 HAS_ITEM = ("published", "edited")
 
 
-class Told:
-    """A message, taken apart: the event, and the numbers that show whether one was missed."""
+class FeedMessage:
+    """A parsed message: the event, and the numbers that show whether messages were missed.
+
+    `life` grows when a feed is created anew; `of_shard` numbers the changes of the shard.
+    """
 
     __slots__ = ("event", "life", "of_shard")
 
@@ -46,57 +50,58 @@ class Told:
         )
 
 
-class OneFeed:
-    """What a listener knows of a feed: which life of it, and the number of its last change."""
+class FeedReader:
+    """Reads the messages of one feed and notices gaps, by the number of the last change."""
 
     def __init__(self, core: Core, name: str) -> None:
         self._core = core
         self._name = name
         self._at = NOTHING
-        self._there = False
+        self._exists = False
 
     def read(self, _: str, message: bytes) -> Iterator[FeedEvent]:
-        told = Told(self._core.codec, message)
-        life, number = told.life, told.event.number
+        """Yield the event of a message, after a missed event if there is a gap."""
+        parsed = FeedMessage(self._core.codec, message)
+        life, number = parsed.life, parsed.event.number
         if (life, number) <= self._at:
             return
         if life == self._at[0]:
             if number > self._at[1] + 1:
                 yield self._missed(number - self._at[1] - 1)
-        elif self._there or number > 1:
+        elif self._exists or number > 1:
             yield self._missed(None)
         self._at = (life, number)
-        self._there = told.event.kind != "deleted"
-        yield told.event
+        self._exists = parsed.event.kind != "deleted"
+        yield parsed.event
 
     def check(self, state: ListeningState[FeedEvent]) -> Operation[list[FeedEvent]]:
-        """Compares numbers with those of the server; the first time there is nothing to miss."""
+        """Compare numbers with the server; the first time, nothing can have been missed."""
         found = yield from info(self._core, self._name)
-        there = found is not None
+        exists = found is not None
         newest = self._at
         if found is not None:
             newest = int(found.fields["life"]), int(found.fields["number"])
         if self._at == NOTHING:
-            self._at, self._there = newest, there
+            self._at, self._exists = newest, exists
             return []
         lost_data = newest < self._at
-        yield from catch_up(state, lambda: self._knows(newest, there=there))
-        if self._knows(newest, there=there) and not lost_data:
+        yield from catch_up(state, lambda: self._knows(newest, exists=exists))
+        if self._knows(newest, exists=exists) and not lost_data:
             return []
-        same_life = there and newest[0] == self._at[0] and not lost_data
+        same_life = exists and newest[0] == self._at[0] and not lost_data
         missed = self._missed(newest[1] - self._at[1] if same_life else None)
-        self._at, self._there = newest, there
+        self._at, self._exists = newest, exists
         return [missed]
 
-    def _knows(self, newest: tuple[int, int], *, there: bool) -> bool:
-        return self._at >= newest and (there or not self._there)
+    def _knows(self, newest: tuple[int, int], *, exists: bool) -> bool:
+        return self._at >= newest and (exists or not self._exists)
 
     def _missed(self, count: int | None) -> FeedEvent:
         return FeedEvent("missed", self._name, missed=count)
 
 
-class AllFeeds:
-    """What a listener knows of all feeds: how many changes of them there were, by shard."""
+class AllFeedsReader:
+    """Reads the messages of all feeds and notices gaps, by the number of changes per shard."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -105,33 +110,34 @@ class AllFeeds:
         self._seen: list[int] | None = None
 
     def read(self, channel: str, message: bytes) -> Iterator[FeedEvent]:
-        told = Told(self._core.codec, message)
+        """Yield the event of a message, after a missed event if there is a gap."""
+        parsed = FeedMessage(self._core.codec, message)
         seen = self._seen or []
         shard = self._shards[channel]
-        if told.of_shard <= seen[shard]:
+        if parsed.of_shard <= seen[shard]:
             return
-        if told.of_shard > seen[shard] + 1:
-            yield self._missed(told.of_shard - seen[shard] - 1)
-        seen[shard] = told.of_shard
-        yield told.event
+        if parsed.of_shard > seen[shard] + 1:
+            yield self._missed(parsed.of_shard - seen[shard] - 1)
+        seen[shard] = parsed.of_shard
+        yield parsed.event
 
     def check(self, state: ListeningState[FeedEvent]) -> Operation[list[FeedEvent]]:
-        """Compares numbers with those of the server; the first time there is nothing to miss."""
-        told = yield from changes(self._core)
+        """Compare numbers with the server; the first time, nothing can have been missed."""
+        counts = yield from changes(self._core)
         if self._seen is None:
-            self._seen = told
+            self._seen = counts
             return []
         seen = self._seen
-        lost_data = any(there < here for there, here in zip(told, seen, strict=True))
+        lost_data = any(theirs < ours for theirs, ours in zip(counts, seen, strict=True))
 
         def missing() -> int:
-            return sum(max(0, there - here) for there, here in zip(told, seen, strict=True))
+            return sum(max(0, theirs - ours) for theirs, ours in zip(counts, seen, strict=True))
 
         yield from catch_up(state, lambda: missing() == 0)
         if not lost_data and missing() == 0:
             return []
         missed = self._missed(None if lost_data else missing())
-        self._seen = told
+        self._seen = counts
         return [missed]
 
     def _missed(self, count: int | None) -> FeedEvent:
@@ -139,22 +145,22 @@ class AllFeeds:
 
 
 def listen(feed: FeedLike, wait: Span | None) -> Operation[ListeningState[FeedEvent]]:
-    """Hears every change of the feed from now on."""
+    """Subscribe to the changes of a feed; see Feed.listen."""
     core = feed.core
     wait_for = seconds(wait)
     if (yield from info(core, feed.name)) is None:
         raise FeedNotFound(feed.name)
-    known = OneFeed(core, feed.name)
+    reader = FeedReader(core, feed.name)
     channel = core.channel(core.shard_of(feed.name), "changes", feed.name)
-    state = ListeningState(core, [channel], known.read, lambda: known.check(state), wait_for)
+    state = ListeningState(core, [channel], reader.read, lambda: reader.check(state), wait_for)
     return (yield from subscribe(state))
 
 
 def listen_feeds(client: ClientLike, wait: Span | None) -> Operation[ListeningState[FeedEvent]]:
-    """Hears every change of every feed from now on."""
+    """Subscribe to the changes of every feed; see Feeds.listen."""
     core = client.core
-    known = AllFeeds(core)
+    reader = AllFeedsReader(core)
     state = ListeningState(
-        core, known.channels, known.read, lambda: known.check(state), seconds(wait)
+        core, reader.channels, reader.read, lambda: reader.check(state), seconds(wait)
     )
     return (yield from subscribe(state))

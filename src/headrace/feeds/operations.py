@@ -1,4 +1,4 @@
-"""What is asked and said of feeds."""
+"""Operations on feeds: create, configure, publish, move, retract and read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from headrace.engine.call import Call, build, feed_answer
 from headrace.engine.check import PAGE, choice, free_text, listed, page, text, whole
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.errors import FeedNotFound, InvalidArgument, ServerUnavailable
 from headrace.feeds.values import FeedCounts, FeedSettings
 from headrace.operations.batches import Row
@@ -23,21 +23,21 @@ LONGEST_FEED = 10**9
 
 
 def check_feed(core: Core, name: str) -> str:
-    """The name of a feed, if it can be one."""
+    """Return the name of a feed; raise InvalidArgument if it is malformed."""
     return text("feed", name, core.limits.name)
 
 
 def kind_of(feed: FeedLike) -> str:
-    """The kind of a feed, as the scripts call it."""
+    """Return the kind of a feed, as the scripts call it."""
     return "sorted" if feed.sorted else "plain"
 
 
 def ask_feed(feed: FeedLike, call: Call[Any]) -> Operation[Any]:
-    """Makes a call where the feed lives."""
+    """Make a call on the shard of the feed."""
     return (yield from ask_one(feed.core, feed.core.shard_of(feed.name), call))
 
 
-# made, configured, deleted
+# Create, configure, delete.
 
 
 def make(
@@ -49,7 +49,10 @@ def make(
     about: str | None = None,
     open_existing: bool = False,
 ) -> Operation[bool]:
-    """Makes a feed, or opens the one that is there; whether it is sorted."""
+    """Create a feed and return whether it is sorted; open an existing one with `open_existing`.
+
+    Raises FeedExists if the feed exists and `open_existing` is not set.
+    """
     call = build(
         "feed_make",
         feed_answer(name),
@@ -67,7 +70,9 @@ def _config(core: Core, kind: str, max_length: int | None, about: str | None) ->
     if max_length is not None:
         whole("max_length", max_length, 1, LONGEST_FEED)
         if kind == "sorted":
-            raise InvalidArgument("a sorted feed has no oldest item, so it has no max_length")
+            raise InvalidArgument(
+                "a sorted feed cannot have max_length, because it has no oldest item"
+            )
     return {
         "max_length": "" if max_length is None else max_length,
         "about": "" if about is None else free_text("about", about, core.limits.message),
@@ -77,7 +82,15 @@ def _config(core: Core, kind: str, max_length: int | None, about: str | None) ->
 def configure(
     feed: FeedLike, *, max_length: int | None = None, about: str | None = None
 ) -> Operation[None]:
-    """Replaces all that is set of the feed; what is then too many is retracted, oldest first."""
+    """Replace all settings of the feed; items beyond `max_length` are retracted, oldest first.
+
+    `about` is a description. A setting that is not given is removed.
+
+    Raises FeedNotFound if the feed does not exist, InvalidArgument if a sorted feed would have a
+    max_length.
+
+        news.configure(max_length=1000, about="what is new")
+    """
     call = build(
         "feed_configure",
         feed_answer(feed.name),
@@ -92,55 +105,63 @@ def configure(
 
 
 def delete(feed: FeedLike) -> Operation[None]:
-    """Deletes the feed with every item; nothing of it is left."""
+    """Delete the feed with all its items.
+
+    Raises FeedNotFound if the feed does not exist.
+    """
     call = build("feed_delete", feed_answer(feed.name), feed=feed.name, instance=feed.core.instance)
     yield from ask_feed(feed, call)
 
 
-# published, moved, retracted
+# Publish, move, retract.
 
 
-class Place(NamedTuple):
-    """Where in a sorted feed; '' is the last place for what is new, its own for what is there."""
+class FeedPlace(NamedTuple):
+    """A position in a sorted feed.
+
+    An empty `where` puts a new item last and leaves an existing one at its position.
+    """
 
     where: str = ""
     reference: str = ""
 
 
-ANYWHERE = Place()
+DEFAULT_PLACE = FeedPlace()
 
 
 def _place(
     feed: FeedLike, before: str | None, after: str | None, *, first: bool, last: bool = False
-) -> Place:
+) -> FeedPlace:
     named = {"before": before, "after": after}
     places = [
-        Place(where, text(where, reference, feed.core.limits.name))
+        FeedPlace(where, text(where, reference, feed.core.limits.name))
         for where, reference in named.items()
         if reference is not None
     ]
-    places += [Place(where) for where, wanted in (("first", first), ("last", last)) if wanted]
+    places += [FeedPlace(where) for where, wanted in (("first", first), ("last", last)) if wanted]
     if places and not feed.sorted:
-        raise InvalidArgument("only a sorted feed has places: make it with sorted=True")
+        raise InvalidArgument("only a sorted feed has positions; create it with sorted=True")
     if len(places) > 1:
-        words = " and ".join(f"{place.where}=" for place in places)
-        raise InvalidArgument(f"one place at a time, not {words}")
-    return places[0] if places else ANYWHERE
+        words = ", ".join(f"{place.where}=" for place in places)
+        raise InvalidArgument(f"pass only one of {words}")
+    return places[0] if places else DEFAULT_PLACE
 
 
 def _place_of_new(
     feed: FeedLike, before: str | None, after: str | None, *, first: bool, touch: bool
-) -> Place:
+) -> FeedPlace:
     if touch and feed.sorted:
-        raise InvalidArgument("a sorted feed has no newest item: give first=, before= or after=")
+        raise InvalidArgument(
+            "touch= is for plain feeds; in a sorted feed pass first=, before= or after="
+        )
     if before is None and after is None and not first:
-        return ANYWHERE
+        return DEFAULT_PLACE
     return _place(feed, before, after, first=first)
 
 
-def _elsewhere(ids: Iterable[str], place: Place) -> None:
+def _check_reference(ids: Iterable[str], place: FeedPlace) -> None:
     if place.reference and place.reference in ids:
-        raise InvalidArgument(f"{place.reference!r} cannot stand {place.where} itself")
+        raise InvalidArgument(f"item {place.reference!r} cannot be placed {place.where} itself")
 
 
 def publish(
@@ -153,10 +174,17 @@ def publish(
     before: str | None = None,
     after: str | None = None,
 ) -> Operation[str]:
-    """Publishes an item and returns its id; one that is there is replaced and keeps its place.
+    """Publish an item and return its id; replace the item if the id exists.
 
-    In a plain feed new items are the newest, and touch=True makes an old one so. In a sorted feed
-    they are the last, or first, or before or after another one, and an old one goes there too.
+    In a plain feed a new item is the newest; `touch` makes a replaced item the newest too. In a
+    sorted feed a new item goes to the end, or to the position given by `first`, `before` or
+    `after`; a replaced item keeps its position unless one is given.
+
+    Raises FeedNotFound if the feed does not exist, ItemNotFound if the item named by `before` or
+    `after` does not exist, InvalidArgument if the arguments do not fit the kind of the feed.
+
+        news.publish({"title": "Released"}, id="release-1")
+        todo.publish("write tests", after="write code")
     """
     place = _place_of_new(feed, before, after, first=first, touch=touch)
     payload = encoded(feed.core, item)
@@ -164,7 +192,7 @@ def publish(
         [item_id] = yield from _new_ids(feed, 1)
     else:
         item_id = text("id", id, feed.core.limits.name)
-        _elsewhere((item_id,), place)
+        _check_reference((item_id,), place)
     yield from ask_feed(feed, _publish_call(feed, [(item_id, payload)], place, touch=touch))
     return item_id
 
@@ -178,7 +206,13 @@ def publish_many(
     before: str | None = None,
     after: str | None = None,
 ) -> Operation[list[str]]:
-    """Publishes items, in a mapping each by its id, a few hundred in a round trip; their ids."""
+    """Publish many items, a few hundred per round trip, and return their ids in order.
+
+    Pass a list of items, or a dict of items by id. The other arguments and errors are those of
+    Feed.publish.
+
+        news.publish_many({"release-1": {"title": "One"}, "release-2": {"title": "Two"}})
+    """
     place = _place_of_new(feed, before, after, first=first, touch=touch)
     limits = feed.core.limits
     if isinstance(items, Mapping):
@@ -187,7 +221,7 @@ def publish_many(
         payloads = [encoded(feed.core, item) for item in listed("items", items, "items")]
         ids = yield from _new_ids(feed, len(payloads))
         given = list(zip(ids, payloads, strict=True))
-    _elsewhere([one for one, _ in given], place)
+    _check_reference([one for one, _ in given], place)
     for first_row in range(0, len(given), limits.batch):
         rows = given[first_row : first_row + limits.batch]
         try:
@@ -196,12 +230,12 @@ def publish_many(
             error.maybe_done = error.maybe_done or first_row > 0
             raise
         if place.where in ("first", "after"):
-            place = Place("after", rows[-1][0])
+            place = FeedPlace("after", rows[-1][0])
     return [one for one, _ in given]
 
 
 def _publish_call(
-    feed: FeedLike, rows: Sequence[tuple[str, bytes]], place: Place, *, touch: bool
+    feed: FeedLike, rows: Sequence[tuple[str, bytes]], place: FeedPlace, *, touch: bool
 ) -> Call[Any]:
     decode = feed_answer(feed.name)
     if feed.sorted:
@@ -218,7 +252,7 @@ def _publish_call(
 
 
 def _new_ids(feed: FeedLike, count: int) -> Operation[list[str]]:
-    """New ids; those of a sorted feed are numbers that nobody else is given."""
+    """Return new ids; those of a sorted feed are numbers that the server reserves."""
     if not feed.sorted or count == 0:
         return list(new_ids(count))
     call = build("feed_numbers", feed_answer(feed.name), feed=feed.name, count=count)
@@ -234,17 +268,21 @@ def move(
     first: bool = False,
     last: bool = False,
 ) -> Operation[None]:
-    """Moves items of a sorted feed to a place, where they stand in the given order.
+    """Move items of a sorted feed to one position, in the given order; 1,000 items at most.
 
-    Raises ItemNotFound, and moves none, if one of them or the one at that place is not there.
+    Raises ItemNotFound, and moves none, if one of the items or the item named by `before` or
+    `after` does not exist. Raises FeedNotFound if the feed does not exist, InvalidArgument unless
+    exactly one position is given.
+
+        todo.move("write tests", "write docs", first=True)
     """
     rows = _id_rows(feed, ids)
     place = _place(feed, before, after, first=first, last=last)
     if not place.where:
-        raise InvalidArgument("say where to: before=, after=, first=True or last=True")
-    _elsewhere(ids, place)
+        raise InvalidArgument("pass the position: before=, after=, first=True or last=True")
+    _check_reference(ids, place)
     if len(rows) > PAGE:
-        raise InvalidArgument(f"up to {PAGE} items can be moved together, not {len(rows)}")
+        raise InvalidArgument(f"one call can move {PAGE} items, not {len(rows)}")
     if rows:
         call = build(
             "feed_move",
@@ -258,7 +296,11 @@ def move(
 
 
 def retract(feed: FeedLike, *ids: str) -> Operation[list[str]]:
-    """Takes items away and returns the ids of those that were there; no others are told of."""
+    """Remove items and return the ids of those that existed.
+
+    Listeners receive an event for each removed item. Raises FeedNotFound if the feed does not
+    exist.
+    """
     rows = _id_rows(feed, tuple(dict.fromkeys(ids)))
     found: list[str] = []
     for part in _parts(feed, rows):
@@ -275,19 +317,25 @@ def _id_rows(feed: FeedLike, ids: tuple[str, ...]) -> list[Row]:
 
 def _parts(feed: FeedLike, rows: list[Row]) -> Iterator[list[Row]]:
     size = feed.core.limits.batch
-    # Also without any: a feed that is not there is told of.
+    # One call even without rows, so that a missing feed is reported.
     for first in range(0, max(1, len(rows)), size):
         yield rows[first : first + size]
 
 
-# read
+# Read.
 
 
 def ids(
     feed: FeedLike, *, order: str | None = None, offset: int = 0, count: int = PAGE
 ) -> Operation[list[str]]:
-    """A page of ids: of a plain feed the newest first, or order="oldest"; of a sorted feed from
-    the first on, or order="last".
+    """Return a page of ids.
+
+    A plain feed returns the newest first, with order="oldest" the oldest. A sorted feed starts with
+    its first item, with order="last" with its last.
+
+    Raises FeedNotFound if the feed does not exist.
+
+        news.ids(count=10)
     """
     found, _ = yield from _page(feed, order, offset, count, with_items=False)
     return [one.decode() for one in found]
@@ -296,7 +344,10 @@ def ids(
 def all(  # noqa: A001 - the word users know
     feed: FeedLike, *, order: str | None = None, offset: int = 0, count: int = PAGE
 ) -> Operation[dict[str, Any]]:
-    """A page of items by their ids, in the order of ids()."""
+    """Return a page of items by id, in the order of Feed.ids.
+
+    Raises FeedNotFound if the feed does not exist.
+    """
     found, items = yield from _page(feed, order, offset, count, with_items=True)
     decode = feed.core.codec.decode
     return {one.decode(): decode(item) for one, item in zip(found, items, strict=True)}
@@ -322,7 +373,10 @@ def _page(
 
 
 def item(feed: FeedLike, id: str | None = None) -> Operation[Any]:  # noqa: A002
-    """The item of this id, None if there is none; without an id that of the first of ids()."""
+    """Return the item with this id, or None; without an id, the first item of Feed.ids.
+
+    Raises FeedNotFound if the feed does not exist.
+    """
     if id is None:
         _, items = yield from _page(feed, None, 0, 1, with_items=True)
     else:
@@ -331,7 +385,10 @@ def item(feed: FeedLike, id: str | None = None) -> Operation[Any]:  # noqa: A002
 
 
 def has(feed: FeedLike, id: str) -> Operation[bool]:  # noqa: A002
-    """Whether there is an item of this id."""
+    """Return whether an item with this id exists.
+
+    Raises FeedNotFound if the feed does not exist.
+    """
     return (yield from _items(feed, (id,)))[0] is not None
 
 
@@ -342,21 +399,21 @@ def _items(feed: FeedLike, ids: tuple[str, ...]) -> Operation[list[bytes | None]
     return list((yield from ask_feed(feed, call)))
 
 
-class Info(NamedTuple):
-    """What is stored of a feed."""
+class FeedInfo(NamedTuple):
+    """The length and the stored fields of a feed."""
 
     length: int
     fields: dict[str, str]
 
 
-def info(core: Core, name: str) -> Operation[Info | None]:
-    """What is stored of a feed; None if it is not there."""
-    call = build("feed_info", lambda reply: Info(reply[0], text_map(reply[1])), feed=name)
+def info(core: Core, name: str) -> Operation[FeedInfo | None]:
+    """Return the length and fields of a feed; None if it does not exist."""
+    call = build("feed_info", lambda reply: FeedInfo(reply[0], text_map(reply[1])), feed=name)
     found = yield from ask_one(core, core.shard_of(name), call)
     return found if found.fields else None
 
 
-def _known(feed: FeedLike) -> Operation[Info]:
+def _known(feed: FeedLike) -> Operation[FeedInfo]:
     found = yield from info(feed.core, feed.name)
     if found is None:
         raise FeedNotFound(feed.name)
@@ -364,12 +421,18 @@ def _known(feed: FeedLike) -> Operation[Info]:
 
 
 def length(feed: FeedLike) -> Operation[int]:
-    """How many items the feed has."""
+    """Return the number of items.
+
+    Raises FeedNotFound if the feed does not exist.
+    """
     return (yield from _known(feed)).length
 
 
 def counts(feed: FeedLike) -> Operation[FeedCounts]:
-    """How many items the feed has, how many were published, and how often it has changed."""
+    """Return how many items the feed has, how many were published, and how often it changed.
+
+    Raises FeedNotFound if the feed does not exist.
+    """
     found = yield from _known(feed)
     return FeedCounts(
         items=found.length,
@@ -379,7 +442,10 @@ def counts(feed: FeedLike) -> Operation[FeedCounts]:
 
 
 def settings(feed: FeedLike) -> Operation[FeedSettings]:
-    """How the feed was made, and what is set of it."""
+    """Return the kind of the feed, its settings, and when it was created.
+
+    Raises FeedNotFound if the feed does not exist.
+    """
     fields = (yield from _known(feed)).fields
     return FeedSettings(
         sorted=fields["kind"] == "sorted",
@@ -389,16 +455,16 @@ def settings(feed: FeedLike) -> Operation[FeedSettings]:
     )
 
 
-# all feeds
+# All feeds.
 
 
 def feed_exists(client: ClientLike, name: str) -> Operation[bool]:
-    """Whether there is a feed of this name."""
+    """Return whether a feed with this name exists."""
     return (yield from info(client.core, check_feed(client.core, name))) is not None
 
 
 def feeds(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation[list[str]]:
-    """Names of feeds in the order in which they were made, each shard having its own order."""
+    """Return a page of the names of feeds, in the order of their creation."""
     core = client.core
     offset, count = page(offset, count)
     if core.shards == 1:
@@ -413,10 +479,10 @@ def feeds(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation
 def _first_feeds(core: Core, shard: int, count: int) -> Operation[list[tuple[float, str]]]:
     found: list[tuple[float, str]] = []
     while len(found) < count:
-        asked = min(PAGE, count - len(found))
-        some = yield from _feeds_of(core, shard, len(found), asked)
+        step = min(PAGE, count - len(found))
+        some = yield from _feeds_of(core, shard, len(found), step)
         found += some
-        if len(some) < asked:
+        if len(some) < step:
             break
     return found
 
@@ -432,6 +498,6 @@ def _feeds_of(
 
 
 def changes(core: Core) -> Operation[list[int]]:
-    """How many changes of feeds there were, on each shard."""
+    """Return the number of changes of feeds on each shard."""
     call: Call[int] = build("feeds", lambda reply: int(reply[0]), offset=0, count=1)
     return (yield from ask(core, [(shard, call) for shard in range(core.shards)]))

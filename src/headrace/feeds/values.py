@@ -1,4 +1,4 @@
-"""What is said of feeds: their settings, what is counted, what is heard of them."""
+"""Values that operations on feeds return: settings, counts and events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.codecs.codec import Codec
 
 @dataclass(frozen=True, slots=True)
 class FeedSettings:
-    """How a feed was made, and what is set of it."""
+    """The kind of a feed, its settings, and when it was created."""
 
     sorted: bool
     max_length: int | None
@@ -21,7 +21,7 @@ class FeedSettings:
 
 @dataclass(frozen=True, slots=True)
 class FeedCounts:
-    """How many items a feed has, how many were published in its life, and how often it changed."""
+    """How many items a feed has, how many were published in all, and how often it changed."""
 
     items: int
     published: int
@@ -30,14 +30,14 @@ class FeedCounts:
 
 @dataclass(frozen=True, slots=True)
 class FeedEvent:
-    """What is heard of a feed.
+    """A change of a feed.
 
-    kind is published, edited, retracted, positioned, made, configured, deleted or missed. The place
-    is where the item stands now: newest, first, or after (then `after` is the id of the one before
-    it); None is where it stood. The number is one more with every change of the feed. The instance
-    is that of the client who made, configured or deleted the feed. `missed` says how many changes
-    were not heard; None in an event of that kind that it cannot be known: the feed was deleted
-    meanwhile, or the server has lost data.
+    `kind` is published, edited, retracted, positioned, made, configured, deleted or missed. `place`
+    is the new position of the item: newest, first, or after (then `after` is the id of the item
+    before it); None means unchanged. `number` grows by one with every change of the feed.
+    `instance` identifies the client that created, configured or deleted the feed. `missed` is the
+    number of changes that were not received. It is None in an event of kind missed if the number is
+    unknown, because the feed was deleted meanwhile or the server has lost data.
     """
 
     kind: str
@@ -53,7 +53,7 @@ class FeedEvent:
 
     @property
     def item(self) -> Any:
-        """The item, decoded; None where there is none."""
+        """The decoded item; None if the event has none."""
         if self.payload is None or self._codec is None:
             return None
         return self._codec.decode(self.payload)

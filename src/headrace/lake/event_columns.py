@@ -1,4 +1,6 @@
-"""Convert log entries to Arrow columns: the bulk version of `read_event`.
+"""The columns of events, and the conversion of log entries to them: the bulk `read_event`.
+
+The columns are the fields of Event, and two that the lake adds.
 
 All entries begin with the same fields in the same order. These become columns without a loop over
 the entries. The optional fields are collected entry by entry.
@@ -8,13 +10,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.engine.events import VERSION, WITH_DATA
-from headrace.lake.schema import EVENTS, GAP
+from headrace.engine.events import VERSION, WITH_DATA, Event
+
+# Spark timestamps have microseconds.
+_TYPES: dict[type, pa.DataType] = {
+    bytes: pa.binary(),
+    datetime: pa.timestamp("us", tz="UTC"),
+    float: pa.float64(),
+    int: pa.int64(),
+    str: pa.string(),
+}
+
+# Shard and number identify the entry.
+_LEFT_OUT = ("entry_id",)
+
+GAP = "gap"
+"""The kind of the row for events that were trimmed before they were read."""
+
+
+def _field(name: str, hint: Any) -> pa.Field:
+    kinds = get_args(hint) or (hint,)
+    [kind] = [kind for kind in kinds if kind is not NoneType]
+    return pa.field(name, _TYPES[kind], nullable=NoneType in kinds)
+
+
+EVENTS: pa.Schema = pa.schema(
+    [
+        *(
+            _field(name, hint)
+            for name, hint in get_type_hints(Event).items()
+            if name not in _LEFT_OUT
+        ),
+        # In a row of kind "gap": the number of missing events, starting with this one.
+        pa.field("missing", pa.int64()),
+        # The fields of an entry that this version does not know.
+        pa.field("more", pa.map_(pa.string(), pa.binary())),
+    ]
+)
 
 Pairs = Sequence[bytes]
 Entry = Sequence[Any]  # the entry id and the pairs

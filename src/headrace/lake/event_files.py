@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from headrace.lake.schema import EVENTS
+from headrace.lake.event_columns import EVENTS
 
 LETTERS = "A-Za-z0-9._-"
 LONGEST_NAME = 80

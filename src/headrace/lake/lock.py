@@ -11,9 +11,8 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
 
 from headrace.errors import HeadraceError
 from headrace.lake.files import Files, LocalFiles
@@ -28,37 +27,27 @@ class LakeBusy(HeadraceError):
     """Another process does the same work on the lake."""
 
 
-class LakeLock(Protocol):
-    """A lock that this process holds."""
+class LakeLock:
+    """A lock that this process holds. The kernel releases it when the process ends."""
 
     def renew(self) -> None:
-        """Extend the lock. Raises LakeBusy if another process has taken it over."""
+        """Extend the lock if it expires. Raises LakeBusy if another process has taken it over."""
 
 
-@contextmanager
-def held(files: Files, what: str) -> Iterator[LakeLock]:
+def held(files: Files, what: str) -> AbstractContextManager[LakeLock]:
     """Hold the lock for a kind of work, such as "sync".
 
     Raises LakeBusy if another process holds it.
     """
-    hold = _local_lock if isinstance(files, LocalFiles) else _remote_lock
-    with hold(files, what) as lock:
-        yield lock
+    return (_local_lock if isinstance(files, LocalFiles) else _remote_lock)(files, what)
 
 
 def _busy(files: Files, what: str, holder: str) -> LakeBusy:
     return LakeBusy(f"another {what} of the lake in {files} is running: {holder}; wait for its end")
 
 
-class _LocalLock:
-    """A lock that the kernel releases when the process ends."""
-
-    def renew(self) -> None:
-        """Do nothing: the lock does not expire."""
-
-
 @contextmanager
-def _local_lock(files: Files, what: str) -> Iterator[_LocalLock]:
+def _local_lock(files: Files, what: str) -> Iterator[LakeLock]:
     path = Path(str(files)) / FOLDER / f"{what}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+") as file:
@@ -70,7 +59,7 @@ def _local_lock(files: Files, what: str) -> Iterator[_LocalLock]:
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}")
         file.flush()
-        yield _LocalLock()
+        yield LakeLock()
 
 
 class LockHolder(LakeRecord, frozen=True):
@@ -85,7 +74,7 @@ def _me() -> LockHolder:
     return LockHolder(host=socket.gethostname(), pid=os.getpid(), renewed=time.time())
 
 
-class _RemoteLock:
+class _RemoteLock(LakeLock):
     """A lock file on a file system without flock. It expires if its holder does not renew it."""
 
     def __init__(self, files: Files, path: str, holder: LockHolder) -> None:
@@ -114,7 +103,7 @@ class _RemoteLock:
 
 
 @contextmanager
-def _remote_lock(files: Files, what: str) -> Iterator[_RemoteLock]:
+def _remote_lock(files: Files, what: str) -> Iterator[LakeLock]:
     path = f"{FOLDER}/{what}.json"
     me = _me()
     while not files.create(path, packed(me)):

@@ -1,7 +1,8 @@
-"""The embedded server: a Valkey that lives in a directory and outlives whoever started it.
+"""The embedded server: a Valkey server with its data in a directory.
 
-The server inherits a locked file and so holds the lock until its last breath, however it dies.
-Lock free means no server; there is no other record, and so none that could be stale.
+The server keeps running when the process that started it ends. It inherits a locked file, so the
+kernel releases the lock when the server ends, however it ends. A free lock means that no server
+runs; there is no pid file that could be stale.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from headrace.errors import EmbeddedServerError
 from headrace.local_server import server_process
 
 LOCK = "server.lock"
-PATIENCE = 10.0
+REPLY_TIMEOUT = 10.0
 POLL = 0.01
 
 OPTIONS = (
@@ -30,7 +31,7 @@ OPTIONS = (
     *("--unixsocket", server_process.SOCKET),
     *("--unixsocketperm", "700"),
     *("--daemonize", "yes"),
-    # Unless told, a daemon run by root writes its pid under /var/run, for all servers the same.
+    # The default of a daemon run by root is one file in /var/run for all servers.
     *("--pidfile", "server.pid"),
     *("--logfile", server_process.LOG),
     *("--appendonly", "yes"),
@@ -50,28 +51,33 @@ class Status:
 
 
 def start(directory: Path | str = ".headrace") -> str:
-    """The URL of the server in `directory`, started first if none runs."""
+    """Return the URL of the server in `directory`; start the server if none runs.
+
+    Raises EmbeddedServerError if the server does not start.
+    """
     home = Path(directory).resolve()
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _start(home)
     except FileExistsError as error:
-        raise EmbeddedServerError(f"{home} is a file, not a directory") from error
+        raise EmbeddedServerError(
+            f"cannot start a server in {home}: it is a file, not a directory"
+        ) from error
     except OSError as error:
         raise EmbeddedServerError(f"cannot start a server in {home}: {error.strerror}") from error
 
 
 def stop(directory: Path | str = ".headrace") -> bool:
-    """Save and shut down the server in `directory`; False if none ran."""
+    """Save the data and shut down the server in `directory`; return False if none ran."""
     home = Path(directory).resolve()
     try:
-        return _stop(home) or _end_orphans(home)
+        return _stop(home) or _kill_orphans(home)
     except OSError as error:
         raise EmbeddedServerError(f"cannot stop a server in {home}: {error.strerror}") from error
 
 
 def status(directory: Path | str = ".headrace") -> Status | None:
-    """The server that runs in `directory`, if one does."""
+    """Return the server that runs in `directory`, or None."""
     home = Path(directory).resolve()
     socket = server_process.reachable_socket(home)
     try:
@@ -85,12 +91,12 @@ def _start(home: Path) -> str:
     socket = server_process.reachable_socket(home)
     log_begins = _size(home / server_process.LOG)
     launched = False
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + REPLY_TIMEOUT
     while time.monotonic() < deadline:
         reply = server_process.ping(socket)
         if server_process.is_loading(reply):
-            # It reads as long as it must: only silence is a reason to give up.
-            deadline = time.monotonic() + PATIENCE
+            # Loading may take long. Only a server that does not reply is given up.
+            deadline = time.monotonic() + REPLY_TIMEOUT
         elif reply:
             return server_process.url_of(socket)
         else:
@@ -101,19 +107,19 @@ def _start(home: Path) -> str:
                     _launch(home, lock)
                     launched = True
         time.sleep(POLL)
-    raise EmbeddedServerError(_complaint(home, log_begins, launched=launched))
+    raise EmbeddedServerError(_start_error(home, log_begins, launched=launched))
 
 
-def _complaint(home: Path, log_begins: int, *, launched: bool) -> str:
+def _start_error(home: Path, log_begins: int, *, launched: bool) -> str:
     if not launched:
         socket = home / server_process.SOCKET
-        return f"a process holds {home / LOCK}, but no server answers on {socket}"
-    said = server_process.tail(home / server_process.LOG, log_begins)
-    return f"the server in {home} did not come up; the end of its log:\n{said}"
+        return f"a process holds {home / LOCK}, but no server replies on {socket}; end that process"
+    log = server_process.tail(home / server_process.LOG, log_begins)
+    return f"the server in {home} did not start; the end of its log:\n{log}"
 
 
 def _launch(home: Path, lock: IO[bytes]) -> None:
-    _end_orphans(home)
+    _kill_orphans(home)
     command = [str(server_process.binary()), *OPTIONS]
     try:
         done = subprocess.run(
@@ -128,12 +134,12 @@ def _launch(home: Path, lock: IO[bytes]) -> None:
         )
     except OSError as error:
         raise EmbeddedServerError(
-            f"{command[0]} does not run here ({error.strerror}); "
-            "run Redis or Valkey and pass its URL"
+            f"cannot run {command[0]} ({error.strerror}); "
+            "start a Redis or Valkey server and pass its URL"
         ) from error
     if done.returncode:
-        said = done.stdout.decode(errors="replace").strip()
-        raise EmbeddedServerError(f"the server in {home} refused to start: {said}")
+        output = done.stdout.decode(errors="replace").strip()
+        raise EmbeddedServerError(f"the server in {home} did not start: {output}")
 
 
 def _stop(home: Path) -> bool:
@@ -141,7 +147,7 @@ def _stop(home: Path) -> bool:
         return False
     socket = server_process.reachable_socket(home)
     reply = None
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + REPLY_TIMEOUT
     while time.monotonic() < deadline:
         with _lock(home) as lock:
             if lock:
@@ -149,29 +155,31 @@ def _stop(home: Path) -> bool:
                     socket.parent.unlink(missing_ok=True)
                 return reply is not None
         with suppress(FileNotFoundError, ConnectionRefusedError):
-            reply = _ask_to_end(socket)
+            reply = _send_shutdown(socket)
         time.sleep(POLL)
-    raise EmbeddedServerError(f"the server in {home} does not stop: {reply or 'no answer'}")
+    raise EmbeddedServerError(
+        f"the server in {home} did not stop within {REPLY_TIMEOUT:.0f} s: {reply or 'no reply'}"
+    )
 
 
-def _ask_to_end(socket: Path) -> str:
+def _send_shutdown(socket: Path) -> str:
     try:
         return server_process.ask(socket, "SHUTDOWN")
     except (TimeoutError, ConnectionResetError):
         return ""
 
 
-def _end_orphans(home: Path) -> bool:
-    """End servers whose directory was deleted under them: what they know is lost already.
+def _kill_orphans(home: Path) -> bool:
+    """Kill servers whose directory was deleted: their data is already lost.
 
-    Nothing but /proc leads to them any more. Elsewhere than on Linux they stay.
+    Only /proc still leads to them, so this works on Linux only.
     """
     found = False
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            place = (process / "cwd").readlink()
+            directory = (process / "cwd").readlink()
             name = (process / "comm").read_text().strip()
-            if (place, name) == (Path(f"{home} (deleted)"), "valkey-server"):
+            if (directory, name) == (Path(f"{home} (deleted)"), "valkey-server"):
                 os.kill(int(process.name), signal.SIGKILL)
                 found = True
     return found
@@ -186,13 +194,13 @@ def _drop_locks() -> None:
     _locks.clear()
 
 
-# A child forked by another thread would inherit the lock, and keep it after the server is dead.
+# A child forked by another thread would inherit the lock and hold it after the server ends.
 os.register_at_fork(after_in_child=_drop_locks)
 
 
 @contextmanager
 def _lock(home: Path) -> Iterator[IO[bytes] | None]:
-    """The lock of `home`; None while a server, or somebody about to start one, holds it."""
+    """Yield the lock of `home`, or None while a server or a starting process holds it."""
     with (home / LOCK).open("ab") as file:
         if not _is_locked_by_us(file):
             yield None

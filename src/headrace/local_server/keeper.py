@@ -1,7 +1,7 @@
-"""A program that runs a server for as long as its owner holds the other end of stdin.
+"""A program that runs a server until its owner closes the other end of stdin.
 
-However the owner ends, also by kill -9, the pipe closes: then the server is killed and its
-directory removed. Run by path and without site packages, so it imports nothing of headrace.
+The pipe closes however the owner ends, also by kill -9. Then the program kills the server and
+removes its directory. It is run by path, without site packages, and imports nothing of headrace.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import sys
 
 
 def main() -> None:
-    """Keep a server: the first argument is its directory, the rest its command."""
+    """Run a server: the first argument is its directory, the rest its command."""
     directory, *command = sys.argv[1:]
     keep(subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL))
     shutil.rmtree(directory, ignore_errors=True)
 
 
 def keep(server: subprocess.Popen[bytes]) -> None:
-    """Return once the owner is gone or says so, and the server is dead."""
+    """Wait until the owner ends or sends a byte, then kill the server."""
 
     def end_with_server(*_: object) -> None:
-        # Its directory stays: an owner who asks why finds the log there.
+        # The directory remains, so that the owner can read the log.
         if server.poll() is not None:
             sys.exit(1)
 

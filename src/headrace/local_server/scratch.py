@@ -1,4 +1,4 @@
-"""Throw-away servers: nothing is kept, and none outlives the process that wanted it."""
+"""Temporary servers without persistence, which end with the process that started them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pathlib import Path
 from headrace.errors import EmbeddedServerError
 from headrace.local_server import keeper, server_process
 
-PATIENCE = 10.0
+START_TIMEOUT = 10.0
 POLL = 0.005
 
-FORGETFUL = (*("--save", ""), *("--appendonly", "no"))
+NO_PERSISTENCE = (*("--save", ""), *("--appendonly", "no"))
 
 
 @contextmanager
 def private_server(*options: str, binary: Path | None = None) -> Iterator[str]:
-    """The URL of a server of one's own, on a unix socket, without persistence."""
+    """Run a temporary server on a unix socket and yield its URL."""
     with scratch_directory() as home:
         socket = server_process.reachable_socket(home)
         command = [
@@ -31,20 +31,22 @@ def private_server(*options: str, binary: Path | None = None) -> Iterator[str]:
             "--unixsocket",
             server_process.SOCKET,
         ]
-        with kept(home, [*command, *FORGETFUL, *options], socket):
+        with running_server(home, [*command, *NO_PERSISTENCE, *options], socket):
             yield server_process.url_of(socket)
 
 
 @contextmanager
 def scratch_directory() -> Iterator[Path]:
-    """An empty directory; what `kept` runs in it is removed together with it."""
+    """Yield an empty directory for a server that `running_server` runs."""
     with tempfile.TemporaryDirectory(prefix="headrace-", ignore_cleanup_errors=True) as path:
         yield Path(path).resolve()
 
 
 @contextmanager
-def kept(home: Path, command: Sequence[str], address: server_process.Address) -> Iterator[None]:
-    """Run a server in `home` until the block or this process ends; wait until it answers."""
+def running_server(
+    home: Path, command: Sequence[str], address: server_process.Address
+) -> Iterator[None]:
+    """Run a server in `home` until the block or this process ends; wait until it replies."""
     log = home / server_process.LOG
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -59,15 +61,17 @@ def kept(home: Path, command: Sequence[str], address: server_process.Address) ->
         _wait_for(process, address, log)
         yield
     finally:
-        # A word, not only the closed pipe: a child forked meanwhile holds the pipe as well.
+        # Closing the pipe is not enough: a forked child may hold it as well.
         process.communicate(b".")
 
 
 def _wait_for(process: subprocess.Popen[bytes], address: server_process.Address, log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + START_TIMEOUT
     while time.monotonic() < deadline and process.poll() is None:
         reply = server_process.ping(address)
         if reply and not server_process.is_loading(reply):
             return
         time.sleep(POLL)
-    raise EmbeddedServerError(f"a private server did not come up:\n{server_process.tail(log)}")
+    raise EmbeddedServerError(
+        f"a private server did not start; the end of its log:\n{server_process.tail(log)}"
+    )

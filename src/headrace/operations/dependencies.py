@@ -1,4 +1,4 @@
-"""Jobs that wait for other jobs: dependencies given later, groups and chains."""
+"""Jobs that wait for other jobs: dependencies, groups and chains."""
 
 from __future__ import annotations
 
@@ -35,14 +35,19 @@ from headrace.operations.requests import ask_one
 from headrace.options import JobOptions, Put, check_options
 from headrace.transport.drive import Operation
 
-# dependencies of a job that exists
+# Dependencies of a job that exists.
 
 
 def depend(client: ClientLike, job_id: str, on: Iterable[str]) -> Operation[str]:
-    """Lets a job that waits, is scheduled or blocked depend on others too; returns its state.
+    """Add dependencies to a job and return its new state.
 
-    What is complete or unknown counts for nothing. Raises DependencyRefused if the job would then
-    depend on itself.
+    The job must be waiting, scheduled or blocked. Dependencies that are complete or unknown count
+    as fulfilled.
+
+    Raises DependencyRefused if the job would depend on itself or on more than 1,000 jobs,
+    JobNotFound if it does not exist, WrongState if it runs or is finished.
+
+        client.dependencies.add("report", ["import-1", "import-2"])
     """
     core = client.core
     text("id", job_id, core.limits.name)
@@ -50,7 +55,10 @@ def depend(client: ClientLike, job_id: str, on: Iterable[str]) -> Operation[str]
 
 
 def undepend(client: ClientLike, job_id: str, *ids: str) -> Operation[str]:
-    """Lets a blocked job no longer depend on these, without ids on anything; returns its state."""
+    """Remove dependencies of a blocked job, all of them if no ids are given; return its new state.
+
+    Raises JobNotFound if the job does not exist, WrongState if it is not blocked.
+    """
     core = client.core
     text("id", job_id, core.limits.name)
     parents = pack(parents_of(core, [job_id], ids)) if ids else b""
@@ -64,21 +72,25 @@ def _change(core: Core, op: str, job_id: str, parents: bytes) -> Operation[str]:
     return sole((yield from in_batches(core, checked_rows(core, [job_id]), make)))
 
 
-# groups
+# Groups.
 
 
 class GroupLike(Protocol):
     """A group of a client."""
 
     @property
-    def core(self) -> Core: ...
+    def core(self) -> Core:
+        """The shared state of the client."""
+        ...
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name."""
+        ...
 
 
 def group_name(core: Core, name: str | None) -> str:
-    """The name of a group, a new one if none is given."""
+    """Return the checked name of a group, or a new name if none is given."""
     return new_id() if name is None else text("group", name, core.limits.name)
 
 
@@ -86,17 +98,17 @@ def put_member(
     group: GroupLike, /, queue: str, data: Any, **options: Unpack[JobOptions]
 ) -> Operation[str]:
     """Put a job into a queue as a member of the group and return its id; see Queue.put."""
-    where = QueueRef(group.core, queue)
-    return (yield from put_with_options(where, data, {**options, "group": group.name}))
+    target = QueueRef(group.core, queue)
+    return (yield from put_with_options(target, data, {**options, "group": group.name}))
 
 
 def put_members(
     group: GroupLike, /, queue: str, items: Iterable[Any], **options: Unpack[JobOptions]
 ) -> Operation[list[str]]:
     """Put many jobs as members of the group and return their ids; see Queue.put_many."""
-    where = QueueRef(group.core, queue)
+    target = QueueRef(group.core, queue)
     options["group"] = group.name
-    return (yield from put_many(where, items, **options))
+    return (yield from put_many(target, items, **options))
 
 
 def then(
@@ -107,19 +119,19 @@ def then(
     Members may be added until then. If a member fails, `if_dependency_fails` decides about the job;
     with "run" a failed member counts as finished. The other options are those of Queue.put.
     """
-    where = QueueRef(group.core, queue)
-    return (yield from put_with_options(where, data, options, after=group.name))
+    target = QueueRef(group.core, queue)
+    return (yield from put_with_options(target, data, options, after=group.name))
 
 
 def pending(group: GroupLike) -> Operation[int]:
-    """How many members are not over yet; failed ones are not."""
+    """Return how many members are not finished yet; a failed member is not finished."""
     core = group.core
     call = build("pending", list, [(group.name,)])
     [members] = yield from ask_one(core, core.shard_of(group.name), call)
     return int(members)
 
 
-# chains
+# Chains.
 
 
 def chain(
@@ -128,9 +140,14 @@ def chain(
     *,
     if_dependency_fails: str | None = None,
 ) -> Operation[list[str]]:
-    """Puts jobs of which each depends on the one before, in one step; returns their ids in order.
+    """Put jobs that each depend on the one before, in one atomic step; return their ids in order.
 
-    A step is a queue and data, or a queue and a Put(data, id=..., priority=...).
+    A step is a tuple of a queue and data, or of a queue and a Put(data, id=..., priority=...).
+
+    Raises InvalidArgument if a step is malformed or the jobs cannot share a shard, JobExists if a
+    `unique` value is taken.
+
+        client.chain([("fetch", {"url": url}), ("parse", {}), ("store", Put({}, priority=5))])
     """
     core = client.core
     every = _checked_steps(core, steps)
@@ -162,7 +179,7 @@ def _checked_steps(core: Core, steps: Iterable[tuple[str, Any]]) -> list[tuple[s
 
 
 def _anchors(core: Core, steps: list[tuple[str, Put]]) -> Iterator[str]:
-    """What says where the chain must live."""
+    """Yield the names that decide on which shard the chain must be."""
     for _, item in steps:
         for name in ("id", "group", "key"):
             value: Any = item.options.get(name)
@@ -174,8 +191,8 @@ def _chained(core: Core, steps: list[tuple[str, Put]], shared: dict[str, Any]) -
     anchor = next(_anchors(core, steps), new_id())
     rows: list[Item] = []
     for queue, item in steps:
-        fresh = spare_id(core, anchor)
-        job_id, payload, spare, own = row_of(core, item, fresh, shared)
+        unused_id = spare_id(core, anchor)
+        job_id, payload, spare, own = row_of(core, item, unused_id, shared)
         depends_on = (own or {}).get("depends_on", [])
         if rows:
             depends_on = [rows[-1][0], *depends_on]

@@ -1,4 +1,4 @@
-"""Failed jobs by the thousand: tried again or cancelled, in bounded steps, oldest first."""
+"""Retry or cancel many failed jobs, oldest first, in steps of bounded size."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from headrace.engine.call import Answer, Call, build, each_state, is_refusal, optional, pack
 from headrace.engine.check import LONGEST_MS, Span, milliseconds, text, whole
-from headrace.engine.moments import EPOCH
-from headrace.engine.rate import rate_to_wire
+from headrace.engine.settings import rate_to_wire
+from headrace.engine.timestamps import EPOCH
 from headrace.errors import InvalidArgument, ServerUnavailable
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
@@ -32,10 +32,10 @@ MOST_GROUPS = 100
 DONE = b"DONE"
 REFUSED = (b"HAS_DEPENDENTS", b"UNIQUE_TAKEN")
 
-# An id, when the job failed, and for a retry its delay in milliseconds.
-Found = tuple[str, int, int]
+# The id of a failed job, when it failed, and the delay of its retry in milliseconds.
+FailedRow = tuple[str, int, int]
 Progress = Callable[[Bulk], object]
-Make = Callable[[Sequence[Found]], Call[list[bytes]]]
+MakeCall = Callable[[Sequence[FailedRow]], Call[list[bytes]]]
 
 
 def retry_failed(
@@ -52,24 +52,31 @@ def retry_failed(
     dry_run: bool = False,
     on_progress: Progress | None = None,
 ) -> Operation[Bulk]:
-    """Tries failed jobs again: those of a type, a queue, a tag, that failed from since to until.
+    """Retry failed jobs of a failure type, a queue or a tag, and return a report.
 
-    The oldest come first, up to count. They start after a delay; with a pace ("100/s") one after
-    the other, so that they do not come all at once. Only jobs that failed before the call are
-    meant; one that somebody else moves meanwhile is left alone. Interrupted, it may be called
-    again. dry_run counts only; on_progress is called with the report so far.
+    It selects jobs that failed from `since` until before `until`, oldest first, up to `count`. Jobs
+    that fail after the call began, or that change meanwhile, are not touched. They start after
+    `delay`; `pace` ("100/s") spreads their starts. `dry_run` only counts. `on_progress` is called
+    with the report so far. If the call is interrupted, call it again.
+
+    Raises InvalidArgument if `since` or `until` has no time zone or `pace` is malformed.
+
+        report = client.failures.retry("smtp", queue="mail", pace="100/s")
+        print(report.matched, report.done, report.refused)
     """
     core = client.core
-    starts = _starts(milliseconds("delay", delay), pace)
+    delays = _delays(milliseconds("delay", delay), pace)
     nonce = new_nonce()
 
-    def make(rows: Sequence[Found]) -> Call[list[bytes]]:
+    def make(rows: Sequence[FailedRow]) -> Call[list[bytes]]:
         expected = pack([(at, delay_ms) for _, at, delay_ms in rows])
         ids = [(job_id,) for job_id, _, _ in rows]
         return build("retry", list, ids, delay=0, nonce=nonce, expected=expected)
 
-    sieve = _sieve(core, failure, queue, tag, since, until, count)
-    return (yield from _each(client, sieve, starts, None if dry_run else make, on_progress))
+    selection = _selection(core, failure, queue, tag, since, until, count)
+    return (
+        yield from _change_each(client, selection, delays, None if dry_run else make, on_progress)
+    )
 
 
 def cancel_failed(
@@ -84,26 +91,33 @@ def cancel_failed(
     dry_run: bool = False,
     on_progress: Progress | None = None,
 ) -> Operation[Bulk]:
-    """Deletes failed jobs, chosen as by retry_failed; one on which others depend is refused."""
+    """Delete failed jobs, selected as in `failures.retry`, and return a report.
+
+    A job that has dependents is refused and counted as such in the report.
+
+        client.failures.cancel("smtp", until=yesterday, dry_run=True)
+    """
     core = client.core
 
-    def make(rows: Sequence[Found]) -> Call[list[bytes]]:
+    def make(rows: Sequence[FailedRow]) -> Call[list[bytes]]:
         expected = pack([at for _, at, _ in rows])
         ids = [(job_id,) for job_id, _, _ in rows]
         return build("cancel", list, ids, cascade=0, expected=expected)
 
-    sieve = _sieve(core, failure, queue, tag, since, until, count)
+    selection = _selection(core, failure, queue, tag, since, until, count)
     return (
-        yield from _each(client, sieve, _starts(0, None), None if dry_run else make, on_progress)
+        yield from _change_each(
+            client, selection, _delays(0, None), None if dry_run else make, on_progress
+        )
     )
 
 
 def cancel_chosen(
     client: ClientLike, ids: Sequence[str], *, state: str | None = None, cascade: bool = False
 ) -> Operation[list[Answer]]:
-    """Deletes jobs that are still in a state; for each the state it was in, or why not.
+    """Delete jobs that are still in `state`; return the former state of each, or its error.
 
-    One on which others depend that stay is refused by itself.
+    A job whose dependents stay is refused; the others are still deleted.
     """
 
     def make(rows: Sequence[Row]) -> Call[list[Answer]]:
@@ -115,8 +129,8 @@ def cancel_chosen(
 
 
 @dataclass(frozen=True, slots=True)
-class _Sieve:
-    """Which failed jobs are meant."""
+class _Selection:
+    """The failed jobs that a call selects; times are in milliseconds."""
 
     failure: str | None
     queue: str | None
@@ -126,7 +140,7 @@ class _Sieve:
     count: float
 
     def lists(self, client: ClientLike) -> Operation[list[tuple[str, str]]]:
-        """The lists that are looked through, each by role and name."""
+        """Return the lists to search, each as (role, name)."""
         if self.failure is not None:
             return [("failures", self.failure)]
         if self.queue is not None:
@@ -155,7 +169,7 @@ class _Sieve:
         )
 
 
-def _sieve(
+def _selection(
     core: Core,
     failure: str | None,
     queue: str | None,
@@ -163,9 +177,9 @@ def _sieve(
     since: datetime | None,
     until: datetime | None,
     count: int | None,
-) -> _Sieve:
+) -> _Selection:
     longest = core.limits.name
-    return _Sieve(
+    return _Selection(
         None if failure is None else text("failure", failure, longest),
         None if queue is None else text("queue", queue, longest),
         None if tag is None else text("tag", tag, longest),
@@ -181,19 +195,19 @@ def _ms(what: str, value: object) -> int:
     return round((value - EPOCH).total_seconds() * 1000)
 
 
-def _starts(delay_ms: int, pace: str | None) -> Iterator[int]:
-    """The delays of the first job, the second, and so on."""
-    starts, span = 1, 0
+def _delays(delay_ms: int, pace: str | None) -> Iterator[int]:
+    """Return the delays of the first job, the second, and so on, in milliseconds."""
+    jobs, period_ms = 1, 0
     if pace is not None:
-        starts, span = map(int, rate_to_wire("pace", pace).split("/"))
-        if not starts:
-            raise InvalidArgument("pace must let some jobs start, not 0")
-    return (min(LONGEST_MS, delay_ms + nth * span // starts) for nth in itertools.count())
+        jobs, period_ms = map(int, rate_to_wire("pace", pace).split("/"))
+        if not jobs:
+            raise InvalidArgument("pace must let at least one job start, not 0")
+    return (min(LONGEST_MS, delay_ms + nth * period_ms // jobs) for nth in itertools.count())
 
 
 @dataclass(slots=True)
-class _Line:
-    """The matching jobs of one list on one shard, oldest first, as far as they were asked for."""
+class _Search:
+    """The search of one list on one shard: its cursor and the jobs found, oldest first."""
 
     shard: int
     until: float
@@ -209,24 +223,24 @@ class _Line:
         )
 
 
-def _each(
+def _change_each(
     client: ClientLike,
-    sieve: _Sieve,
-    starts: Iterator[int],
-    make: Make | None,
+    selection: _Selection,
+    delays: Iterator[int],
+    make: MakeCall | None,
     on_progress: Progress | None,
 ) -> Operation[Bulk]:
     report = Bulk()
-    for role, name in (yield from sieve.lists(client)):
-        lines = [_Line(shard, sieve.until) for shard in range(client.core.shards)]
-        while report.matched < sieve.count:
+    for role, name in (yield from selection.lists(client)):
+        searches = [_Search(shard, selection.until) for shard in range(client.core.shards)]
+        while report.matched < selection.count:
             try:
-                yield from _fill(client.core, sieve, role, name, lines)
-                most = min(STEP, sieve.count - report.matched)
-                rows = [(job_id, at, next(starts)) for at, job_id in _oldest(lines, most)]
+                yield from _fill(client.core, selection, role, name, searches)
+                most = min(STEP, selection.count - report.matched)
+                rows = [(job_id, at, next(delays)) for at, job_id in _oldest(searches, most)]
                 if not rows:
                     break
-                report = _counted(report, rows, (yield from _moved(client.core, rows, make)))
+                report = _add_counts(report, rows, (yield from _apply(client.core, rows, make)))
             except ServerUnavailable as error:
                 error.maybe_done = error.maybe_done or report.done > 0
                 raise
@@ -235,43 +249,48 @@ def _each(
     return report
 
 
-def _fill(core: Core, sieve: _Sieve, role: str, name: str, lines: list[_Line]) -> Operation[None]:
-    """Asks on until something is known of every line that has not ended."""
-    while short := [line for line in lines if not line.found and not line.ended]:
-        calls = [(line.shard, sieve.step(role, name, line.until, line.cursor)) for line in short]
+def _fill(
+    core: Core, selection: _Selection, role: str, name: str, searches: list[_Search]
+) -> Operation[None]:
+    """Search on until each search has found a job or has ended."""
+    while unfilled := [search for search in searches if not search.found and not search.ended]:
+        calls = [
+            (search.shard, selection.step(role, name, search.until, search.cursor))
+            for search in unfilled
+        ]
         replies = yield from ask(core, calls)
-        for line, reply in zip(short, replies, strict=True):
-            line.add(reply)
+        for search, reply in zip(unfilled, replies, strict=True):
+            search.add(reply)
 
 
-def _oldest(lines: list[_Line], most: float) -> Iterator[tuple[int, str]]:
-    """The oldest of all lines, until one of them must be asked for more."""
+def _oldest(searches: list[_Search], most: float) -> Iterator[tuple[int, str]]:
+    """Yield the oldest jobs of all searches until one of them must be continued."""
     taken = 0
-    while taken < most and all(line.found or line.ended for line in lines):
-        known = [line for line in lines if line.found]
+    while taken < most and all(search.found or search.ended for search in searches):
+        known = [search for search in searches if search.found]
         if not known:
             return
-        yield min(known, key=lambda line: line.found[0]).found.popleft()
+        yield min(known, key=lambda search: search.found[0]).found.popleft()
         taken += 1
 
 
-def _counted(before: Bulk, rows: list[Found], answers: list[bytes]) -> Bulk:
+def _add_counts(before: Bulk, rows: list[FailedRow], answers: list[bytes]) -> Bulk:
     done = sum(answer == DONE or not is_refusal(answer) for answer in answers)
     refused = sum(answer.startswith(REFUSED) for answer in answers)
     return Bulk(before.matched + len(rows), before.done + done, before.refused + refused)
 
 
-def _moved(core: Core, rows: list[Found], make: Make | None) -> Operation[list[bytes]]:
+def _apply(core: Core, rows: list[FailedRow], make: MakeCall | None) -> Operation[list[bytes]]:
     return [] if make is None else (yield from in_batches(core, rows, make))
 
 
-# by type
+# By failure type.
 
 
 def failure_groups(
     client: ClientLike, *, offset: int = 0, count: int = 25
 ) -> Operation[list[FailureGroup]]:
-    """Failure types, the most frequent first, each with the newest of its failures."""
+    """Return the failure types, most frequent first, each with its newest failure."""
     core = client.core
     whole("count", count, 1, MOST_GROUPS)
     totals = yield from failures(client, offset=offset, count=count)
@@ -295,6 +314,6 @@ def _group(kind: str, total: int, pages: list[Page]) -> Iterator[FailureGroup]:
         for job in page.jobs
         if job.failure is not None
     ]
-    # None are found if somebody has seen to all of them since they were counted.
+    # The page is empty if all of them were retried or cancelled since they were counted.
     for at, job_id, queue, message in sorted(found)[-1:]:
         yield FailureGroup(kind, total, at, message, queue, job_id)

@@ -1,4 +1,4 @@
-"""What a worker says of the jobs it holds, by token, and an operator of running ones, by id."""
+"""Finish or renew leased jobs: a worker by its tokens, an operator by job ids."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from headrace.engine.check import (
     number,
     text,
 )
-from headrace.engine.moments import moment_or_none
+from headrace.engine.timestamps import moment_or_none
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations.batches import Row, in_batches, rounds
 from headrace.operations.core import Core
@@ -49,21 +49,27 @@ TRACEBACK_BYTES = 8192
 NO_RETRY = -1
 
 
-class Held(Protocol):
-    """A lease of either colour."""
+class LeaseLike(Protocol):
+    """A Lease or an AsyncLease."""
 
     @property
-    def core(self) -> Core: ...
+    def core(self) -> Core:
+        """The shared state of the client."""
+        ...
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The id of the job."""
+        ...
 
     @property
-    def token(self) -> str: ...
+    def token(self) -> str:
+        """The secret that proves the ownership."""
+        ...
 
 
 class Missing:
-    """Tells "no result" from a result that is None or empty."""
+    """The type of NO_RESULT, which differs from a result that is None or empty."""
 
     def __repr__(self) -> str:
         return "no result"
@@ -73,18 +79,18 @@ NO_RESULT = Missing()
 
 
 def sole(answers: Sequence[Answer]) -> str:
-    """The one answer, or raises its refusal."""
+    """Return the only answer, or raise it if it is an error."""
     [answer] = answers
     if isinstance(answer, HeadraceError):
         raise answer
     return answer
 
 
-# complete
+# Complete.
 
 
 def complete(
-    lease: Held,
+    lease: LeaseLike,
     result: Any = NO_RESULT,
     *,
     data: Any = NO_RESULT,
@@ -92,45 +98,59 @@ def complete(
     delay: Span = 0,
     depends_on: Iterable[str] | None = None,
 ) -> Operation[str]:
-    """Ends the job well, keeping a result if one is given, or moves it on to the next queue.
+    """Complete the job and store its result, or move it to the next queue; return its new state.
 
-    There it is blocked until those that it depends_on are complete. Returns the new state; raises
-    LeaseLost if the job is no longer yours.
+    With `next` the job goes to that queue after `delay` seconds, with `data` as its new data if
+    given. It is blocked there until the jobs in `depends_on` are complete.
+
+    Raises LeaseLost if the worker no longer holds the job, InvalidArgument if a result is combined
+    with `next`, or `delay` or `depends_on` is given without it.
+
+        lease.complete({"sent": 3})
+        lease.complete(next="archive", data={"file": "a.txt"})
     """
     rows = [_completion(lease.core, lease.id, lease.token, result, data)]
-    return (yield from _ended(lease, complete_call(lease.core, rows, next, delay, depends_on)))
+    return (yield from _finish(lease, complete_call(lease.core, rows, next, delay, depends_on)))
 
 
-def _ended(lease: Held, call: Call[list[Answer]]) -> Operation[str]:
+def _finish(lease: LeaseLike, call: Call[list[Answer]]) -> Operation[str]:
     core = lease.core
-    asking = ask_one(core, core.shard_of(lease.id), call)
-    return sole((yield from while_finishing(core, [(lease.id, lease.token)], asking)))
+    request = ask_one(core, core.shard_of(lease.id), call)
+    return sole((yield from while_finishing(core, [(lease.id, lease.token)], request)))
 
 
 def complete_many(
     client: ClientLike,
-    leases: Iterable[Held],
+    leases: Iterable[LeaseLike],
     results: Iterable[Any] | None = None,
     *,
     next: str | None = None,  # noqa: A002
     delay: Span = 0,
     depends_on: Iterable[str] | None = None,
 ) -> Operation[list[Answer]]:
-    """Ends jobs well; for each its new state, or the error that says why not."""
+    """Complete many jobs and return the new state of each, or the error that refused it.
+
+    The arguments are those of Lease.complete, with one result per lease.
+
+        answers = client.leases.complete(leases, results=[1, 2, 3])
+    """
     core = client.core
     rows = completions(core, leases, results)
     parents = None if depends_on is None else listed("depends_on", depends_on, "str")
-    asking = in_batches(
+    request = in_batches(
         core,
         rows,
         lambda part: complete_call(core, part, next, delay, parents),
         batch_of(core, len(parents or ())),
     )
-    return (yield from while_finishing(core, rows, asking))
+    return (yield from while_finishing(core, rows, request))
 
 
 def finish(client: ClientLike, job_id: str, result: Any = NO_RESULT) -> Operation[str]:
-    """Ends a running job well as an operator, whoever holds it."""
+    """Complete a running job as an operator and return its new state; its worker loses the lease.
+
+    Raises JobNotFound if there is no such job, WrongState if it is not running.
+    """
     core = client.core
     text("id", job_id, core.limits.name)
     rows = [_completion(core, job_id, OPERATOR, result, NO_RESULT)]
@@ -138,26 +158,30 @@ def finish(client: ClientLike, job_id: str, result: Any = NO_RESULT) -> Operatio
     return sole((yield from ask_one(core, core.shard_of(job_id), call)))
 
 
-def completions(core: Core, leases: Iterable[Held], results: Iterable[Any] | None) -> list[Row]:
-    """Rows of a complete call; without results there are none."""
+def completions(
+    core: Core, leases: Iterable[LeaseLike], results: Iterable[Any] | None
+) -> list[Row]:
+    """Return the rows of a complete call; without `results` the jobs get no results."""
     proofs = _proofs(leases)
     if results is None:
         return [(job_id, token, b"") for job_id, token in proofs]
     every = listed("results", results, "values")
     if len(every) != len(proofs):
-        raise InvalidArgument(f"{len(proofs)} leases, but {len(every)} results")
+        raise InvalidArgument(
+            f"results must have one value per lease: {len(proofs)} leases, {len(every)} results"
+        )
     return [
         _completion(core, job_id, token, result, NO_RESULT)
         for (job_id, token), result in zip(proofs, every, strict=True)
     ]
 
 
-def _proofs(leases: Iterable[Held]) -> list[tuple[str, str]]:
-    """What shows that jobs are ours: their ids and tokens."""
+def _proofs(leases: Iterable[LeaseLike]) -> list[tuple[str, str]]:
+    """Return the ids and tokens that prove that the caller holds these leases."""
     try:
         return [(lease.id, lease.token) for lease in listed("leases", leases, "leases")]
     except AttributeError:
-        raise InvalidArgument("leases must be a list of what pop returned") from None
+        raise InvalidArgument("leases must be a list of leases that pop returned") from None
 
 
 def _completion(core: Core, job_id: str, token: str, result: Any, data: Any) -> Row:
@@ -167,7 +191,7 @@ def _completion(core: Core, job_id: str, token: str, result: Any, data: Any) -> 
     return (job_id, token, packed_pair(*parts))
 
 
-def _given(core: Core, value: Any) -> bytes:
+def _optional_data(core: Core, value: Any) -> bytes:
     return b"" if value is NO_RESULT else optional(encoded(core, value))
 
 
@@ -178,16 +202,22 @@ def complete_call(
     delay: Span,
     depends_on: Iterable[str] | None = None,
 ) -> Call[list[Answer]]:
-    """A complete call for rows of one shard."""
+    """Return a complete call for rows of one shard."""
     if next_queue is not None:
         text("next", next_queue, core.limits.name)
         if any(has_first(row[2]) for row in rows):
-            raise InvalidArgument("a job that moves on has no result yet; give data= instead")
+            raise InvalidArgument(
+                "a job that moves to another queue has no result yet; pass data= instead"
+            )
     delay_ms = milliseconds("delay", delay)
     if delay_ms and next_queue is None:
-        raise InvalidArgument("delay= needs next=: only a job that moves on can be delayed")
+        raise InvalidArgument(
+            "delay= needs next=: only a job that moves to another queue can be delayed"
+        )
     if depends_on is not None and next_queue is None:
-        raise InvalidArgument("depends_on= needs next=: only a job that moves on can be blocked")
+        raise InvalidArgument(
+            "depends_on= needs next=: only a job that moves to another queue can be blocked"
+        )
     ids = [str(row[0]) for row in rows]
     return build(
         "complete",
@@ -199,11 +229,11 @@ def complete_call(
     )
 
 
-# fail
+# Fail.
 
 
 def fail(
-    lease: Held,
+    lease: LeaseLike,
     failure: str,
     message: str = "",
     *,
@@ -211,52 +241,62 @@ def fail(
     retry_in: Span | None = None,
     data: Any = UNSET,
 ) -> Operation[str]:
-    """Says that the attempt failed, with a type that groups such failures and a message.
+    """Report that the attempt failed and return the new state of the job.
 
-    With retry_in the job is tried again after that time, if it has retries left; without, or
-    without retries left, it is set aside as failed. Of a long traceback the end is kept. Returns
-    the new state.
+    `failure` is a type that groups such failures. With `retry_in` the job runs again after that
+    many seconds if it has retries left. Otherwise it becomes a failed job and stays until it is
+    retried or cancelled. `data` replaces the data of the job. Only the end of a long traceback is
+    stored (8,192 bytes).
+
+    Raises LeaseLost if the worker no longer holds the job.
+
+        lease.fail("smtp", "connection refused", retry_in=30)
     """
     core = lease.core
     item = Fail(lease, failure, message, traceback, retry_in, data)
-    return (yield from _ended(lease, fail_call(core, [_failing(core, item)])))
+    return (yield from _finish(lease, fail_call(core, [_failed_attempt(core, item)])))
 
 
 def fail_many(client: ClientLike, items: Iterable[Fail]) -> Operation[list[Answer]]:
-    """Says of jobs that their attempts failed; for each its new state, or why not.
+    """Report many failed attempts; return the new state of each job, or the error that refused it.
 
     An item is a Fail(lease, failure, message, traceback=..., retry_in=..., data=...).
+
+        client.leases.fail([Fail(lease, "smtp", retry_in=30) for lease in leases])
     """
     core = client.core
-    rows = [_failing(core, item) for item in listed("items", items, "Fail")]
-    asking = in_batches(core, rows, lambda part: fail_call(core, part))
-    return (yield from while_finishing(core, [row[:2] for row in rows], asking))
+    rows = [_failed_attempt(core, item) for item in listed("items", items, "Fail")]
+    request = in_batches(core, rows, lambda part: fail_call(core, part))
+    return (yield from while_finishing(core, [row[:2] for row in rows], request))
 
 
 def fail_by_id(client: ClientLike, job_id: str, failure: str, message: str = "") -> Operation[str]:
-    """Sets a job aside as failed as an operator, in any state but complete."""
+    """Fail a job permanently as an operator, in any state but complete; return its new state.
+
+    Raises JobNotFound if there is no such job, WrongState if it is complete.
+    """
     core = client.core
     text("id", job_id, core.limits.name)
     call = fail_call(core, [(job_id, OPERATOR, failure, message, None, NO_RETRY, b"")])
     return sole((yield from ask_one(core, core.shard_of(job_id), call)))
 
 
-# A job that failed: its id and token, type, message, traceback, in how many milliseconds it is
-# tried again (NO_RETRY: not), and its new data as an optional argument.
-Failing = tuple[str, str, str, str, str | None, int, bytes]
+# A failed attempt: id, token, failure type, message, traceback, milliseconds until the retry (or
+# NO_RETRY), and the new data as an optional argument.
+FailedAttempt = tuple[str, str, str, str, str | None, int, bytes]
 
 
-def _failing(core: Core, item: Fail) -> Failing:
+def _failed_attempt(core: Core, item: Fail) -> FailedAttempt:
     if not isinstance(item, Fail):
-        raise InvalidArgument(f"an item of fail_many is a Fail, not {type(item).__name__}")
+        raise InvalidArgument(f"an item of leases.fail must be a Fail, not {type(item).__name__}")
     [(job_id, token)] = _proofs([item.lease])
     retry_ms = NO_RETRY if item.retry_in is None else milliseconds("retry_in", item.retry_in)
     data = b"" if item.data is UNSET else optional(encoded(core, item.data))
     return job_id, token, item.failure, item.message, item.traceback, retry_ms, data
 
 
-def fail_call(core: Core, rows: Sequence[Failing]) -> Call[list[Answer]]:
-    """A fail call for rows of one shard; texts are checked, and cut where they are too long."""
+def fail_call(core: Core, rows: Sequence[FailedAttempt]) -> Call[list[Answer]]:
+    """Return a fail call for rows of one shard; a traceback that is too long is cut."""
     checked = [
         (
             job_id,
@@ -276,29 +316,44 @@ def _traceback(given: str | None) -> str | None:
     return end_of_text("traceback", given, TRACEBACK_BYTES) if given else None
 
 
-# release
+# Release.
 
 
-def release(lease: Held, *, position: str | None = None, delay: Span = 0) -> Operation[str]:
-    """Gives the job back unharmed, to the front or the back (default: as the queue says)."""
+def release(lease: LeaseLike, *, position: str | None = None, delay: Span = 0) -> Operation[str]:
+    """Return the job to its queue without counting a failure; return its new state.
+
+    `position` is "front" or "back"; the default is the setting of the queue. `delay` is the
+    number of seconds before it waits again.
+
+    Raises LeaseLost if the worker no longer holds the job.
+
+        lease.release(position="back", delay=5)
+    """
     call = release_call([(lease.id, lease.token)], position, delay, "worker")
-    return (yield from _ended(lease, call))
+    return (yield from _finish(lease, call))
 
 
 def release_many(
-    client: ClientLike, leases: Iterable[Held], *, position: str | None = None, delay: Span = 0
+    client: ClientLike, leases: Iterable[LeaseLike], *, position: str | None = None, delay: Span = 0
 ) -> Operation[list[Answer]]:
-    """Gives jobs back unharmed; for each its new state, or the error that says why not."""
+    """Return many jobs to their queues without counting failures; see Lease.release.
+
+    Return the new state of each job, or the error that refused it.
+    """
     core = client.core
     rows: list[Row] = [*_proofs(leases)]
-    asking = in_batches(core, rows, lambda part: release_call(part, position, delay, "worker"))
-    return (yield from while_finishing(core, rows, asking))
+    request = in_batches(core, rows, lambda part: release_call(part, position, delay, "worker"))
+    return (yield from while_finishing(core, rows, request))
 
 
 def release_by_id(
     client: ClientLike, job_id: str, *, position: str | None = None, delay: Span = 0
 ) -> Operation[str]:
-    """Gives a running job back as an operator; its holder loses it."""
+    """Return a running job to its queue as an operator; its worker loses the lease.
+
+    Return the new state of the job. Raises JobNotFound if there is no such job, WrongState if it is
+    not running.
+    """
     core = client.core
     text("id", job_id, core.limits.name)
     call = release_call([(job_id, OPERATOR)], position, delay, "operator")
@@ -308,7 +363,7 @@ def release_by_id(
 def release_call(
     rows: Sequence[Row], position: str | None, delay: Span, reason: str
 ) -> Call[list[Answer]]:
-    """A release call for rows of one shard."""
+    """Return a release call for rows of one shard."""
     if position is not None:
         choice("position", position, POSITIONS)
     return build(
@@ -321,15 +376,24 @@ def release_call(
     )
 
 
-# heartbeat, progress, log
+# Heartbeat, progress, log.
 
 
 def heartbeat(
-    lease: Held, *, lease_for: Span | None = None, data: Any = NO_RESULT
+    lease: LeaseLike, *, lease_for: Span | None = None, data: Any = NO_RESULT
 ) -> Operation[datetime | None]:
-    """Renews the lease and may replace the data; the new deadline, None where there is none."""
+    """Renew the lease and return its new deadline, None if the lease has none.
+
+    `lease_for` is the new duration in seconds. The default is the setting of the queue; a lease
+    without a deadline keeps none. `data` replaces the data of the job, so that the next attempt can
+    go on from there.
+
+    Raises LeaseLost if the worker no longer holds the job.
+
+        lease.heartbeat(lease_for=60, data={"offset": 4000})
+    """
     core = lease.core
-    rows = [(lease.id, lease.token, _given(core, data))]
+    rows = [(lease.id, lease.token, _optional_data(core, data))]
     call = heartbeat_call(rows, lease_for)
     [answer] = yield from ask_one(core, core.shard_of(lease.id), call)
     if isinstance(answer, HeadraceError):
@@ -338,9 +402,9 @@ def heartbeat(
 
 
 def heartbeat_many(
-    client: ClientLike, leases: Iterable[Held], *, lease_for: Span | None = None
+    client: ClientLike, leases: Iterable[LeaseLike], *, lease_for: Span | None = None
 ) -> Operation[list[datetime | HeadraceError | None]]:
-    """Renews leases; for each its new deadline, or the error that says why not."""
+    """Renew many leases; return the new deadline of each, or the error that refused it."""
     rows: list[Row] = [(job_id, token, b"") for job_id, token in _proofs(leases)]
     return (yield from in_batches(client.core, rows, lambda part: heartbeat_call(part, lease_for)))
 
@@ -348,7 +412,7 @@ def heartbeat_many(
 def heartbeat_call(
     rows: Sequence[Row], lease_for: Span | None
 ) -> Call[list[datetime | HeadraceError | None]]:
-    """A heartbeat call for rows of one shard."""
+    """Return a heartbeat call for rows of one shard."""
 
     def decode(answers: list[Any]) -> list[datetime | HeadraceError | None]:
         return [
@@ -360,14 +424,19 @@ def heartbeat_call(
     return build("heartbeat", decode, rows, lease=lease_ms)
 
 
-def progress(lease: Held, share: float, note: str = "") -> Operation[None]:
-    """Says how far the job is, from 0 to 1, with a note for people."""
+def progress(lease: LeaseLike, share: float, note: str = "") -> Operation[None]:
+    """Report the progress of the job, from 0 to 1, with a note for people.
+
+    Raises LeaseLost if the worker no longer holds the job.
+
+        lease.progress(0.4, "400 of 1000 rows")
+    """
     core = lease.core
     if not 0 <= number("share", share) <= 1:
         raise InvalidArgument(f"share must be from 0 to 1, not {share}")
     call = build(
         "progress",
-        _raises(lease.id),
+        _raise_refusal(lease.id),
         id=lease.id,
         token=lease.token,
         share=share,
@@ -376,12 +445,15 @@ def progress(lease: Held, share: float, note: str = "") -> Operation[None]:
     yield from ask_one(core, core.shard_of(lease.id), call)
 
 
-def log(lease: Held, line: str) -> Operation[None]:
-    """Adds a line to the log of the job; the newest lines are kept."""
+def log(lease: LeaseLike, line: str) -> Operation[None]:
+    """Add a line to the log of the job; the newest 100 lines are stored.
+
+    Raises LeaseLost if the worker no longer holds the job.
+    """
     core = lease.core
     call = build(
         "log",
-        _raises(lease.id),
+        _raise_refusal(lease.id),
         id=lease.id,
         token=lease.token,
         line=free_text("line", line, core.limits.message),
@@ -391,7 +463,7 @@ def log(lease: Held, line: str) -> Operation[None]:
     yield from ask_one(core, core.shard_of(lease.id), call)
 
 
-def _raises(job_id: str) -> Any:
+def _raise_refusal(job_id: str) -> Any:
     def decode(answer: Any) -> None:
         if is_refusal(answer):
             raise job_refusal(job_id, answer)
@@ -407,33 +479,37 @@ def complete_and_pop(
     count: int,
     lease: Span | None,
 ) -> Operation[tuple[list[Answer], list[Popped]]]:
-    """The commands of a node are carried out in order, so what is completed here is not in the
-    way of what is popped; the pop goes to one shard, another one each time.
+    """Complete jobs and pop the next ones in one round trip.
+
+    A node carries out commands in order, so the completed jobs no longer count against the limits
+    when it pops. The pop goes to one shard, a different one each time.
     """
     core = queue.core
     rows = completions(core, leases, results)
     make_pop = pop_call(queue, worker, count, lease)
-    every_turn = list(rounds(core, rows))
-    if len(every_turn) > 1:
-        raise InvalidArgument(f"up to {core.limits.batch} jobs of a shard can be completed so")
-    turn = every_turn[0] if every_turn else []
+    batches = list(rounds(core, rows))
+    if len(batches) > 1:
+        raise InvalidArgument(
+            f"complete_and_pop takes up to {core.limits.batch} jobs per shard; use leases.complete"
+        )
+    batch = batches[0] if batches else []
     calls: list[Any] = [
         (shard, complete_call(core, [rows[i] for i in positions], None, 0))
-        for shard, positions in turn
+        for shard, positions in batch
     ]
     shard = core.next_shard
     core.next_shard = (shard + 1) % core.shards
     popped = Handout(None, [])
 
-    def asking() -> Operation[list[Answer]]:
+    def request() -> Operation[list[Answer]]:
         nonlocal popped
         *completed, popped = yield from ask(core, [*calls, (shard, make_pop(count))])
         answers: dict[int, Answer] = {}
-        for (_, positions), found in zip(turn, completed, strict=True):
+        for (_, positions), found in zip(batch, completed, strict=True):
             answers.update(zip(positions, found, strict=True))
         return [answers[i] for i in range(len(rows))]
 
-    answers = yield from while_finishing(core, rows, asking())
+    answers = yield from while_finishing(core, rows, request())
     if not popped.jobs and popped.due == 0:
         popped = yield from pop_after_housekeeping(core, shard, make_pop(count), make_pop)
     return answers, popped.jobs

@@ -1,4 +1,4 @@
-"""What is asked and said of jobs by their ids."""
+"""Read and change jobs by their ids."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from headrace.operations.requests import ask, ask_one
 from headrace.operations.values import Job, Page, Result, read_job
 from headrace.transport.drive import Operation, Receive, Subscribe
 
-# Types group failures, so there are few; a shard tells its most frequent ones.
+# Failure types that are read from each shard, the most frequent first.
 MOST_TYPES = 10_000
 
 
 def checked_rows(core: Core, ids: Sequence[str]) -> list[Row]:
-    """Ids as rows of a batch call."""
+    """Return ids as the rows of a batch call; raise InvalidArgument if one is malformed."""
     return [(text("id", job_id, core.limits.name),) for job_id in listed("ids", ids, "str")]
 
 
@@ -55,13 +55,19 @@ def _state_calls(op: str, **args: Any) -> Any:
 
 
 def job(client: ClientLike, job_id: str) -> Operation[Job | None]:
-    """The job of this id, or None."""
+    """Return the job with this id, or None.
+
+    The job is a snapshot; read it again to see later changes.
+
+        job = client.job("order-7")
+        print(job.state, job.attempt, job.data)
+    """
     found = yield from jobs(client, [job_id])
     return found[0] if found else None
 
 
 def jobs(client: ClientLike, ids: Sequence[str]) -> Operation[list[Job]]:
-    """The jobs of these ids, in the given order; unknown ones are left out."""
+    """Return the jobs with these ids, in the given order; unknown ids are left out."""
     core = client.core
 
     def make(rows: Sequence[Row]) -> Call[list[Job | None]]:
@@ -76,10 +82,15 @@ def jobs(client: ClientLike, ids: Sequence[str]) -> Operation[list[Job]]:
 
 
 def cancel(client: ClientLike, *ids: str, cascade: bool = False) -> Operation[list[str]]:
-    """Deletes jobs that are not complete and returns the ids of those; unknown ids are fine.
+    """Delete jobs that are not complete and return their ids; unknown ids are ignored.
 
-    Raises HasDependents if others depend on one of them, unless these are all named as well, or
-    cascade says to cancel whatever depends on them too.
+    A worker that runs a cancelled job loses its lease. With `cascade` the dependents of the jobs
+    are cancelled too.
+
+    Raises HasDependents if a job has dependents that are not among the ids, unless `cascade` is
+    set. Then the call cancels none of the jobs on that shard.
+
+        client.cancel("order-7", "order-8")
     """
     rows = checked_rows(client.core, ids)
     answers = yield from in_batches(
@@ -105,7 +116,11 @@ def _cancel_call(rows: Sequence[Row], *, cascade: bool) -> Call[list[Answer]]:
 
 
 def timeout(client: ClientLike, *ids: str) -> Operation[list[Answer]]:
-    """Takes the leases of running jobs back now; for each its new state, or why not."""
+    """Revoke the leases of running jobs now, as if they had expired.
+
+    The jobs return to the front of their queues. Return the new state of each, or the error that
+    refused it: JobNotFound, or WrongState if the job is not running.
+    """
     rows = checked_rows(client.core, ids)
     return (yield from in_batches(client.core, rows, _state_calls("timeout")))
 
@@ -113,7 +128,14 @@ def timeout(client: ClientLike, *ids: str) -> Operation[list[Answer]]:
 def requeue(
     client: ClientLike, job_id: str, queue: str | None = None, *, delay: Span = 0
 ) -> Operation[str]:
-    """Puts a job that exists into a queue (its own by default) as if new; JobNotFound if not."""
+    """Put an existing job into a queue (by default its own) like a new one; return its new state.
+
+    It keeps its data and options. A worker that runs it loses its lease.
+
+    Raises JobNotFound if there is no such job, JobExists if its unique value is taken in the queue.
+
+        client.requeue("order-7", "slow", delay=60)
+    """
     core = client.core
     rows = checked_rows(core, [job_id])
     name = "" if queue is None else text("queue", queue, core.limits.name)
@@ -126,7 +148,13 @@ def _requeue_calls(queue: str, delay: Span, state: str = "") -> Any:
 
 
 def prioritise(client: ClientLike, job_id: str, priority: float) -> Operation[str]:
-    """Changes the priority of a job; if it waits it moves to its new place. Returns its state."""
+    """Change the priority of a job and return its state.
+
+    A waiting job moves to its new position in the queue, before jobs of the same priority that were
+    put later.
+
+    Raises JobNotFound if there is no such job, WrongState if it is complete.
+    """
     rows = checked_rows(client.core, [job_id])
     make = _state_calls("prioritise", priority=number("priority", priority))
     return sole((yield from in_batches(client.core, rows, make)))
@@ -140,15 +168,19 @@ def retry(
     delay: Span = 0,
     queue: str | None = None,
 ) -> Operation[list[Answer]]:
-    """Tries failed jobs again: these, or up to count of the oldest that failed with a type.
+    """Retry failed jobs: those with the given ids, or the oldest of a failure type, up to count.
 
-    With a queue they are put there as if new, otherwise they stay where they are. For each its new
-    state, or the error that says why not.
+    With `queue` they are put there like new jobs; otherwise they go to the back of their own queue
+    with all their retries. Return the new state of each, or the error that refused it: JobNotFound,
+    WrongState if the job is not failed, JobExists if its unique value is taken.
+
+        client.retry("order-7")
+        client.retry(failure="smtp", count=100, delay=30)
     """
     core = client.core
     if bool(ids) == (failure is not None):
-        raise InvalidArgument("give either ids or failure=, one of them")
-    into = None if queue is None else text("queue", queue, core.limits.name)
+        raise InvalidArgument("pass either ids or failure=")
+    target = None if queue is None else text("queue", queue, core.limits.name)
     if failure is not None:
         whole("count", count, 1, PAGE)
         text("failure", failure, core.limits.name)
@@ -156,16 +188,16 @@ def retry(
         ids = tuple(one.id for one in found.jobs)
     delay_ms = milliseconds("delay", delay)
     make = _state_calls("retry", delay=delay_ms, nonce=new_nonce(), expected=b"")
-    if into is not None:
-        make = _requeue_calls(into, delay, "failed")
+    if target is not None:
+        make = _requeue_calls(target, delay, "failed")
     return (yield from in_batches(core, checked_rows(core, ids), make))
 
 
 def failures(client: ClientLike, *, offset: int = 0, count: int = 25) -> Operation[dict[str, int]]:
-    """Failure types and how many jobs each has, the most frequent first."""
+    """Return the failure types with their numbers of failed jobs, most frequent first."""
     core = client.core
     offset, count = page(offset, count)
-    # What is frequent in all need not be on any shard, so every type of each is asked for.
+    # A type that is frequent in total may be rare on each shard, so all types are read.
     call = build("failures", list, offset=0, count=MOST_TYPES)
     totals: dict[str, int] = {}
     replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
@@ -179,7 +211,7 @@ def failures(client: ClientLike, *, offset: int = 0, count: int = 25) -> Operati
 def failed(
     client: ClientLike, failure: str, *, offset: int = 0, count: int = 25
 ) -> Operation[Page]:
-    """A page of the jobs that failed with a type, most recent first."""
+    """Return a page of the jobs that failed with a failure type, most recent first."""
     text("failure", failure, client.core.limits.name)
     return (yield from _failed_page(client, failure, *page(offset, count), oldest_first=False))
 
@@ -207,7 +239,13 @@ def _failed_page(
 def queue_jobs(
     queue: QueueLike, state: str, *, offset: int = 0, count: int = 25
 ) -> Operation[Page]:
-    """A page of the jobs of a queue in one state, and how many there are."""
+    """Return a page of the jobs of a queue in one state, and their total number.
+
+    The states are waiting, scheduled, blocked, running, failed and complete.
+
+        page = queue.jobs("running", count=10)
+        print(page.total, [job.id for job in page.jobs])
+    """
     core = queue.core
     choice("state", state, STATES)
     offset, count = page(offset, count)
@@ -230,10 +268,15 @@ def queue_jobs(
 def result(
     client: ClientLike, job_id: str, *, wait: Span | None = 0, take: bool = False
 ) -> Operation[Result]:
-    """The result of a job, waited for if it is not there yet; take=True removes it for others.
+    """Return the result of a job; wait up to `wait` seconds for it, None without a limit.
 
-    Raises NoResult when there is none in time, JobNotFound when the job stays unknown or is gone
-    without a result, WrongState when it is failed.
+    With `take` the result is removed from the server, so that no other call gets it.
+
+    Raises NoResult if there is no result in time or the job completed without one, JobNotFound if
+    the job is unknown or was deleted, WrongState if it failed.
+
+        result = client.result(job_id, wait=30)
+        print(result.value)
     """
     core = client.core
     text("id", job_id, core.limits.name)
@@ -249,7 +292,7 @@ def result(
             found = Result(core.codec.decode(value), core.codec.decode(payload))
             if taking or not take:
                 return found
-            # It could be read, so it can be taken; what cannot be read stays where it is.
+            # Take the result only after it could be decoded; otherwise it stays on the server.
             taking = True
             continue
         left = SAFETY_POLL if until is None else until - time.monotonic()

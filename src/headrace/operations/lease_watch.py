@@ -1,4 +1,4 @@
-"""Holders hear at once that a job was taken from them; after a silence the server is asked."""
+"""Notify the holders of lost leases: by messages, and by a check now and then."""
 
 from __future__ import annotations
 
@@ -18,44 +18,56 @@ from headrace.operations.listening import ListeningState, receive
 from headrace.operations.requests import LONGEST_PAUSE
 from headrace.transport.drive import Operation, Sleep
 
-LOOK_EVERY = 5.0
+# Seconds between two checks, in case a message was lost.
+CHECK_EVERY = 5.0
 
-Taken = tuple[str, Proof]
+# Why a lease was lost ("cancelled" or "lost"), and which one.
+LostLease = tuple[str, Proof]
 
 
-class Held(Protocol):
-    """Who knows which leases a worker holds."""
+class LeaseRegistry(Protocol):
+    """An object that knows which leases a worker holds."""
 
     @property
-    def worker(self) -> str: ...
+    def worker(self) -> str:
+        """The name of the worker."""
+        ...
 
-    def proofs(self) -> list[Proof]: ...
+    def proofs(self) -> list[Proof]:
+        """Return the proofs of the leases that should still be held."""
+        ...
 
-    def expects(self, proof: Proof) -> bool: ...
+    def expects(self, proof: Proof) -> bool:
+        """Return whether this lease should still be held."""
+        ...
 
 
-def lease_notices(core: Core, held_leases: HeldLeases) -> ListeningState[Taken]:
-    """What a worker listens to: its channel on every shard."""
+def lease_notices(core: Core, held_leases: HeldLeases) -> ListeningState[LostLease]:
+    """Return a listener to the channel of a worker on every shard."""
     channels = [core.channel(shard, "worker", held_leases.worker) for shard in range(core.shards)]
     return ListeningState(
-        core, channels, read_taken, lambda: missed(core, held_leases), wait=LOOK_EVERY
+        core,
+        channels,
+        read_lease_notice,
+        lambda: find_lost_leases(core, held_leases),
+        wait=CHECK_EVERY,
     )
 
 
-def read_taken(_channel: str, message: bytes) -> Iterable[Taken]:
-    """What a message on the channel of a worker says: which lease was taken, and why."""
+def read_lease_notice(_channel: str, message: bytes) -> Iterable[LostLease]:
+    """Read a message on the channel of a worker: which lease was lost, and why."""
     try:
         why, job_id, token = msgspec.msgpack.decode(message, type=tuple[str, str, str])
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        # Whoever may publish may say anything.
+        # Other programs may publish anything on this channel.
         return []
     return [(why, (job_id, token))]
 
 
-def missed(core: Core, held_leases: Held) -> Operation[list[Taken]]:
-    """Which leases were taken while nobody heard of it."""
+def find_lost_leases(core: Core, held_leases: LeaseRegistry) -> Operation[list[LostLease]]:
+    """Return the leases that were lost although no message arrived."""
     proofs = held_leases.proofs()
-    answers = yield from in_batches(core, proofs, _holds)
+    answers = yield from in_batches(core, proofs, _check_call)
     return [
         (why, proof)
         for proof, why in zip(proofs, answers, strict=True)
@@ -63,53 +75,56 @@ def missed(core: Core, held_leases: Held) -> Operation[list[Taken]]:
     ]
 
 
-def _holds(proofs: Sequence[Proof]) -> Call[list[str]]:
+def _check_call(proofs: Sequence[Proof]) -> Call[list[str]]:
     def decode(answers: list[bytes]) -> list[str]:
         return [answer.decode() for answer in answers]
 
     return build("check_leases", decode, proofs)
 
 
-def watch_leases(state: ListeningState[Taken], held_leases: HeldLeases) -> Operation[None]:
-    """Hears until the station is closed. What notices do not tell is asked for now and then."""
-    looked = time.monotonic()
+def watch_leases(state: ListeningState[LostLease], held_leases: HeldLeases) -> Operation[None]:
+    """Notify lost leases until the listener is closed; check every CHECK_EVERY seconds."""
+    checked_at = time.monotonic()
     while not state.ended:
         try:
             found = yield from receive(state)
-            if time.monotonic() >= looked + LOOK_EVERY:
-                looked = time.monotonic()
-                found += yield from missed(state.core, held_leases)
+            if time.monotonic() >= checked_at + CHECK_EVERY:
+                checked_at = time.monotonic()
+                found += yield from find_lost_leases(state.core, held_leases)
             for why, proof in found:
-                held_leases.take(why, proof)
+                held_leases.mark_lost(why, proof)
         except HeadraceError:
-            log.warning("worker %r does not hear what is taken from it", held_leases.worker)
-            looked = -inf
+            log.warning(
+                "cannot check the leases of worker %r; lost leases are not noticed; retrying",
+                held_leases.worker,
+            )
+            checked_at = -inf
             yield Sleep(LONGEST_PAUSE)
 
 
 def while_finishing(
     core: Core, rows: Sequence[Row], operation: Operation[list[Answer]]
 ) -> Operation[list[Answer]]:
-    """A talk by which a holder ends leases; those it has ended are taken by nobody.
+    """Run an operation that finishes leases; leases that it finishes do not count as lost.
 
-    Rows begin with an id and a token.
+    Each row begins with an id and a token.
     """
     if not core.held_leases:
         return (yield from operation)
     proofs = [(str(row[0]), str(row[1])) for row in rows]
     every = tuple(core.held_leases)
     for held_leases in every:
-        held_leases.begin_end(proofs)
-    ended: list[Proof] = []
+        held_leases.begin_finish(proofs)
+    finished: list[Proof] = []
     try:
         answers = yield from operation
-        ended = [
+        finished = [
             proof
             for proof, answer in zip(proofs, answers, strict=True)
             if not isinstance(answer, HeadraceError)
         ]
     finally:
         for held_leases in every:
-            held_leases.leave(ended)
-            held_leases.keep(proofs)
+            held_leases.finished(finished)
+            held_leases.end_finish(proofs)
     return answers

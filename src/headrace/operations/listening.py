@@ -1,7 +1,7 @@
-"""Listening: to hear, one after the other, what is told on channels, across broken connections.
+"""Listeners: iterate over the messages of channels, also across broken connections.
 
-What is listened to is a Station: its channels, how a message is read, and what to ask after every
-subscription, because something may have been missed until then.
+A ListeningState has the channels, a function that reads a message, and a check that runs after
+every subscription, because messages may have been missed before it.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from headrace.transport.drive import (
 
 T = TypeVar("T")
 
-# A message and an answer that left the server together may arrive so far apart.
-ON_THE_WAY = 0.2
+# Seconds by which a message may arrive later than a reply that the server sent at the same time.
+DELIVERY_SKEW = 0.2
 
 
 @dataclass(slots=True)
 class ListeningState(Generic[T]):
-    """What is listened to, and what was heard but not yet taken.
+    """The channels of a listener, and the items that were received but not yet returned.
 
-    check is asked after every subscription, the first one too: it returns what is to be told of
-    what was missed since the last message.
+    `read` turns a message into items. `check` runs after every subscription, including the first,
+    and returns items about the messages that were missed since the last one.
     """
 
     core: Core
@@ -52,23 +52,27 @@ class ListeningState(Generic[T]):
     read: Callable[[str, bytes], Iterable[T]]
     check: Callable[[], Operation[Iterable[T]]]
     wait: float | None = None
-    heard: deque[T] = field(default_factory=deque)
+    received: deque[T] = field(default_factory=deque)
     subscription: Any = None
     checked: bool = False
     closed: bool = False
 
     @property
     def ended(self) -> bool:
+        """Whether the listener or its client was closed."""
         return self.closed or self.subscription.ended
 
 
 def seconds(wait: Span | None) -> float | None:
-    """How long to wait for the next, checked; None is for ever."""
+    """Return the checked time to wait for the next item in seconds; None is without a limit."""
     return None if wait is None else milliseconds("wait", wait) / 1000
 
 
 def subscribe(state: ListeningState[T]) -> Operation[ListeningState[T]]:
-    """Subscribes; whatever is told from now on will be heard."""
+    """Subscribe to the channels; every message that is published from now on is received.
+
+    Raises ServerUnavailable if the server refuses, or cannot be reached within `retry_for`.
+    """
     core = state.core
     deadline = time.monotonic() + core.retry_for
     pause = FIRST_PAUSE
@@ -86,15 +90,15 @@ def subscribe(state: ListeningState[T]) -> Operation[ListeningState[T]]:
         pause = min(2 * pause, LONGEST_PAUSE)
         yield Refresh()
     if not state.closed:
-        state.heard.extend((yield from state.check()))
+        state.received.extend((yield from state.check()))
         state.checked = True
     return state
 
 
 def receive(state: ListeningState[T]) -> Operation[list[T]]:
-    """The next one, or nothing if none came in time or the station was closed."""
+    """Return a list of the next item; an empty one after the wait, or when the listener closed."""
     until = None if state.wait is None else time.monotonic() + state.wait
-    while not state.heard:
+    while not state.received:
         if state.ended:
             return []
         if state.subscription.broken or not state.checked:
@@ -102,14 +106,17 @@ def receive(state: ListeningState[T]) -> Operation[list[T]]:
             continue
         left = math.inf if until is None else until - time.monotonic()
         yield from _listen(state, left)
-        if left <= 0 and not state.heard:
+        if left <= 0 and not state.received:
             return []
-    return [state.heard.popleft()]
+    return [state.received.popleft()]
 
 
 def catch_up(state: ListeningState[T], reached: Callable[[], bool]) -> Operation[None]:
-    """For a check that knows what was told: hears what is still on its way, but not for long."""
-    until = time.monotonic() + ON_THE_WAY
+    """Receive messages that are still on their way, for DELIVERY_SKEW seconds at most.
+
+    A check calls it when the server reports more messages than were received.
+    """
+    until = time.monotonic() + DELIVERY_SKEW
     while (
         not reached() and not state.subscription.broken and (left := until - time.monotonic()) > 0
     ):
@@ -118,14 +125,18 @@ def catch_up(state: ListeningState[T], reached: Callable[[], bool]) -> Operation
 
 def _listen(state: ListeningState[T], seconds_left: float) -> Operation[None]:
     for channel, message in (yield Receive(state.subscription, max(0, seconds_left))):
-        state.heard.extend(state.read(channel, message))
+        state.received.extend(state.read(channel, message))
 
 
 class Listener(Generic[T]):
-    """What is heard, one after the other, for code that blocks. Close it, or use it in a with.
+    """An iterator over the events of a subscription. Close it, or use it in a with statement.
 
-    It goes on after a broken connection, and says what it has missed. It ends when it is closed, or
-    when nothing came for the time it was told to wait; in that case it can be iterated again.
+    It continues after a broken connection and reports missed events. The iteration ends when the
+    listener is closed, or when no event arrived within the wait; then it can be iterated again.
+
+        with client.tracking.listen(wait=60) as events:
+            for event in events:
+                print(event.kind, event.job_id)
     """
 
     def __init__(self, state: ListeningState[T]) -> None:
@@ -135,14 +146,14 @@ class Listener(Generic[T]):
         return self
 
     def __next__(self) -> T:
-        for heard in drive(self._state.core.transport, receive(self._state)):
-            return heard
+        for item in drive(self._state.core.transport, receive(self._state)):
+            return item
         if self._state.closed:
             self._state.subscription.end()
         raise StopIteration
 
     def close(self) -> None:
-        """Ends it; whoever waits for the next one, waits no more."""
+        """End the subscription; an iteration that waits for the next event ends."""
         self._state.closed = True
         self._state.subscription.end()
 
@@ -159,11 +170,7 @@ class Listener(Generic[T]):
 
 
 class AsyncListener(Generic[T]):
-    """What is heard, one after the other, for code that awaits. Close it, or use it in a with.
-
-    It goes on after a broken connection, and says what it has missed. It ends when it is closed, or
-    when nothing came for the time it was told to wait; in that case it can be iterated again.
-    """
+    """The asyncio form of Listener: an async iterator and an async context manager."""
 
     def __init__(self, state: ListeningState[T]) -> None:
         self._state = state
@@ -172,14 +179,14 @@ class AsyncListener(Generic[T]):
         return self
 
     async def __anext__(self) -> T:
-        for heard in await drive_async(self._state.core.transport, receive(self._state)):
-            return heard
+        for item in await drive_async(self._state.core.transport, receive(self._state)):
+            return item
         if self._state.closed:
             await self._state.subscription.end()
         raise StopAsyncIteration
 
     async def close(self) -> None:
-        """Ends it; whoever waits for the next one, waits no more."""
+        """End the subscription; an iteration that waits for the next event ends."""
         self._state.closed = True
         await self._state.subscription.end()
 

@@ -1,4 +1,4 @@
-"""Jobs by what they are to do: those of a queue that have the same data, to see or to cancel."""
+"""Find or cancel the jobs of a queue that have the same data."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from headrace.operations.putting import encoded
 from headrace.operations.requests import ask_one
 from headrace.transport.drive import Operation
 
+# Jobs and bytes that one step compares at most.
 MATCH_AT_MOST = 1000
 MATCH_BYTES = 64 << 20
 
@@ -21,6 +22,10 @@ def matching(queue: QueueLike, data: Any) -> Operation[dict[str, str]]:
 
     It finds waiting, scheduled, blocked and running jobs. Data are equal if the codec encodes them
     to the same bytes; if a worker replaced the data of its job, the new data count.
+
+    Raises InvalidArgument if the codec does not encode equal data to the same bytes.
+
+        queue.matching({"to": "ada@example.org"})  # {"h2k0...": "waiting"}
     """
     found = yield from _in_steps(queue, "find_matching", data)
     return dict(zip(found[::2], found[1::2], strict=True))
@@ -39,8 +44,8 @@ def _in_steps(queue: QueueLike, op: str, data: Any) -> Operation[list[str]]:
     core = queue.core
     if not same_bytes(core.codec):
         raise InvalidArgument(
-            "jobs cannot be found by data with this codec: it makes other bytes of the same data "
-            "every time; find them by id or by tag, or put them with unique=True"
+            "this codec cannot find jobs by data: it encodes equal data to different bytes; "
+            "find them by id or by tag, or put them with unique=True"
         )
     payload = encoded(core, data)
     found: list[str] = []
@@ -60,6 +65,6 @@ def _in_steps(queue: QueueLike, op: str, data: Any) -> Operation[list[str]]:
 
 
 def _step(op: str, queue: str, payload: bytes, cursor: bytes) -> Call[list[Any]]:
-    # Only payloads of the same length are read, so this bounds what a step reads.
+    # Only payloads of the same length are read, so this limits the bytes that a step reads.
     at_most = min(MATCH_AT_MOST, MATCH_BYTES // max(1, len(payload)))
     return build(op, list, queue=queue, data=payload, at_most=max(1, at_most), cursor=cursor)

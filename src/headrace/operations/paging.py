@@ -1,4 +1,4 @@
-"""Pages of jobs: one script on one shard; with several, ids are merged before jobs are read."""
+"""Pages of jobs. One shard answers in one call; ids of several shards are merged first."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from headrace.operations.requests import ask_one
 from headrace.operations.values import Job, Page, read_job
 from headrace.transport.drive import Operation
 
-FARTHEST = 100_000
+# With several shards a page must end here at the latest.
+LAST_POSITION = 100_000
 
 Entry = tuple[tuple[float, int], str]
 
 
 def page_reader(core: Core) -> Callable[[list[Any]], Page]:
-    """Reads a page of one shard."""
+    """Return a function that reads the reply of one shard as a page."""
 
     def decode(reply: list[Any]) -> Page:
         return Page(reply[0], [read_job(core.codec, described) for described in reply[1:]])
@@ -32,46 +33,51 @@ def page_reader(core: Core) -> Callable[[list[Any]], Page]:
 def ids_of_page(
     core: Core, role: str, name: str, offset: int, count: int, *, newest_first: bool
 ) -> Operation[tuple[int, list[str]]]:
-    """How many there are on all shards, and the ids of a page of them.
+    """Return the total number of jobs on all shards, and the ids of one page of them.
 
-    Every shard is asked for all up to the end of the page, in steps that keep no server busy for
-    long. Merged, not sorted: the order of each shard holds, so pages neither overlap nor leave out.
+    Every shard returns its ids up to the end of the page, in steps that do not keep the server busy
+    for long. The lists are merged, not sorted, which preserves the order of each shard: pages do
+    not overlap and leave nothing out.
     """
-    reach = offset + count
-    if reach > FARTHEST:
-        raise InvalidArgument(f"with several shards pages reach to {FARTHEST} jobs, not {reach}")
+    end = offset + count
+    if end > LAST_POSITION:
+        raise InvalidArgument(
+            f"with several shards offset + count may be {LAST_POSITION} at most, not {end}"
+        )
     total = 0
-    lines = []
+    ids_by_shard = []
     for shard in range(core.shards):
-        on_shard, line = yield from _line(core, shard, role, name, reach, newest_first=newest_first)
+        on_shard, ids = yield from _ids_of_shard(
+            core, shard, role, name, end, newest_first=newest_first
+        )
         total += on_shard
-        lines.append(line)
-    every = merge(*lines, key=lambda entry: entry[0], reverse=newest_first)
-    return total, [job_id for _, job_id in islice(every, offset, reach)]
+        ids_by_shard.append(ids)
+    merged = merge(*ids_by_shard, key=lambda entry: entry[0], reverse=newest_first)
+    return total, [job_id for _, job_id in islice(merged, offset, end)]
 
 
-def _line(
-    core: Core, shard: int, role: str, name: str, reach: int, *, newest_first: bool
+def _ids_of_shard(
+    core: Core, shard: int, role: str, name: str, end: int, *, newest_first: bool
 ) -> Operation[tuple[int, list[Entry]]]:
-    line: list[Entry] = []
+    ids: list[Entry] = []
     while True:
-        asked = min(PAGE, reach - len(line))
+        step = min(PAGE, end - len(ids))
         call: Call[list[Any]] = build(
             "list_ids",
             list,
             role=role,
             name=name,
             newest_first=int(newest_first),
-            offset=len(line),
-            count=asked,
+            offset=len(ids),
+            count=step,
         )
         total, *found = yield from ask_one(core, shard, call)
         rows = zip(found[::3], found[1::3], found[2::3], strict=True)
-        line += [((float(score), put), job_id.decode()) for job_id, score, put in rows]
-        if len(line) >= min(reach, total) or not found:
-            return total, line
+        ids += [((float(score), put), job_id.decode()) for job_id, score, put in rows]
+        if len(ids) >= min(end, total) or not found:
+            return total, ids
 
 
 def still(jobs: list[Job], state: str) -> list[Job]:
-    """Those that have not moved on since they were listed."""
+    """Return the jobs that are still in this state since they were listed."""
     return [job for job in jobs if job.state == state]

@@ -1,4 +1,4 @@
-"""pop: the next jobs of a queue go to a worker; waiting for work is not polling."""
+"""Pop the next jobs of a queue; a waiting pop is woken by a message and does not poll."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from headrace.transport.drive import Operation, Receive, Subscribe
 
 T = TypeVar("T")
 
+# The most jobs that one pop returns.
 MOST = 500
+# Seconds after which a waiting pop tries again, in case a message was lost.
 SAFETY_POLL = 5.0
-QUEUES_OWN = -1
-WHILE_SESSION = -2
+# Lease durations with a special meaning: the setting of the queue, and the session of the worker.
+LEASE_OF_QUEUE = -1
+LEASE_OF_SESSION = -2
 
 
 class Popped(NamedTuple):
-    """A job that was handed out, before it becomes a lease of either colour."""
+    """A popped job, before it becomes a Lease or an AsyncLease."""
 
     id: str
     record: Record
@@ -36,7 +39,7 @@ class Popped(NamedTuple):
 
 
 class Handout(NamedTuple):
-    """The answer of one pop: jobs, and in how many seconds something is due (None: never)."""
+    """The reply to one pop: jobs, and the seconds deadline the next job is due (None: none is)."""
 
     due: float | None
     jobs: list[Popped]
@@ -50,14 +53,11 @@ def pop(
     lease: Span | None = None,
     wait: Span | None = 0,
 ) -> Operation[list[Popped]]:
-    """Hands up to count jobs to a worker; waits for the first for `wait` seconds, None for ever.
-
-    A lease of math.inf lasts as long as the worker's session.
-    """
+    """Pop up to count jobs for a worker; wait up to `wait` seconds for the first; see Queue.pop."""
     make_call = pop_call(queue, worker, count, lease)
-    until = _until(wait)
+    deadline = _deadline(wait)
     handout = yield from _pop_once(queue, make_call(count), make_call)
-    if handout.jobs or (until is not None and time.monotonic() >= until):
+    if handout.jobs or (deadline is not None and time.monotonic() >= deadline):
         return handout.jobs
     core = queue.core
     channels = [core.channel(shard, "queue", queue.name) for shard in range(core.shards)]
@@ -66,7 +66,7 @@ def pop(
         if subscription.broken:
             subscription = yield Subscribe(channels)
         handout = yield from _pop_once(queue, make_call(count), make_call)
-        left = SAFETY_POLL if until is None else until - time.monotonic()
+        left = SAFETY_POLL if deadline is None else deadline - time.monotonic()
         if handout.jobs or left <= 0:
             return handout.jobs
         pauses = [left, SAFETY_POLL if not subscription.broken else 0.1]
@@ -76,9 +76,10 @@ def pop(
 
 
 def pop_call(queue: QueueLike, worker: str, count: int, lease: Span | None, offer: Span = 0) -> Any:
-    """A maker of pop calls whose arguments have been checked.
+    """Check the arguments of a pop and return a function that builds its calls.
 
-    With an offer a worker that finds nothing is handed the next plain job within that time.
+    With `offer`, in seconds, a worker that finds no job receives the next job without options
+    directly, if one is put within that time.
     """
     text("worker", worker, queue.core.limits.name)
     whole("count", count, 1, MOST)
@@ -89,9 +90,9 @@ def pop_call(queue: QueueLike, worker: str, count: int, lease: Span | None, offe
     def decode(reply: Any) -> Handout:
         refuse_pop(worker, name, reply)
         due, listed = reply[0], reply[1]
-        apart = dict(zip(listed[::2], listed[1::2], strict=True))
+        separate = dict(zip(listed[::2], listed[1::2], strict=True))
         jobs = [
-            _popped(job_id.decode(), packed, apart.get(job_id, b""))
+            _popped(job_id.decode(), packed, separate.get(job_id, b""))
             for job_id, packed in zip(reply[2::2], reply[3::2], strict=True)
         ]
         return Handout(None if due < 0 else due / 1000, jobs)
@@ -112,7 +113,7 @@ def pop_call(queue: QueueLike, worker: str, count: int, lease: Span | None, offe
 
 
 def none_if_refused(call: Call[Handout]) -> Call[Handout | None]:
-    """Return the same pop call, which gives None instead of raising if the server refuses it.
+    """Return the same pop call, which returns None instead of raising if the server refuses it.
 
     The server refuses a pop if the worker's session has ended.
     """
@@ -125,28 +126,28 @@ def divide_evenly(targets: Sequence[T], count: int) -> list[tuple[T, int]]:
     The first targets get one more if the number does not divide evenly. Targets that get none are
     left out.
     """
-    share, rest = divmod(count, len(targets))
-    counts = [share + (at < rest) for at in range(len(targets))]
+    share, remainder = divmod(count, len(targets))
+    counts = [share + (at < remainder) for at in range(len(targets))]
     return [(target, part) for target, part in zip(targets, counts, strict=True) if part]
 
 
 def _lease_ms(lease: Span | None) -> int:
     if lease is None:
-        return QUEUES_OWN
-    return WHILE_SESSION if lease == math.inf else milliseconds("lease", lease)
+        return LEASE_OF_QUEUE
+    return LEASE_OF_SESSION if lease == math.inf else milliseconds("lease", lease)
 
 
-def _popped(job_id: str, packed: bytes, apart: bytes) -> Popped:
+def _popped(job_id: str, packed: bytes, separate: bytes) -> Popped:
     record = decode_record(packed)
-    return Popped(job_id, record, packed, apart or payload_of(record, apart))
+    return Popped(job_id, record, packed, separate or payload_of(record, separate))
 
 
-def _until(wait: Span | None) -> float | None:
+def _deadline(wait: Span | None) -> float | None:
     return None if wait is None else time.monotonic() + milliseconds("wait", wait) / 1000
 
 
 def _pop_once(queue: QueueLike, first_call: Call[Handout], make_call: Any) -> Operation[Handout]:
-    """Asks the shards one after the other, beginning with another one each time."""
+    """Pop from the shards one after the other, starting with a different one each time."""
     core = queue.core
     count = int(first_call.args[3])
     start = core.next_shard
@@ -173,7 +174,7 @@ def _pop_once(queue: QueueLike, first_call: Call[Handout], make_call: Any) -> Op
 def pop_after_housekeeping(
     core: Any, shard: int, call: Call[Handout], make_call: Any
 ) -> Operation[Handout]:
-    """Repeats a pop whose turn went into housekeeping, which is bounded a call."""
+    """Repeat a pop that returned no jobs because it used its time for housekeeping."""
     while True:
         [handout] = yield from ask(core, [(shard, call)])
         if handout.jobs or handout.due != 0:
@@ -182,7 +183,7 @@ def pop_after_housekeeping(
 
 
 def peek(queue: QueueLike, count: int = 1) -> Operation[list[Job]]:
-    """The next jobs in the order in which pop would hand them out; nobody gets them."""
+    """Return the next jobs in the order in which pop would lease them, without leasing them."""
     whole("count", count, 1, PAGE)
     core = queue.core
     call = build("peek", list, queue=queue.name, count=count)

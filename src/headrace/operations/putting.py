@@ -32,7 +32,7 @@ INLINE = 1024
 # Answers of put_one and hand_one.
 CREATED, OTHER_SCRIPT, NOT_POSSIBLE = 1, 2, -1
 OTHER = {"put_one": "hand_one", "hand_one": "put_one"}
-# After a fast script could not do its work, put is used for this many seconds.
+# Seconds for which the script `put` is used after a fast script could not put the job.
 DETOUR = 5.0
 
 # A job to create: its id and payload; and, if it has them, a spare id and options of its own.
@@ -48,14 +48,16 @@ def encoded(core: Core, value: Any) -> bytes:
 def payload_for(value: Any, codec: Codec, limits: Limits) -> bytes:
     """Return a value as payload, without a connection."""
     if isinstance(value, Put):
-        raise InvalidArgument("a Put is an item of put_many, not data; pass its options to put")
+        raise InvalidArgument(
+            "a Put is an item of put_many, not data; pass its options to put instead"
+        )
     payload = codec.encode(value)
     if not isinstance(payload, bytes):
         raise InvalidArgument(f"a codec must return bytes, not {type(payload).__name__}")
     if len(payload) > limits.payload:
         raise InvalidArgument(
-            f"a payload may have {limits.payload} bytes, not {len(payload)}; put the data "
-            "elsewhere and its address in the job, or raise Limits(payload=...)"
+            f"a payload may have {limits.payload} bytes, not {len(payload)}; store the data "
+            "elsewhere and put its address into the job, or raise Limits(payload=...)"
         )
     return payload
 
@@ -65,8 +67,8 @@ def put(queue: QueueLike, data: Any, **options: Unpack[JobOptions]) -> Operation
 
     Without options the job can run at once, after the jobs that already wait. JobOptions lists the
     options. If the id exists, `on_exists` decides: the existing job is moved to this queue (the
-    default), replaced while it waits, kept as it is with JobExists raised, or joined by a duplicate
-    under a new id. If a job with an equal `unique` value exists in the queue, JobExists is raised;
+    default), replaced while it waits, kept with JobExists raised, or joined by a duplicate under a
+    new id. If a job with an equal `unique` value exists in the queue, JobExists is raised;
     with on_exists="replace" the waiting job is changed and its id returned.
 
     Raises InvalidArgument for an option or a payload that cannot be used, JobExists as described.
@@ -76,7 +78,7 @@ def put(queue: QueueLike, data: Any, **options: Unpack[JobOptions]) -> Operation
     if options:
         return (yield from put_with_options(queue, data, options))
     core = queue.core
-    item = (new_id(), encoded(core, data))
+    item = (new_id(), payload_for(data, core.codec, core.limits))
     shard = core.shard_of(item[0])
     path = core.fast_path(shard, queue.name)
     is_fast = len(item[1]) <= INLINE and path.not_before <= time.monotonic()
@@ -152,7 +154,7 @@ def put_many(
     core = queue.core
     if options.get("id") is not None or isinstance(options.get("unique"), str):
         raise InvalidArgument(
-            "many jobs cannot share an id or a unique value: give each its own with Put(...)"
+            "jobs cannot share an id or a unique value: give each its own with Put(...)"
         )
     unique = bool(options.pop("unique", False))
     shared = check_options(options, core.limits)
@@ -209,23 +211,26 @@ def row_of(
 
 
 def parents_of_row(row: Item, shared: dict[str, Any]) -> Sequence[str]:
-    """What a job to be made depends on, by its own options or by those of the call."""
+    """Return the dependencies of a new job, from its own options or those of the call."""
     own = row[3] if len(row) == 4 else None
     found: Sequence[str] = (own or {}).get("depends_on", shared.get("depends_on", ()))
     return found
 
 
 def check_order(rows: Sequence[Item], shared: dict[str, Any]) -> None:
-    """Raises if a job depends on one that comes later: what is not there yet counts as over."""
-    to_come: set[str] = set()
+    """Raise InvalidArgument if a job depends on a later one.
+
+    A job that does not exist yet would count as finished.
+    """
+    later_ids: set[str] = set()
     for row in reversed(rows):
-        to_come.add(row[0])
-        if too_late := to_come.intersection(parents_of_row(row, shared)):
-            late = min(too_late)
+        later_ids.add(row[0])
+        if forward := later_ids.intersection(parents_of_row(row, shared)):
+            late = min(forward)
             raise InvalidArgument(
                 f"job {row[0]!r} would depend on itself and never run"
                 if late == row[0]
-                else f"job {row[0]!r} depends on {late!r}, which comes later: put that one first"
+                else f"job {row[0]!r} depends on {late!r}, which comes later: put {late!r} first"
             )
 
 
@@ -238,7 +243,7 @@ def _others(items: Sequence[Item]) -> bytes:
 def put_call(
     queue: str, items: Sequence[Item], options: bytes, on_exists: str | None, nonce: str
 ) -> Call[list[str | HeadraceError]]:
-    """A put call for jobs of one shard."""
+    """Return a put call for jobs of one shard."""
 
     def decode(answers: Any) -> list[str | HeadraceError]:
         if isinstance(answers, int):

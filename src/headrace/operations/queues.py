@@ -1,4 +1,4 @@
-"""What is asked and said of queues: settings, counts, statistics, pause, deletion."""
+"""Queues: settings, counts, statistics, pause and deletion; and settings of the namespace."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
+from headrace.engine import keys
 from headrace.engine.call import build, optional, queue_answer
 from headrace.engine.check import EPOCH, choice, day_number, page, text
-from headrace.engine.profile import PROFILES, SETTINGS, Value, default, from_wire, known, to_wire
+from headrace.engine.settings import PROFILES, SETTINGS, Value, default, from_wire, known, to_wire
 from headrace.engine.statistics import Stats, merged, read_series
 from headrace.errors import InvalidArgument, QueueNotFound
 from headrace.operations.core import Core
@@ -19,20 +20,25 @@ from headrace.transport.drive import Operation
 
 DELETE_AT_MOST = 500
 SHARED_LIMITS = {"concurrency", "rate"}
+# Names of queues per round trip.
 LISTED = 1000
 
 
 def on_all_shards(core: Core, call: Any) -> Operation[list[Any]]:
-    """Makes a call everywhere, the first shard last: it is the one that is read."""
+    """Make a call on every shard, on the first shard last: readers look only at that one."""
     return (yield from ask(core, [(shard, call) for shard in reversed(range(core.shards))]))
 
 
 def configure(
     queue: QueueLike, /, profile: str | None = None, **settings: Value
 ) -> Operation[None]:
-    """Gives the queue a profile (job, fifo, task, manual, ring), settings of its own, or both.
+    """Set the profile (job, fifo, task, manual, ring) or single settings of the queue, or both.
 
-    A profile replaces all earlier settings; a setting alone changes just that one.
+    A profile replaces all earlier settings; a setting changes only itself.
+
+    Raises InvalidArgument for an unknown profile or setting, or for a value that it cannot have.
+
+        queue.configure("task", concurrency=10, rate="100/s")
     """
     stored: dict[str, bytes] = {}
     if profile is not None:
@@ -50,21 +56,29 @@ def configure(
 
 
 def shares(core: Core, limits: Mapping[str, Value]) -> dict[str, bytes]:
-    """How many shards share the limits, if each can have a part of them."""
+    """Return the setting that divides limits over the shards.
+
+    Raises InvalidArgument if a limit is smaller than the number of shards.
+    """
     for name, value in limits.items():
         starts = int(str(value).partition("/")[0]) if value is not None else None
         if starts is not None and 0 < starts < core.shards:
             raise InvalidArgument(
-                f"{name} must let through one for each of {core.shards} shards, not {value!r}; "
-                "limits of a key have no such bound, as the jobs of a key live on one shard"
+                f"{name} must allow at least one job for each of the {core.shards} shards, not "
+                f"{value!r}; limits per key may be lower, because the jobs of a key share a shard"
             )
     return {"shards": optional(str(core.shards))}
 
 
 def settings(queue: QueueLike) -> Operation[dict[str, Value]]:
-    """Every setting that holds for the queue, spans in seconds."""
-    keys = [queue.core.key(0, name) for name in ("config", f"settings:{queue.name}")]
-    shared, own = yield from raw(queue.core, [(0, ("HGETALL", key)) for key in keys])
+    """Return every setting of the queue, including defaults; durations are in seconds.
+
+    Settings of the namespace apply to queues that do not have their own.
+
+        queue.settings()["lease"]
+    """
+    hashes = [queue.core.key(0, name) for name in (keys.CONFIG, keys.settings(queue.name))]
+    shared, own = yield from raw(queue.core, [(0, ("HGETALL", key)) for key in hashes])
     stored = text_map(shared) | text_map(own)
     return {
         name: from_wire(name, stored[name]) if name in stored else default(name)
@@ -74,23 +88,23 @@ def settings(queue: QueueLike) -> Operation[dict[str, Value]]:
 
 
 def text_map(pairs: list[bytes]) -> dict[str, str]:
-    """A flat list of names and values as a dict."""
+    """Return a flat list of names and values as a dict."""
     names, values = pairs[::2], pairs[1::2]
     return {name.decode(): value.decode() for name, value in zip(names, values, strict=True)}
 
 
 def pause(queue: QueueLike) -> Operation[None]:
-    """From now on pop hands out nothing; everything else goes on."""
+    """Pause the queue: pop returns no jobs until resume; everything else goes on."""
     yield from configure(queue, paused=True)
 
 
 def resume(queue: QueueLike) -> Operation[None]:
-    """From now on pop hands out jobs again."""
+    """Resume a paused queue."""
     yield from configure(queue, paused=False)
 
 
 def counts(queue: QueueLike) -> Operation[Counts]:
-    """How many jobs are in which state. A queue that nobody has used yet has none."""
+    """Return how many jobs are in which state; a queue that was never used has none."""
     core = queue.core
     call = build("counts", list, [(queue.name,)])
     replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
@@ -98,7 +112,7 @@ def counts(queue: QueueLike) -> Operation[Counts]:
 
 
 def summed(rows: list[list[int]]) -> Counts:
-    """The counts of a queue on all shards together."""
+    """Return the counts of a queue, summed over the shards."""
     _, paused, late, due, *states = (sum(column) for column in zip(*rows, strict=True))
     waiting, scheduled, blocked, running, failed, complete = states
     return Counts(
@@ -107,14 +121,20 @@ def summed(rows: list[list[int]]) -> Counts:
 
 
 def length(queue: QueueLike) -> Operation[int]:
-    """How many jobs wait, are scheduled, blocked or running."""
+    """Return how many jobs are waiting, scheduled, blocked or running."""
     return (yield from counts(queue)).length
 
 
 def queues(
     client: ClientLike, *, offset: int = 0, count: int = 100
 ) -> Operation[dict[str, Counts]]:
-    """The queues in the order of their first use, with their counts."""
+    """Return a page of the queues with their counts, in the order of their first use.
+
+    With several shards the counts are summed.
+
+        for name, counts in client.queues().items():
+            print(name, counts.waiting, counts.running)
+    """
     core = client.core
     names = yield from queue_names(core, *page(offset, count))
     if not names:
@@ -125,10 +145,10 @@ def queues(
 
 
 def queue_names(core: Core, offset: int, count: int) -> Operation[list[str]]:
-    """Names of queues in the order of their first use, each shard having its own order."""
-    keys = [core.key(shard, "queues") for shard in range(core.shards)]
+    """Return the names of queues by first use; the earliest first use on a shard counts."""
+    sets = [core.key(shard, keys.QUEUES) for shard in range(core.shards)]
     words = (0, offset + count - 1, "WITHSCORES")
-    replies = yield from raw(core, [(at, ("ZRANGE", key, *words)) for at, key in enumerate(keys)])
+    replies = yield from raw(core, [(at, ("ZRANGE", key, *words)) for at, key in enumerate(sets)])
     order: dict[str, float] = {}
     for reply in replies:
         for name, first_use in zip(reply[::2], reply[1::2], strict=True):
@@ -138,7 +158,12 @@ def queue_names(core: Core, offset: int, count: int) -> Operation[list[str]]:
 
 
 def stats(queue: QueueLike, day: str | date | None = None) -> Operation[Stats]:
-    """Waiting and running times of a UTC day (default: today), failures and retries."""
+    """Return the waiting and running times, failures and retries of a UTC day (default: today).
+
+    `day` is a date or a text such as "2026-11-18".
+
+        queue.stats().run.mean
+    """
     core = queue.core
     number = -1 if day is None else day_number(day)
     call = build("stats", list, queue=queue.name, day=number)
@@ -164,9 +189,12 @@ def stats(queue: QueueLike, day: str | date | None = None) -> Operation[Stats]:
 
 
 def delete(queue: QueueLike) -> Operation[None]:
-    """Deletes the queue with every job, setting and statistic of it; running jobs are cancelled.
+    """Delete the queue with all its jobs, settings and statistics; running jobs are cancelled.
 
-    Up to 500 jobs it is one atomic step; more are deleted in several, and it may be called again.
+    A queue of up to 500 jobs per shard is deleted in one atomic step, a larger one in several. If
+    the call is interrupted, call it again.
+
+    Raises QueueNotFound if there is no such queue.
     """
     core = queue.core
     call = build("delete_queue", queue_answer(queue.name), queue=queue.name, at_most=DELETE_AT_MOST)
@@ -182,13 +210,18 @@ def delete(queue: QueueLike) -> Operation[None]:
         raise QueueNotFound(queue.name)
 
 
-# the settings of the namespace
+# Settings of the namespace.
 
 
 def config_get(client: ClientLike, name: str | None = None) -> Operation[Any]:
-    """A setting of the namespace, or all of them; what nobody set has its default."""
+    """Return a setting of the namespace, or all of them as a dict; unset ones have their defaults.
+
+    Raises InvalidArgument if there is no such setting, or only queues have it.
+
+        client.config.get("lease")
+    """
     if name is not None:
-        _of_namespace(name)
+        _check_namespace_setting(name)
     stored = yield from config(client.core)
     every = {
         each: from_wire(each, stored[each]) if each in stored else default(each)
@@ -199,31 +232,39 @@ def config_get(client: ClientLike, name: str | None = None) -> Operation[Any]:
 
 
 def config(core: Core) -> Operation[dict[str, str]]:
-    """Return the settings of the namespace that were set, as they are stored."""
-    [stored] = yield from raw(core, [(0, ("HGETALL", core.key(0, "config")))])
+    """Return the explicit settings of the namespace in their stored form."""
+    [stored] = yield from raw(core, [(0, ("HGETALL", core.key(0, keys.CONFIG)))])
     return text_map(stored)
 
 
 def config_set(client: ClientLike, name: str, value: Value) -> Operation[None]:
-    """Sets a default for every queue that does not say otherwise itself."""
-    _of_namespace(name)
+    """Set a default for all queues that do not have this setting themselves.
+
+    Raises InvalidArgument if there is no such setting, only queues have it, or the value is wrong.
+
+        client.config.set("lease", 60)
+    """
+    _check_namespace_setting(name)
     call = build("config_set", int, [(name, optional(to_wire(name, value)))])
     yield from on_all_shards(client.core, call)
 
 
 def config_unset(client: ClientLike, name: str) -> Operation[None]:
-    """The default holds again."""
-    _of_namespace(name)
+    """Remove a setting of the namespace, so that its built-in default applies again.
+
+    Raises InvalidArgument if there is no such setting, or only queues have it.
+    """
+    _check_namespace_setting(name)
     yield from on_all_shards(client.core, build("config_set", int, [(name, b"")]))
 
 
-def _of_namespace(name: str) -> None:
+def _check_namespace_setting(name: str) -> None:
     if known(name).queue_only:
         raise InvalidArgument(f"{name} is a setting of a queue: queue.configure({name}=...)")
 
 
 class QueueRef:
-    """A queue of a namespace, by name."""
+    """A reference to a queue of a namespace, by name."""
 
     def __init__(self, core: Core, name: str) -> None:
         self.core = core
@@ -234,12 +275,12 @@ class QueueRef:
 
 
 def check_name(core: Core, name: str) -> str:
-    """The name of a queue, if it can be one."""
+    """Return the name of a queue; raise InvalidArgument if it is malformed."""
     return text("queue", name, core.limits.name)
 
 
 def all_queues(core: Core) -> Operation[list[str]]:
-    """Every queue of the namespace."""
+    """Return the names of all queues of the namespace."""
     names: list[str] = []
     while True:
         found = yield from queue_names(core, len(names), LISTED)

@@ -1,7 +1,7 @@
-"""A conversation with the server as a generator.
+"""Send script calls to the server, retry them, and turn error replies into exceptions.
 
-It yields what it wants done and is sent what came of it. It does no I/O and has no colour: drive
-and drive_async are the only code that has one.
+These are generators that do no I/O: they yield requests and receive the results. `drive` and
+`drive_async` carry the requests out, sync or async.
 """
 
 from __future__ import annotations
@@ -37,17 +37,21 @@ from headrace.transport.transport import Command, Unreachable
 
 T = TypeVar("T")
 
-MOVED = (MovedError, AskError, ClusterDownError, TryAgainError)
-NOT_NOW = (BusyLoadingError, MasterDownError, ReadOnlyError)
-REFUSED = (AuthenticationError, AuthorizationError)
-# How servers say, in the middle of a script, that its user may not run a command or use a key.
-LACKS_RIGHT = re.compile("ACL failure in script|user executing the script can't")
+REDIRECTS = (MovedError, AskError, ClusterDownError, TryAgainError)
+TEMPORARY = (BusyLoadingError, MasterDownError, ReadOnlyError)
+LOGIN_ERRORS = (AuthenticationError, AuthorizationError)
+# Error replies of a script whose user may not run a command or use a key.
+NO_PERMISSION = re.compile("ACL failure in script|user executing the script can't")
 FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 1.0
 
 
 def ask(core: Core, calls: Sequence[tuple[int, Call[T]]]) -> Operation[list[T]]:
-    """Makes calls, each on its shard, and reads the answers; no calls, no answers."""
+    """Make calls, each on its shard, and return their decoded answers in order.
+
+    Raises ServerUnavailable if a call is refused or not answered in time, ScriptError if a script
+    fails.
+    """
     if not calls:
         return []
     replies = yield Send([(shard, core.words(shard, call)) for shard, call in calls])
@@ -59,7 +63,7 @@ def ask(core: Core, calls: Sequence[tuple[int, Call[T]]]) -> Operation[list[T]]:
 
 
 def ask_one(core: Core, shard: int, call: Call[T], *, again: bool = False) -> Operation[T]:
-    """Makes one call; again, if what it asks for may have been done."""
+    """Make one call and return its answer; `again` if an earlier attempt may have succeeded."""
     replies = yield Send([(shard, core.words(shard, call, again=again))])
     if isinstance(replies[0], Exception):
         replies = yield from _recover(core, [(shard, call)], replies, maybe_done=again)
@@ -73,7 +77,7 @@ def _recover(
     *,
     maybe_done: bool = False,
 ) -> Operation[Any]:
-    """Repeats what can be repeated until every call has an answer or time is up."""
+    """Repeat failed calls until all have answers; raise ServerUnavailable after `retry_for`."""
     deadline = time.monotonic() + core.retry_for
     again = [maybe_done] * len(calls)
     pause = FIRST_PAUSE
@@ -102,24 +106,24 @@ def _recover(
 
 
 def _maybe_done(core: Core, call: Call[Any], error: Exception) -> bool:
-    """Whether a call that failed so may have been carried out; raises if it cannot be repeated."""
+    """Return whether a failed call may have been carried out; raise if it cannot be repeated."""
     if isinstance(error, NoScriptError):
         return False
     if not is_transient(error):
-        raise _fault(core, call, error) from error
+        raise _call_error(core, call, error) from error
     return isinstance(error, CONNECTION_ERRORS) and not isinstance(error, BusyLoadingError)
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether what went wrong may be over in a moment."""
+    """Return whether a call that failed with this error may succeed if it is repeated."""
     if isinstance(error, Unreachable):
         error = error.cause
-    if isinstance(error, REFUSED):
+    if isinstance(error, LOGIN_ERRORS):
         return False
     if type(error) is ResponseError:
-        # A script of somebody else has kept the server busy for too long.
+        # A script of another program has kept the server busy for too long.
         return str(error).startswith("BUSY ")
-    return isinstance(error, (*CONNECTION_ERRORS, *MOVED, *NOT_NOW))
+    return isinstance(error, (*CONNECTION_ERRORS, *REDIRECTS, *TEMPORARY))
 
 
 def _load(core: Core, calls: Sequence[tuple[int, Call[Any]]]) -> Operation[None]:
@@ -128,11 +132,11 @@ def _load(core: Core, calls: Sequence[tuple[int, Call[Any]]]) -> Operation[None]
     ]
     for (_, call), reply in zip(calls, (yield Send(loads)), strict=True):
         if isinstance(reply, Exception) and not is_transient(reply):
-            raise _fault(core, call, reply) from reply
+            raise _call_error(core, call, reply) from reply
 
 
 def load(core: Core, ops: Iterable[str]) -> Operation[None]:
-    """Lets every shard know these scripts before they are first called."""
+    """Load scripts on every shard before they are first called."""
     loads: list[Command] = [
         (shard, ("SCRIPT", "LOAD", core.library[op].text))
         for op in ops
@@ -141,12 +145,12 @@ def load(core: Core, ops: Iterable[str]) -> Operation[None]:
     yield from raw(core, loads)
 
 
-def _fault(core: Core, call: Call[Any], error: Exception) -> Exception:
+def _call_error(core: Core, call: Call[Any], error: Exception) -> Exception:
     line = re.search(r"user_script:(\d+)", str(error))
-    if LACKS_RIGHT.search(str(error)):
+    if NO_PERMISSION.search(str(error)):
         return ServerUnavailable(
-            f"{_lacks_right(error)}; what {call.op} did before it came to that stays, "
-            "so run the audit when the rights are as they must be",
+            f"{_permission_text(error)}; {call.op} may have been carried out in part, so run the "
+            "audit after you have granted the permission",
             maybe_done=True,
         )
     if line and type(error) is ResponseError:
@@ -154,40 +158,42 @@ def _fault(core: Core, call: Call[Any], error: Exception) -> Exception:
     return refusal_error(error)
 
 
-def _lacks_right(error: Exception) -> str:
+def _permission_text(error: Exception) -> str:
     return (
-        f"the user of this URL lacks a right ({error}): "
-        "docs/guides/operations.md, Rights, lists all"
+        f"the user of this URL lacks a permission ({error}): "
+        "docs/guides/operations.md, Rights, lists all of them"
     )
 
 
 def refusal_error(error: Exception) -> ServerUnavailable:
-    """The error for what will not be over in a moment."""
-    if isinstance(error.cause if isinstance(error, Unreachable) else error, REFUSED):
+    """Return the error for a reply that a repeated call would get again."""
+    if isinstance(error.cause if isinstance(error, Unreachable) else error, LOGIN_ERRORS):
         return ServerUnavailable(
-            f"the server does not let us in ({error}): check the user and the password in the URL",
+            f"the server refused the login ({error}): check the user and the password in the URL",
             maybe_done=False,
         )
     if isinstance(error, NoPermissionError):
-        return ServerUnavailable(f"{_lacks_right(error)}; nothing was changed", maybe_done=False)
+        return ServerUnavailable(
+            f"{_permission_text(error)}; nothing was changed", maybe_done=False
+        )
     advice = (
-        "; free memory or raise maxmemory, then make the call again"
+        "; free memory or raise maxmemory, then repeat the call"
         if isinstance(error, OutOfMemoryError)
         else ""
     )
     return ServerUnavailable(
-        f"the server refuses to carry this out ({error}); nothing was changed{advice}",
+        f"the server refused the call ({error}); nothing was changed{advice}",
         maybe_done=False,
     )
 
 
 def unavailable_error(error: Exception, *, maybe_done: bool) -> ServerUnavailable:
-    """The error for a server that did not answer in time."""
+    """Return the error for a server that did not answer in time."""
     about = str(error) if isinstance(error, Unreachable) else f"{type(error).__name__}: {error}"
     if maybe_done:
-        advice = "The call may have been carried out; look before you make it again"
+        advice = "The call may have been carried out; check before you repeat it"
     else:
-        advice = "Nothing was carried out; the call can be made again"
+        advice = "Nothing was changed; the call can be repeated"
     return ServerUnavailable(
         f"the server did not answer in time ({about}); is it running, and is the URL right? "
         f"{advice}",
@@ -196,7 +202,10 @@ def unavailable_error(error: Exception, *, maybe_done: bool) -> ServerUnavailabl
 
 
 def raw(core: Core, commands: list[Command]) -> Operation[list[Any]]:
-    """Sends plain commands that only read, and so may be repeated."""
+    """Send plain commands and return their replies; they must only read, because they are retried.
+
+    Raises ServerUnavailable if a command is refused or not answered in time.
+    """
     deadline = time.monotonic() + core.retry_for
     pause = FIRST_PAUSE
     while True:

@@ -1,13 +1,20 @@
-"""Schedules: jobs that are put again and again, by an interval or by a cron expression."""
+"""Schedules: put a job again and again, at an interval or by a cron expression."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Unpack
 
-from headrace.engine.call import Call, build, is_refusal, optional, packed
-from headrace.engine.check import Span, milliseconds, page, text
-from headrace.engine.shard import family
+import msgspec
+
+from headrace.codecs.codec import Codec
+from headrace.engine.call import Call, build, is_refusal, optional, pack, packed
+from headrace.engine.check import Span, milliseconds, page, text, whole
+from headrace.engine.cron import offsets, parse, zone_of
+from headrace.engine.shard import id_prefix_on_shard
+from headrace.engine.timestamps import moment
 from headrace.errors import InvalidArgument, ScheduleNotFound
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
@@ -17,22 +24,43 @@ from headrace.operations.paging import ids_of_page
 from headrace.operations.protocols import ClientLike, QueueLike
 from headrace.operations.putting import encoded
 from headrace.operations.requests import ask_one
-from headrace.operations.schedule_values import (
-    Fields,
-    Schedule,
-    backlog_of,
-    changed_rule,
-    check_change,
-    located,
-    options_in,
-    read_schedule,
-    rule_of,
-)
 from headrace.options import SCHEDULE_OPTIONS, UNSET, ScheduleOptions, Unset, check_options
 from headrace.transport.drive import Operation
 
-# What the id of a job has beyond that of its schedule: braces, a dash, a number.
+# The most bytes that a job id adds to the id of its schedule: braces, a dash, a number.
 NUMBER_BYTES = 20
+# The most missed runs that a schedule makes up for, unless it makes up for all.
+MOST_BACKLOG = 1000
+
+Fields = dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A schedule as it was when it was read; `options` are the options of its jobs.
+
+    Durations are in seconds. With a backlog of None all missed runs are made up for.
+    """
+
+    id: str
+    queue: str
+    every: float | None
+    cron: str | None
+    zone: str | None
+    backlog: int | None
+    next: datetime
+    last: datetime | None
+    made: int
+    skipped: int
+    counter: int
+    options: dict[str, Any]
+    payload: bytes
+    _codec: Codec = field(repr=False, compare=False)
+
+    @property
+    def data(self) -> Any:
+        """The decoded data of the jobs."""
+        return self._codec.decode(self.payload)
 
 
 def schedule_queue(
@@ -55,6 +83,8 @@ def schedule_queue(
     made up for, and `backlog` more (None: all). With `unique` (a text, or True for the schedule
     itself) a run is skipped while such a job exists. ScheduleOptions lists the other options.
 
+    Raises InvalidArgument if the rule, the id or an option cannot be used.
+
         queue.schedule("report", {"kind": "daily"}, cron="0 6 * * *", zone="Europe/Berlin")
     """
     core = queue.core
@@ -67,7 +97,7 @@ def schedule_queue(
         "options": packed(given),
         "prefix": _prefix(core, id),
         "backlog": backlog_of(backlog),
-        **located(rule, now, stored),
+        **with_offsets(rule, now, stored),
     }
     delay_ms = -1 if delay is None else milliseconds("delay", delay)
     written = yield from _write(core, id, queue.name, fields, None, delay_ms)
@@ -77,7 +107,7 @@ def schedule_queue(
 def adopt_schedule(
     queue: QueueLike,
     name: str,
-    badge: str,
+    import_id: str,
     id: str,  # noqa: A002 - as above
     data: bytes,
     *,
@@ -86,8 +116,10 @@ def adopt_schedule(
     backlog: int | None,
     **options: Any,
 ) -> Operation[bool]:
-    """Makes a schedule that another queue had, once for an import, and not where there is one of
-    this id. Its next turn comes when it is due, in milliseconds; whether it was made now.
+    """Create an imported schedule once per import, unless one with this id exists.
+
+    `name` and `import_id` identify the import. `due` is the time of the next run in milliseconds.
+    Return whether the schedule was created now.
     """
     core = queue.core
     given = check_options(options, core.limits)
@@ -100,7 +132,7 @@ def adopt_schedule(
         "backlog": backlog_of(backlog),
         **rule_of(every, None, "UTC"),
     }
-    once = (name, badge)
+    once = (name, import_id)
     written = yield from _write(core, id, queue.name, fields, None, max(0, due - now), once)
     return written is not None
 
@@ -122,6 +154,8 @@ def reschedule(
     unique=False, is removed; retries=None means retries without a limit.
 
     Raises ScheduleNotFound if there is no schedule with this id.
+
+        client.schedules.update("report", cron="0 7 * * *", priority=5)
     """
     core = client.core
     given = _checked(core, id, options)
@@ -143,7 +177,7 @@ def reschedule(
             **kept,
             **new,
             "options": packed({**unchanged, **given}),
-            **located(rule, now, stored),
+            **with_offsets(rule, now, stored),
         }
         written = yield from _write(core, id, stored["queue"].decode(), fields, stored["by"], -1)
         if written is not None:
@@ -151,7 +185,7 @@ def reschedule(
 
 
 def unschedule(client: ClientLike, *ids: str) -> Operation[list[str]]:
-    """Ends schedules and returns the ids of those that there were; the jobs they made stay."""
+    """Delete schedules and return the ids of those that existed; the jobs they put stay."""
     rows = checked_rows(client.core, ids)
 
     def make(part: Sequence[Row]) -> Call[list[int]]:
@@ -162,7 +196,7 @@ def unschedule(client: ClientLike, *ids: str) -> Operation[list[str]]:
 
 
 def schedule(client: ClientLike, id: str) -> Operation[Schedule | None]:  # noqa: A002 - as above
-    """The schedule of this id, or None."""
+    """Return the schedule with this id, or None."""
     core = client.core
     _, stored = yield from read_stored(core, text("id", id, core.limits.name))
     return None if stored is None else read_schedule(core.codec, id, stored)
@@ -171,7 +205,13 @@ def schedule(client: ClientLike, id: str) -> Operation[Schedule | None]:  # noqa
 def schedules(
     client: ClientLike, queue: str | None = None, *, offset: int = 0, count: int = 100
 ) -> Operation[list[Schedule]]:
-    """A page of the schedules of a queue, or of all, by when their next turns come."""
+    """Return a page of the schedules of a queue, or of all queues, by the time of their next run.
+
+    `offset` and `count` select the page.
+
+        for schedule in client.schedules.list("mail"):
+            print(schedule.id, schedule.next)
+    """
     core = client.core
     offset, count = page(offset, count)
     name = "" if queue is None else text("queue", queue, core.limits.name)
@@ -194,7 +234,7 @@ def _read_call(rows: Sequence[Row]) -> Call[list[tuple[int, Fields | None]]]:
 
 
 def read_stored(core: Core, schedule_id: str) -> Operation[tuple[int, Fields | None]]:
-    """What the time is, and what is stored of a schedule, if there is one."""
+    """Return the time of the server in milliseconds, and the fields of a schedule or None."""
     call = _read_call([(schedule_id,)])
     return (yield from ask_one(core, core.shard_of(schedule_id), call))[0]
 
@@ -208,10 +248,12 @@ def _write(
     delay: int,
     once: tuple[str, str] | None = None,
 ) -> Operation[Fields | None]:
-    """Stores a schedule, or once that of an import and a badge; None if it is no longer as it
-    was seen, or came before.
+    """Store a schedule and return its fields.
+
+    Return None if another client changed it since it was `seen`, or if `once` (import name and
+    import id) was stored before.
     """
-    import_name, badge = once or (None, None)
+    import_name, import_id = once or (None, None)
 
     def decode(reply: Any) -> Fields | None:
         return None if is_refusal(reply) else _fields(reply[1])
@@ -226,7 +268,7 @@ def _write(
         seen=optional(seen),
         delay=delay,
         import_name=optional(import_name),
-        import_id=optional(badge),
+        import_id=optional(import_id),
     )
     return (yield from ask_one(core, core.shard_of(schedule_id), call))
 
@@ -252,11 +294,112 @@ def _check_id(core: Core, schedule_id: str, options: dict[str, Any]) -> None:
 
 
 def _prefix(core: Core, schedule_id: str) -> bytes:
-    """What the ids of its jobs begin with, so that they live on the same shard."""
-    found = schedule_id if core.shards == 1 else family(schedule_id)
+    """Return the prefix of the job ids of a schedule, which keeps the jobs on its shard."""
+    found = schedule_id if core.shards == 1 else id_prefix_on_shard(schedule_id)
     if found is None:
         raise InvalidArgument(
-            f"id {schedule_id!r} has a brace alone: with several shards braces are for a shared "
-            "part, as in '{order-7}a'"
+            f"id {schedule_id!r} has an unpaired brace; with several shards braces must enclose a "
+            "common part, as in '{order-7}a'"
         )
     return found.encode()
+
+
+# The fields of a schedule on the server.
+
+
+def options_in(fields: Fields) -> dict[str, Any]:
+    """Return the options of the jobs of a schedule, as the scripts expect them."""
+    return msgspec.msgpack.decode(fields["options"]) if fields["options"] else {}
+
+
+def read_schedule(codec: Codec, schedule_id: str, fields: Fields) -> Schedule:
+    """Read a schedule from the fields that the server stores."""
+    return Schedule(
+        id=schedule_id,
+        queue=fields["queue"].decode(),
+        every=int(fields["every"]) / 1000 if "every" in fields else None,
+        cron=_text(fields, "cron"),
+        zone=_text(fields, "zone"),
+        backlog=None if fields["backlog"] == b"none" else int(fields["backlog"]),
+        next=moment(int(fields["next"])),
+        last=moment(int(fields["last"])) if fields["last"] else None,
+        made=int(fields["made"]),
+        skipped=int(fields["skipped"]),
+        counter=int(fields["counter"]),
+        options={name: _option_value(name, value) for name, value in options_in(fields).items()},
+        payload=fields["data"],
+        _codec=codec,
+    )
+
+
+def _text(fields: Fields, name: str) -> str | None:
+    return fields[name].decode() if name in fields else None
+
+
+def _option_value(name: str, value: Any) -> Any:
+    if name in ("start_within", "result_ttl"):
+        return value / 1000
+    return None if value is False else value
+
+
+def rule_of(every: Span | None, cron: str | None, zone: str) -> Fields:
+    """Return the fields that say when a schedule runs.
+
+    Raises InvalidArgument unless exactly one of `every` and `cron` is given and well-formed.
+    """
+    if (every is None) == (cron is None):
+        raise InvalidArgument("pass either every= or cron=")
+    if cron is not None:
+        rule = parse(cron)
+        zone_of(zone)
+        words = " ".join(cron.split())
+        return {"cron": words.encode(), "zone": zone.encode(), "rule": rule.packed()}
+    if zone != "UTC":
+        raise InvalidArgument("zone= needs cron=: an interval is the same in every time zone")
+    interval = milliseconds("every", every)
+    if interval == 0:
+        raise InvalidArgument("every must be at least a millisecond")
+    return {"every": str(interval).encode()}
+
+
+def changed_rule(
+    stored: Fields, every: Span | Unset, cron: str | Unset, zone: str | Unset
+) -> Fields:
+    """Return the rule of a stored schedule with the given changes."""
+    if isinstance(every, Unset) and isinstance(cron, Unset):
+        by_interval = "every" in stored
+        return rule_of(
+            int(stored["every"]) / 1000 if by_interval else None,
+            _text(stored, "cron"),
+            _zone(stored, zone),
+        )
+    return rule_of(
+        None if isinstance(every, Unset) else every,
+        None if isinstance(cron, Unset) else cron,
+        _zone(stored if isinstance(every, Unset) else {}, zone),
+    )
+
+
+def check_change(every: Span | Unset, cron: str | Unset, zone: str | Unset) -> None:
+    """Raise InvalidArgument for a change that is wrong for every schedule."""
+    if not (isinstance(every, Unset) and isinstance(cron, Unset)):
+        changed_rule({}, every, cron, zone)
+    elif not isinstance(zone, Unset):
+        zone_of(zone)
+
+
+def _zone(stored: Fields, zone: str | Unset) -> str:
+    return (_text(stored, "zone") or "UTC") if isinstance(zone, Unset) else zone
+
+
+def with_offsets(rule: Fields, now: int, stored: Fields | None) -> Fields:
+    """Return a rule with the UTC offsets of its time zone, from the last run or from now on."""
+    if "zone" not in rule:
+        return rule
+    start = min(now, int(stored["after"])) if stored else now
+    return {**rule, "offsets": pack(offsets(zone_of(rule["zone"].decode()), start))}
+
+
+def backlog_of(value: object) -> bytes:
+    """Return the number of missed runs to make up for, as the scripts expect it."""
+    return b"none" if value is None else str(whole("backlog", value, 0, MOST_BACKLOG)).encode()

@@ -1,4 +1,4 @@
-"""Worker sessions: begun, kept alive, ended; what they held goes back to the front."""
+"""Worker sessions: start, renew and end them, and list the workers that have one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.engine.call import Call, build, session_answer
 from headrace.engine.check import PAGE, Span, milliseconds, page, text
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.errors import SessionEnded
 from headrace.operations.core import Core
 from headrace.operations.protocols import ClientLike, SessionLike
@@ -17,11 +17,12 @@ from headrace.operations.requests import ask, ask_one
 from headrace.operations.values import Worker
 from headrace.transport.drive import Operation
 
+# The default time in seconds after which a session lapses.
 TTL = 3.0
 
 
 def start(client: ClientLike, worker: str, *, ttl: Span | None = TTL) -> Operation[str]:
-    """Begins a session and returns its token; a ttl of None never lapses by itself."""
+    """Start a session and return its token; see Client.session."""
     core = client.core
     text("worker", worker, core.limits.name)
     token = os.urandom(12).hex()
@@ -40,7 +41,10 @@ def start(client: ClientLike, worker: str, *, ttl: Span | None = TTL) -> Operati
 
 
 def renew(session: SessionLike) -> Operation[float | None]:
-    """Keeps the session alive; the seconds it now has, None for ever. SessionEnded if it lapsed."""
+    """Renew the session; return the seconds until it lapses, None if it never does.
+
+    Raises SessionEnded if the session has lapsed or was ended.
+    """
     core = session.core
     call = build(
         "session_renew",
@@ -54,17 +58,23 @@ def renew(session: SessionLike) -> Operation[float | None]:
 
 
 def serve(session: SessionLike, queue: str) -> Operation[int]:
-    """Says that this worker serves a queue, and tells how many jobs wait there."""
-    return sum((yield from _about_queue(session, "session_serve", queue)))
+    """Register that this worker serves a queue; return how many jobs wait there.
+
+    Raises SessionEnded if the session has lapsed or was ended.
+    """
+    return sum((yield from _ask_about_queue(session, "session_serve", queue)))
 
 
 def unserve(session: SessionLike, queue: str) -> Operation[None]:
-    """Stops serving a queue; what is held of it goes back to the front."""
-    while not all((yield from _about_queue(session, "session_unserve", queue))):
+    """Stop serving a queue; jobs of it that the worker holds return to the front.
+
+    Raises SessionEnded if the session has lapsed or was ended.
+    """
+    while not all((yield from _ask_about_queue(session, "session_unserve", queue))):
         pass
 
 
-def _about_queue(session: SessionLike, op: str, queue: str) -> Operation[list[int]]:
+def _ask_about_queue(session: SessionLike, op: str, queue: str) -> Operation[list[int]]:
     core = session.core
     call = build(
         op,
@@ -77,12 +87,18 @@ def _about_queue(session: SessionLike, op: str, queue: str) -> Operation[list[in
 
 
 def end(session: SessionLike) -> Operation[None]:
-    """Ends the session; what the worker held goes back to the front."""
+    """End the session; jobs that the worker holds return to the front of their queues.
+
+    Raises SessionEnded if the session has lapsed or was already ended.
+    """
     yield from _end(session.core, session.worker, session.token)
 
 
 def end_by_name(client: ClientLike, worker: str) -> Operation[None]:
-    """Ends the session of a worker as an operator, as if it had died."""
+    """End the session of a worker as an operator, as if the worker had died.
+
+    Raises SessionEnded if the worker has no session.
+    """
     text("worker", worker, client.core.limits.name)
     yield from _end(client.core, worker, "")
 
@@ -96,14 +112,20 @@ def _end(core: Any, worker: str, token: str) -> Operation[None]:
                 pass
             ended += 1
         except SessionEnded:
-            # A peer may have ended it here already; it must be gone everywhere to be unknown.
+            # Another client may have ended it on this shard; it is unknown only if no shard has it.
             continue
     if not ended:
         raise SessionEnded(worker)
 
 
 def workers(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation[list[Worker]]:
-    """The workers that have a session, by name."""
+    """Return a page of the workers that have a session, sorted by name.
+
+    `jobs` of a worker is the number of jobs that it holds.
+
+        for worker in client.workers.list():
+            print(worker.name, worker.queues, worker.jobs)
+    """
     core = client.core
     offset, count = page(offset, count)
     rows: list[list[Any]] = []
@@ -113,7 +135,7 @@ def workers(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operati
 
 
 def merged_workers(rows: Iterable[list[Any]]) -> list[Worker]:
-    """The workers that the shards tell of, by name."""
+    """Merge the rows of all shards into one Worker per name, sorted by name."""
     found: dict[str, Worker] = {}
     for row in rows:
         worker = _worker(row)
@@ -126,7 +148,7 @@ def merged_workers(rows: Iterable[list[Any]]) -> list[Worker]:
 
 
 def _workers_of(core: Core, shard: int) -> Operation[list[list[Any]]]:
-    # The server lists them by the end of their sessions, which changes all the time.
+    # Read all pages: the server sorts workers by the end of their sessions, which changes often.
     found: list[list[Any]] = []
     while True:
         call: Call[list[list[Any]]] = build("workers", list, offset=len(found), count=PAGE)

@@ -1,10 +1,11 @@
-"""Tags: words that jobs are found by, given and taken at any time."""
+"""Tags: labels of jobs that can be added, removed and searched at any time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from headrace.engine import keys
 from headrace.engine.call import build, is_refusal, job_refusal, pack
 from headrace.engine.check import page, text, whole
 from headrace.engine.check import tags as checked_tags
@@ -16,18 +17,26 @@ from headrace.operations.requests import ask_one, raw
 from headrace.operations.values import Page
 from headrace.transport.drive import Operation
 
-# With several shards a tag may be used little on each and much on all: so many are looked at.
+# Tags read from each of several shards: one that is rare on each may be frequent in total.
 MOST_TAGS = 10_000
 
 
 def tag(client: ClientLike, job_id: str, *tags: str) -> Operation[list[str]]:
-    """Gives tags to a job, in any state, and returns all it has; those it had stay as they were."""
+    """Add tags to a job in any state and return all its tags.
+
+    Raises JobNotFound if there is no such job, TooMany if it would have more than Limits.tags.
+
+        client.tags.add("order-7", "urgent", "customer-12")
+    """
     core = client.core
     return (yield from _retag(core, "tag", job_id, tags, most=core.limits.tags))
 
 
 def untag(client: ClientLike, job_id: str, *tags: str) -> Operation[list[str]]:
-    """Takes tags from a job and returns those it has left; what it does not have is no matter."""
+    """Remove tags from a job and return the remaining ones; tags that it lacks are ignored.
+
+    Raises JobNotFound if there is no such job.
+    """
     return (yield from _retag(client.core, "untag", job_id, tags))
 
 
@@ -51,7 +60,12 @@ def _tags_of(job_id: str) -> Callable[[list[Any]], list[str]]:
 
 
 def tagged(client: ClientLike, name: str, *, offset: int = 0, count: int = 25) -> Operation[Page]:
-    """A page of the jobs that have a tag, in any state, by when they got it, oldest first."""
+    """Return a page of the jobs that have a tag, in any state; the first that got it comes first.
+
+    The page also has the total number of jobs with the tag.
+
+        client.tags.jobs("urgent").jobs
+    """
     core = client.core
     text("a tag", name, core.limits.name)
     offset, count = page(offset, count)
@@ -66,7 +80,7 @@ def tagged(client: ClientLike, name: str, *, offset: int = 0, count: int = 25) -
 def top_tags(
     client: ClientLike, *, offset: int = 0, count: int = 25, least: int = 2
 ) -> Operation[dict[str, int]]:
-    """Tags that at least so many jobs have, with how many have them, the most used first."""
+    """Return the tags that at least `least` jobs have, with their numbers, most used first."""
     core = client.core
     offset, count = page(offset, count)
     whole("least", least, 1, 10**9)
@@ -87,7 +101,7 @@ def top_of_shards(
     """Return tags of each shard with their counts, the most used first."""
     words = ("+inf", least, "BYSCORE", "REV", "LIMIT", offset, count, "WITHSCORES")
     replies = yield from raw(
-        core, [(shard, ("ZRANGE", core.key(shard, "tags"), *words)) for shard in shards]
+        core, [(shard, ("ZRANGE", core.key(shard, keys.TAGS), *words)) for shard in shards]
     )
     return [
         {tag.decode(): int(times) for tag, times in zip(reply[::2], reply[1::2], strict=True)}

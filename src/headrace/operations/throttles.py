@@ -1,11 +1,11 @@
-"""Throttles: named limits that the jobs of several queues share; and why a job waits."""
+"""Throttles: named limits that the jobs of several queues share."""
 
 from __future__ import annotations
 
+from headrace.engine import keys
 from headrace.engine.call import build
 from headrace.engine.check import PAGE, Span, milliseconds, page, text, whole
-from headrace.engine.profile import MOST
-from headrace.engine.rate import rate_from_wire, rate_to_wire
+from headrace.engine.settings import LARGEST_COUNT, rate_from_wire, rate_to_wire
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import on_all_shards, shares
 from headrace.operations.requests import ask, raw
@@ -21,15 +21,19 @@ def set_throttle(
     rate: str | None = None,
     ttl: Span | None = None,
 ) -> Operation[None]:
-    """Limits the jobs that name this throttle: how many run at once, how many start in a time.
+    """Set the limits of a throttle: jobs that run at the same time, and starts per time.
 
-    A throttle that is set again has the new limits at once. With a ttl it ends by itself.
+    They apply at once, also to jobs that wait. After `ttl` seconds the throttle is deleted.
+
+    Raises InvalidArgument if a limit is malformed or smaller than the number of shards.
+
+        client.throttles.set("mail-api", concurrency=5, rate="100/m")
     """
     core = client.core
     text("throttle", name, core.limits.name)
     row = (
         name,
-        "none" if concurrency is None else whole("concurrency", concurrency, 0, MOST),
+        "none" if concurrency is None else whole("concurrency", concurrency, 0, LARGEST_COUNT),
         "none" if rate is None else rate_to_wire("rate", rate),
         -1 if ttl is None else milliseconds("ttl", ttl),
     )
@@ -38,14 +42,17 @@ def set_throttle(
 
 
 def delete_throttle(client: ClientLike, name: str) -> Operation[bool]:
-    """Ends a throttle; the jobs that name it are let through. Whether there was one."""
+    """Delete a throttle and return whether it existed; it no longer limits any jobs."""
     text("throttle", name, client.core.limits.name)
     found = yield from on_all_shards(client.core, build("throttle_delete", list, [(name,)]))
     return any(was for [was] in found)
 
 
 def throttle(client: ClientLike, name: str, *, count: int = 25) -> Operation[Throttle]:
-    """The limits of a throttle, up to count of its running jobs, and queues with jobs held up."""
+    """Return a throttle: its limits, up to `count` of its running jobs, and the queues it delays.
+
+    A throttle that is not set has no limits.
+    """
     core = client.core
     text("throttle", name, core.limits.name)
     whole("count", count, 1, PAGE)
@@ -64,8 +71,8 @@ def throttle(client: ClientLike, name: str, *, count: int = 25) -> Operation[Thr
 
 
 def throttles(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation[list[str]]:
-    """The names of the throttles that are set."""
+    """Return a page of the names of the throttles that are set."""
     offset, count = page(offset, count)
-    words = ("ZRANGE", client.core.key(0, "throttles"), offset, offset + count - 1)
+    words = ("ZRANGE", client.core.key(0, keys.THROTTLES), offset, offset + count - 1)
     [found] = yield from raw(client.core, [(0, words)])
     return [name.decode() for name in found]

@@ -1,13 +1,14 @@
-"""Tracked jobs: what happens to them is told as it happens."""
+"""Tracked jobs: the server publishes their events as they happen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from headrace.engine import keys
 from headrace.engine.call import build, each_state
 from headrace.engine.check import PAGE, Span
-from headrace.engine.events import VERSION, Event, read_told
-from headrace.engine.moments import moment
+from headrace.engine.events import VERSION, Event, read_published_event
+from headrace.engine.timestamps import moment
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
 from headrace.operations.jobs import checked_rows
@@ -21,7 +22,12 @@ MOST_TRACKED = 10_000
 
 
 def track(client: ClientLike, job_id: str) -> Operation[str]:
-    """Tracks a job and returns its state: listen_tracked tells what happens to it from now on."""
+    """Track a job and return its state; `tracking.listen` receives its events from now on.
+
+    Raises JobNotFound if there is no such job, TooMany if 10,000 jobs are tracked on its shard.
+
+        client.tracking.add("order-7")
+    """
     core = client.core
     rows = checked_rows(core, [job_id])
     call = build("track", each_state([job_id]), rows, most=MOST_TRACKED)
@@ -29,14 +35,14 @@ def track(client: ClientLike, job_id: str) -> Operation[str]:
 
 
 def untrack(client: ClientLike, job_id: str) -> Operation[None]:
-    """Tracks a job no longer; one that is gone is no longer listed. Unknown ids are fine."""
+    """Stop tracking a job, or remove a deleted job from the list; unknown ids are ignored."""
     core = client.core
     rows = checked_rows(core, [job_id])
     yield from ask_one(core, core.shard_of(job_id), build("untrack", int, rows))
 
 
 def tracked(client: ClientLike) -> Operation[Tracked]:
-    """The tracked jobs, and the ids of those that are gone, each longest tracked first."""
+    """Return the tracked jobs and the ids of deleted ones, longest tracked first."""
     core = client.core
     found: list[Job] = []
     gone: list[str] = []
@@ -56,14 +62,14 @@ def tracked(client: ClientLike) -> Operation[Tracked]:
 def listen_tracked(
     client: ClientLike, *, wait: Span | None = None
 ) -> Operation[ListeningState[Event]]:
-    """Subscribes to what happens to tracked jobs."""
+    """Subscribe to the events of tracked jobs; see Tracking.listen."""
     core = client.core
-    channels = [core.channel(shard, "tracked", "") for shard in range(core.shards)]
+    channels = [core.channel(shard, keys.tracked_channel, "") for shard in range(core.shards)]
     shards = {name: shard for shard, name in channels}
     newest: dict[int, int] = {}
 
     def read(channel: str, message: bytes) -> Iterable[Event]:
-        event = read_told(shards[channel], message)
+        event = read_published_event(shards[channel], message)
         newest[event.shard] = max(event.number, newest.get(event.shard, 0))
         return [event]
 
@@ -72,11 +78,11 @@ def listen_tracked(
 
 
 def _missed(core: Core, newest: dict[int, int]) -> Callable[[], Operation[Iterable[Event]]]:
-    """Where the log has grown beyond what was heard, something may have been missed."""
+    """Return a check that reports shards whose log has events that were not received."""
 
     def check() -> Operation[Iterable[Event]]:
-        keys = [core.key(shard, "log") for shard in range(core.shards)]
-        words = [("HMGET", key, "number", "stamp") for key in keys]
+        logs = [core.key(shard, keys.LOG) for shard in range(core.shards)]
+        words = [("HMGET", key, "number", "stamp") for key in logs]
         logs = yield from raw(core, list(enumerate(words)))
         missed = []
         for shard, log in enumerate(logs):

@@ -1,4 +1,4 @@
-"""What clients are given: jobs and what is said of them, frozen."""
+"""Values that operations return, such as jobs, pages, counts and workers. They are frozen."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import msgspec
 
 from headrace.codecs.codec import Codec
 from headrace.engine.check import Span
-from headrace.engine.moments import moment, moment_or_none
 from headrace.engine.record import Record, decode_record
+from headrace.engine.timestamps import moment, moment_or_none
 from headrace.operations.ids import GROUP_MARK
 from headrace.options import UNSET
 
@@ -40,7 +40,7 @@ class WriteStatus:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a job is failed."""
+    """The failure of a failed job."""
 
     type: str
     message: str
@@ -51,7 +51,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """One item of a fail_many: a lease, and what Lease.fail takes."""
+    """An item of `client.leases.fail`: a lease and the arguments of Lease.fail."""
 
     lease: Any
     failure: str
@@ -63,10 +63,10 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage or attempt in the life of a job; outcome is None for the present one.
+    """One attempt of a job, or its time in one queue; outcome is None for the current one.
 
-    The newest failure has its whole message and its traceback, older ones the first 1,024 bytes of
-    their message.
+    The newest failure has its complete message and its traceback. Of older failures the first 1,024
+    bytes of the message are stored.
     """
 
     queue: str
@@ -126,10 +126,10 @@ class Job:
 
 
 def read_job(codec: Codec, described: list[Any]) -> Job:
-    """A job from the answer of the describe function of the scripts."""
-    job_id, packed, apart, score, notes, lines, has_result, links = described
+    """Read a job from the answer of the scripts' `describe` function."""
+    job_id, packed, separate, score, notes, lines, has_result, links = described
     record = decode_record(packed)
-    whole = _whole_error(notes[2])
+    newest = _newest_failure(notes[2])
     depends, dependents = ([name.decode() for name in names] for names in links)
     running = record.state == "running"
     return Job(
@@ -144,12 +144,12 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
         due=moment_or_none(score) if record.state == "scheduled" else None,
         attempt=record.attempt,
         releases=record.extras().releases,
-        retries=_none_if_false(record.retries),
-        remaining=_none_if_false(record.remaining),
+        retries=_none_if_unlimited(record.retries),
+        remaining=_none_if_unlimited(record.remaining),
         put_at=moment(record.put_at),
-        failure=_failure(record, whole),
-        history=_history(record, whole),
-        payload=payload_of(record, apart),
+        failure=_failure(record, newest),
+        history=_history(record, newest),
+        payload=payload_of(record, separate),
         progress=float(notes[0]) if notes[0] is not None else None,
         note=(notes[1] or b"").decode(),
         log=[_log_line(line) for line in lines],
@@ -167,10 +167,10 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
     )
 
 
-def payload_of(record: Record, apart: bytes) -> bytes:
-    """The payload, from the record or from beside it."""
+def payload_of(record: Record, separate: bytes) -> bytes:
+    """Return the payload, which is stored in the record or separately."""
     inline = record.inline_data()
-    return apart if inline is None else inline
+    return separate if inline is None else inline
 
 
 def _log_line(packed: bytes) -> tuple[datetime, str]:
@@ -178,39 +178,39 @@ def _log_line(packed: bytes) -> tuple[datetime, str]:
     return moment(at), line
 
 
-def _none_if_false(value: int) -> int | None:
+def _none_if_unlimited(value: int) -> int | None:
     return None if value is False else int(value)
 
 
-class _Whole(NamedTuple):
-    """The newest failure: when it was, its whole message and its traceback."""
+class _NewestFailure(NamedTuple):
+    """The newest failure: its time, complete message and traceback."""
 
     at: datetime | None
     message: str = ""
     traceback: str = ""
 
 
-def _whole_error(packed: bytes | None) -> _Whole:
+def _newest_failure(packed: bytes | None) -> _NewestFailure:
     if packed is None:
-        return _Whole(None)
+        return _NewestFailure(None)
     at, message, traceback = msgspec.msgpack.decode(packed)
-    return _Whole(moment(at), message, traceback)
+    return _NewestFailure(moment(at), message, traceback)
 
 
-def _failure(record: Record, whole: _Whole) -> Failure | None:
+def _failure(record: Record, newest: _NewestFailure) -> Failure | None:
     listed = record.extras().failure
     if listed is None:
         return None
     kind, message, at, worker = listed
     found = Failure(kind, message, moment(at), worker)
-    return _completed(found, whole) if found.at == whole.at else found
+    return _with_full_text(found, newest) if found.at == newest.at else found
 
 
-def _completed(short: E, whole: _Whole) -> E:
-    return replace(short, message=whole.message, traceback=whole.traceback)
+def _with_full_text(short: E, newest: _NewestFailure) -> E:
+    return replace(short, message=newest.message, traceback=newest.traceback)
 
 
-def _history(record: Record, whole: _Whole) -> list[Stage]:
+def _history(record: Record, newest: _NewestFailure) -> list[Stage]:
     past = record.history if isinstance(record.history, list) else []
     stages = [
         Stage(queue, moment(put), moment_or_none(popped), moment(ended), *rest)
@@ -218,8 +218,8 @@ def _history(record: Record, whole: _Whole) -> list[Stage]:
     ]
     for at in range(len(stages) - 1, -1, -1):
         if stages[at].failure:
-            if stages[at].ended == whole.at:
-                stages[at] = _completed(stages[at], whole)
+            if stages[at].ended == newest.at:
+                stages[at] = _with_full_text(stages[at], newest)
             break
     if record.state != "failed":
         stages.append(_present_stage(record))
@@ -240,7 +240,7 @@ def _present_stage(record: Record) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of jobs, and how many there are in all."""
+    """A page of jobs, and their total number."""
 
     total: int
     jobs: list[Job]
@@ -248,7 +248,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """A type of failures: how many jobs failed so, and the newest of them."""
+    """A failure type: how many jobs failed with it, and the newest of them."""
 
     type: str
     count: int
@@ -260,10 +260,10 @@ class FailureGroup:
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """What became of many failed jobs: how many matched, and were retried or cancelled.
+    """The report of `failures.retry` or `failures.cancel`: jobs matched, done and refused.
 
-    One is refused if its unique value is taken, or if others depend on a job to be cancelled. Those
-    that somebody else moved meanwhile only matched.
+    A retry is refused if the unique value of the job is taken, a cancellation if the job has
+    dependents. Jobs that changed during the call count only as matched.
     """
 
     matched: int = 0
@@ -273,7 +273,7 @@ class Bulk:
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """The tracked jobs, and the ids of those that are gone but still listed."""
+    """The tracked jobs, and the ids of deleted jobs that are still listed."""
 
     jobs: list[Job]
     gone: list[str]
@@ -281,7 +281,10 @@ class Tracked:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many jobs of a queue are in which state; late and due are parts of running, scheduled."""
+    """How many jobs of a queue are in which state.
+
+    `late` counts running jobs whose lease has expired, `due` scheduled jobs whose time has come.
+    """
 
     waiting: int
     scheduled: int
@@ -295,13 +298,13 @@ class Counts:
 
     @property
     def length(self) -> int:
-        """Everything that is still to be done or being done."""
+        """The number of jobs that wait, are scheduled, blocked or running."""
         return self.waiting + self.scheduled + self.blocked + self.running
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a job, with the data it was put with."""
+    """The result of a job, and its data."""
 
     value: Any
     data: Any
@@ -309,7 +312,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker that has a session; expires_in is None for one that never lapses by itself."""
+    """A worker that has a session; expires_in is None if the session never lapses."""
 
     name: str
     expires_in: float | None
@@ -321,7 +324,7 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Throttle:
-    """A named limit: who runs behind it, and the queues that have jobs held up there."""
+    """A named limit: its running jobs (holders), and the queues whose jobs it delays (held_up)."""
 
     name: str
     concurrency: int | None
@@ -334,7 +337,7 @@ class Throttle:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Whether the books of every queue balance; if not, what is wrong, the first job by name."""
+    """The report of an audit; `problems` is empty if the books of every queue balance."""
 
     queues: int
     jobs: int
@@ -342,4 +345,5 @@ class Audit:
 
     @property
     def balanced(self) -> bool:
+        """Whether the audit found no problems."""
         return not self.problems

@@ -1,4 +1,4 @@
-"""Why a job does not run yet, in words."""
+"""Explain in words why a job does not run yet."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from headrace.engine.call import build, is_refusal
 from headrace.engine.check import text
-from headrace.engine.moments import moment_or_none
-from headrace.engine.rate import rate_from_wire
+from headrace.engine.settings import rate_from_wire
+from headrace.engine.timestamps import moment_or_none
 from headrace.errors import JobNotFound
 from headrace.operations.protocols import ClientLike
 from headrace.operations.requests import ask_one
@@ -15,7 +15,12 @@ from headrace.transport.drive import Operation
 
 
 def why_waiting(client: ClientLike, job_id: str) -> Operation[str]:
-    """What a job waits for: "key acme: 3 of 3 running, next slot in about 12 s"."""
+    """Explain in words what a job waits for, such as a limit, a dependency or jobs before it.
+
+    Raises JobNotFound if there is no such job.
+
+        client.why_waiting("order-7")  # 'key acme: 3 of 3 running, next slot in about 12 s'
+    """
     core = client.core
     text("id", job_id, core.limits.name)
     reply = yield from ask_one(
@@ -39,17 +44,17 @@ def _in_words(
     name = queue.decode()
     if state == b"waiting":
         reasons = [f"queue {name} is paused"] if paused else []
-        reasons += [_gate(name, *gate) for gate in closed]
+        reasons += [_describe_gate(name, *gate) for gate in closed]
         if before:
             reasons.append(f"{_jobs(before)} before it")
-        return "; ".join(reasons) or f"nothing holds it up: the next pop of {name} gets it"
+        return "; ".join(reasons) or f"nothing: the next pop of queue {name} gets it"
     if state == b"scheduled":
         return f"scheduled: due at {moment_or_none(score)}"
     if state == b"blocked":
         return f"blocked: {', '.join(sorted(map(_dependency, dependencies)))} not complete yet"
     if state == b"running":
-        return f"it does not wait: it runs with {worker.decode()}"
-    return f"it does not wait: it is {state.decode()}"
+        return f"it is not waiting: worker {worker.decode()} runs it"
+    return f"it is not waiting: it is {state.decode()}"
 
 
 def _dependency(name: bytes) -> str:
@@ -60,7 +65,7 @@ def _jobs(count: int) -> str:
     return "1 job is" if count == 1 else f"{count} jobs are"
 
 
-def _gate(
+def _describe_gate(
     queue: str,
     gate: bytes,
     running: int,
@@ -69,17 +74,17 @@ def _gate(
     opens: int | bytes,
     expected: int | bytes,
 ) -> str:
-    who = _who(queue, gate.decode())
+    limit = _limit_name(queue, gate.decode())
     if concurrency != b"" and running >= int(concurrency):
-        # A lease that ends is the latest; on average jobs have been done sooner.
-        spans = [float(span) for span in (opens, expected) if span != b""]
-        when = f", next slot in about {_seconds(min(spans))}" if spans else ""
-        return f"{who}: {running} of {int(concurrency)} running{when}"
+        # A slot opens when a lease expires at the latest; jobs usually finish sooner.
+        durations = [float(duration) for duration in (opens, expected) if duration != b""]
+        when = f", next slot in about {_seconds(min(durations))}" if durations else ""
+        return f"{limit}: {running} of {int(concurrency)} running{when}"
     when = f", next start in {_seconds(float(opens))}" if opens != b"" else ""
-    return f"{who}: {rate_from_wire(rate.decode())} used up{when}"
+    return f"{limit}: {rate_from_wire(rate.decode())} used up{when}"
 
 
-def _who(queue: str, gate: str) -> str:
+def _limit_name(queue: str, gate: str) -> str:
     if not gate:
         return f"queue {queue}"
     return f"throttle {gate[1:]}" if gate[0] == "t" else f"key {gate.partition(chr(0))[2]}"

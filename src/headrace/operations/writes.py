@@ -14,7 +14,7 @@ from typing import Any
 
 from headrace.engine.call import Call, build, is_refusal
 from headrace.engine.check import text, whole
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.errors import StagedLost, WriteAborted, WriteIdTaken, WriteLost
 from headrace.operations.core import Core
 from headrace.operations.protocols import ClientLike

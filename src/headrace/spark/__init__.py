@@ -18,8 +18,8 @@ from headrace.spark.session import session
 if TYPE_CHECKING:
     from headrace.spark.executors.job_table import JobRow
     from headrace.spark.executors.outcomes import BadReturn, Next
+    from headrace.spark.executors.task import WorkCounts
     from headrace.spark.executors.work import work
-    from headrace.spark.executors.work_counts import WorkCounts
     from headrace.spark.executors.work_run import RunFailed, WorkRun
 
 # Loaded on first use: readers and writers do not need the workers.
@@ -28,7 +28,7 @@ _LATER = {
     "JobRow": "headrace.spark.executors.job_table",
     "Next": "headrace.spark.executors.outcomes",
     "RunFailed": "headrace.spark.executors.work_run",
-    "WorkCounts": "headrace.spark.executors.work_counts",
+    "WorkCounts": "headrace.spark.executors.task",
     "WorkRun": "headrace.spark.executors.work_run",
     "work": "headrace.spark.executors.work",
 }

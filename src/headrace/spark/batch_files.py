@@ -25,11 +25,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from headrace.client.client import Client
 from headrace.errors import HeadraceError
 from headrace.lake.batches import folder_of
+from headrace.lake.event_columns import GAP
 from headrace.lake.event_files import write_events
 from headrace.lake.files import Files, LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile, LogRange
-from headrace.lake.schema import GAP
 from headrace.operations.event_log import log_ends
 from headrace.spark import offsets
 from headrace.spark.events import read_range, split

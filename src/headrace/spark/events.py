@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import reduce
 from operator import and_
@@ -20,7 +20,7 @@ from pyspark.sql.streaming.datasource import (
 
 from headrace.client.client import Client
 from headrace.engine.events import entry_number
-from headrace.engine.moments import EPOCH, moment
+from headrace.engine.timestamps import EPOCH, moment
 from headrace.errors import EventsTrimmed
 from headrace.lake.event_columns import event_columns, gap_row
 from headrace.lake.manifest import LogRange
@@ -44,6 +44,17 @@ PAGE = 5000
 PAGE_BYTES = 8 << 20
 
 
+def condition(**wanted: str) -> pc.Expression:
+    """Return the condition that columns have these values; an empty text stands for any value."""
+    equal = (pc.field(column) == value for column, value in wanted.items() if value)
+    return reduce(and_, equal, pc.scalar(True))
+
+
+def filtered(batches: Iterable[pa.RecordBatch], wanted: pc.Expression) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that match a condition, without empty batches."""
+    return (found for batch in batches if (found := batch.filter(wanted)).num_rows)
+
+
 class EventsPartition(InputPartition):
     """The range of events that one task reads."""
 
@@ -56,11 +67,9 @@ class EventsReader(DataSourceReader):
 
     def __init__(self, options: EventsBatchOptions) -> None:
         self._options = options
-        wanted = {"queue": options.queue, "kind": options.kind}
-        conditions = [pc.field(column) == value for column, value in wanted.items() if value]
+        self._condition = condition(queue=options.queue, kind=options.kind)
         if options.since is not None:
-            conditions.append(pc.field("at") >= options.since)
-        self._condition = reduce(and_, conditions) if conditions else None
+            self._condition &= pc.field("at") >= options.since
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return one partition for each part of the log that one task reads."""
@@ -136,7 +145,7 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the events of a partition."""
-        return _read(self._options, partition, None)
+        return _read(self._options, partition, condition())
 
     def stop(self) -> None:
         """Close the connection."""
@@ -214,17 +223,15 @@ def split(
 
 
 def _read(
-    options: EventsOptions, partition: InputPartition, wanted: pc.Expression | None
+    options: EventsOptions, partition: InputPartition, wanted: pc.Expression
 ) -> Iterator[pa.RecordBatch]:
     # If there is nothing to read, Spark runs one task with a partition of its own.
     if not isinstance(partition, EventsPartition):
         return
     with options.open() as client:
         fail = options.fail_on_data_loss
-        for batch in read_range(client.core, partition.value, fail_on_data_loss=fail):
-            found = batch if wanted is None else batch.filter(wanted)
-            if found.num_rows:
-                yield found
+        batches = read_range(client.core, partition.value, fail_on_data_loss=fail)
+        yield from filtered(batches, wanted)
 
 
 def read_range(

@@ -6,13 +6,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime
-from functools import reduce
-from operator import and_
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
@@ -20,6 +17,7 @@ from headrace.operations.core import Core
 from headrace.operations.job_sets import JobSet, job_sets, read_jobs
 from headrace.operations.queues import all_queues
 from headrace.operations.values import Job
+from headrace.spark.events import condition, filtered
 from headrace.spark.options import JobsOptions
 from headrace.transport.drive import Operation, drive
 
@@ -113,9 +111,7 @@ class JobsReader(DataSourceReader):
 
     def __init__(self, options: JobsOptions) -> None:
         self._options = options
-        wanted = {"queue": options.queue, "state": options.state}
-        conditions = [pc.field(column) == value for column, value in wanted.items() if value]
-        self._condition = reduce(and_, conditions) if conditions else None
+        self._condition = condition(queue=options.queue, state=options.state)
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return one partition for each group of sets."""
@@ -139,10 +135,7 @@ class JobsReader(DataSourceReader):
             return
         with self._options.open() as client:
             for job_set in partition.value:
-                for batch in _batches(client.core, job_set):
-                    found = batch if self._condition is None else batch.filter(self._condition)
-                    if found.num_rows:
-                        yield found
+                yield from filtered(_batches(client.core, job_set), self._condition)
 
 
 def _batches(core: Core, job_set: JobSet) -> Iterator[pa.RecordBatch]:

@@ -10,16 +10,17 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DateType, StringType, StructField, StructType
 
-from headrace.lake import schema
+from headrace.lake.event_columns import EVENTS
 from headrace.lake.event_files import LETTERS, LONGEST_NAME, NULL_FOLDER
-from headrace.lake.lake import EVENTS, Lake
+from headrace.lake.lake import EVENTS as EVENTS_FOLDER
+from headrace.lake.lake import Lake
 from headrace.lake.manifest import LakeSnapshot
 from headrace.spark.tables.expressions import day_of
 
 _PLAIN_NAME = rf"^[{LETTERS}]{{1,{LONGEST_NAME}}}\z"
 _ODD_LETTERS = rf"[^{LETTERS}]"
 
-COLUMNS: StructType = from_arrow_schema(schema.EVENTS)
+COLUMNS: StructType = from_arrow_schema(EVENTS)
 DAY = StructField("day", DateType())
 
 # A queue may have any name, a folder may not: the file has the name of the queue.
@@ -75,7 +76,7 @@ def read_stored(spark: SparkSession, lake: Lake, paths: Collection[str]) -> Data
     """Return the rows of files of a lake, with the names of their folders as columns."""
     root = lake.files.root
     reader = spark.read.schema(STORED_COLUMNS).options(
-        basePath=f"{root}/{EVENTS}",
+        basePath=f"{root}/{EVENTS_FOLDER}",
         # Folder names may contain stars and brackets.
         __globPaths__="false",
     )

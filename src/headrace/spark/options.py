@@ -13,12 +13,13 @@ from typing import Any, Self
 
 from headrace.client import connect
 from headrace.client.client import Client
+from headrace.codecs.codec import Codec
 from headrace.engine import check
-from headrace.engine.profile import SETTINGS
+from headrace.engine.settings import SETTINGS
 from headrace.engine.states import STATES
 from headrace.errors import InvalidArgument, NamespaceNotFound
 from headrace.local_server import embedded
-from headrace.operations.namespace import is_there
+from headrace.operations.namespace import namespace_exists
 from headrace.spark.offsets import EARLIEST, LATEST, Bound, read_bound
 from headrace.transport.drive import drive
 
@@ -89,7 +90,7 @@ def moment(called: str, text: str) -> datetime:
 
 def _url(called: str, text: str) -> str:
     try:
-        connect.wanted(text, "any", None, "raw", None, None, RETRY_FOR, TIMEOUT)
+        connect.ConnectOptions(text, "any")
     except InvalidArgument:
         # The invalid part may be a part of the password, so the message does not show it.
         schemes = ", ".join(f"{scheme}://" for scheme in connect.SCHEMES)
@@ -109,7 +110,7 @@ def _namespace(_called: str, text: str) -> str:
 class ServerAddress:
     """The server and namespace; by default the embedded server, as for connect().
 
-    server = ServerOptions(url="redis://localhost:6379", namespace="shop")
+    server = ServerAddress(url="redis://localhost:6379", namespace="shop")
     """
 
     url: str = option("url", _url, "", shown=False)
@@ -137,19 +138,28 @@ class ServerAddress:
         """
         return self if self.url else replace(self, url=embedded.start())
 
-    def open(self, *, make: bool = False) -> Client:
+    def open(self) -> Client:
         """Connect with codec "raw", which returns the stored bytes.
 
-        Raises NamespaceNotFound if the namespace does not exist, unless make is set.
+        Raises NamespaceNotFound if the namespace does not exist.
         """
-        asked = connect.wanted(
-            self.url, self.namespace, None, "raw", None, None, RETRY_FOR, TIMEOUT
-        )
-        core = connect.reach(asked)
-        if not make and not drive(core.transport, is_there(core)):
+        asked = self._options("raw", RETRY_FOR, TIMEOUT)
+        core = connect.connect_core(asked)
+        if not drive(core.transport, namespace_exists(core)):
             core.transport.close()
             raise NamespaceNotFound(self.namespace)
-        return connect.opened(core, asked)
+        return connect.open_client(core, asked)
+
+    def open_with(self, codec: str | Codec, retry_for: float, timeout: float) -> Client:
+        """Connect with a codec. Create the namespace if it does not exist."""
+        return connect.connect(self._options(codec, retry_for, timeout))
+
+    def _options(
+        self, codec: str | Codec, retry_for: float, timeout: float
+    ) -> connect.ConnectOptions:
+        return connect.ConnectOptions(
+            self.url, self.namespace, codec=codec, retry_for=retry_for, timeout=timeout
+        )
 
 
 TABLES = ("events", "jobs")
@@ -211,13 +221,6 @@ class SinkOptions(ServerAddress):
     # For a replay: a column has the id of the job that each row is a copy of.
     lineage: bool = option("lineage", truth, default=False)
 
-    def with_policy(self, on_exists: str) -> Self:
-        """Return the same options with a policy for jobs that exist."""
-        return replace(self, on_exists=on_exists)
-
     def open_sink(self) -> Client:
         """Connect with the codec of the sink. Create the namespace if it does not exist."""
-        asked = connect.wanted(
-            self.url, self.namespace, None, self.codec, None, None, RETRY_FOR, TIMEOUT
-        )
-        return connect.connect(asked)
+        return self.open_with(self.codec, RETRY_FOR, TIMEOUT)

@@ -17,16 +17,14 @@ from pyspark.sql import SparkSession
 
 from headrace.client.client import Client
 from headrace.engine.check import whole
-from headrace.lake import replays
 from headrace.lake.batches import begin, end, sweep
 from headrace.lake.files import Files
-from headrace.lake.lake import Lake, LakeMoved
+from headrace.lake.lake import Lake, LakeMoved, open_lake
 from headrace.lake.lock import LakeLock, held
 from headrace.lake.manifest import DataFile, LakeSnapshot, LogRange
-from headrace.lake.opening import open_lake
 from headrace.operations.event_log import LogEnds, log_ends
 from headrace.operations.lakes import mark_lake
-from headrace.spark import offsets
+from headrace.spark import offsets, replay
 from headrace.spark.batch_files import data_files, verified, write_batch
 from headrace.spark.events import bounded
 from headrace.spark.lake_events import writing_session
@@ -62,7 +60,7 @@ def sync(
     that stops loses nothing. Raises LakeBusy if another sync is running, and LakeRefused if the
     lake belongs to another namespace.
 
-        for batch in sync(spark, ServerOptions(), LocalFiles("lake")):
+        for batch in sync(spark, ServerAddress(), LocalFiles("lake")):
             print(batch.events, "events")
     """
     with _sync_run(spark, server, files, batch) as run:
@@ -98,7 +96,7 @@ def _sync_run(
     with server.open() as client, held(files, "sync") as lock:
         lake = open_lake(files, client)
         sweep(lake)
-        replays.sweep(lake)
+        replay.sweep(lake)
         yield _SyncRun(writing_session(spark), server, client, lake, lock, batch)
 
 

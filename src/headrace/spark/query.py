@@ -15,9 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace.errors import EventsTrimmed, InvalidArgument
 from headrace.lake import catalogue
 from headrace.lake.catalogue import DayBuild
-from headrace.lake.lake import Lake
+from headrace.lake.lake import Lake, check_owner
 from headrace.lake.manifest import LakeSnapshot
-from headrace.lake.opening import check_owner
 from headrace.spark import offsets
 from headrace.spark.error_summary import error_summary, is_caused_by
 from headrace.spark.lake_events import lake_events, no_events

@@ -24,8 +24,7 @@ from headrace.lake.lock import held
 from headrace.lake.manifest import LakeSnapshot
 from headrace.spark.lake_events import lake_events, no_events
 from headrace.spark.tables import expressions
-from headrace.spark.tables.carried_events import CARRIED_COLUMNS
-from headrace.spark.tables.day_tables import STORED_TABLES, DayTables
+from headrace.spark.tables.day_tables import CARRIED_COLUMNS, STORED_TABLES, DayTables
 from headrace.spark.tables.summaries import workers
 
 # The columns of each table. They are the same in every session.

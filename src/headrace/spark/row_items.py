@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 from pyspark.sql import types
 
-from headrace.engine.check import shown, text
+from headrace.engine.check import Span, shown, text
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
 from headrace.operations.ids import new_ids, settled_id, spare_id
 from headrace.operations.putting import Item, encoded
-from headrace.options import check_options
+from headrace.options import SCHEDULE_OPTIONS, JobOptions, check_options
 
 DATA = "data"
 FIELD = "data."
@@ -27,13 +27,19 @@ _INTEGRAL = (types.ByteType, types.ShortType, types.IntegerType, types.LongType)
 _NUMBER = (*_INTEGRAL, types.FloatType, types.DoubleType, types.DecimalType)
 _TEXT = (types.StringType,)
 
-# The types that a column of an option may have, and their description.
-OPTIONS: dict[str, tuple[tuple[type, ...], str]] = {
-    "priority": (_NUMBER, "a number"),
-    "tags": ((types.ArrayType,), "an array of strings"),
-    "delay": ((*_NUMBER, types.DayTimeIntervalType), "seconds or a day-time interval"),
-    "key": (_TEXT, "a string"),
-    "retries": (_INTEGRAL, "a whole number"),
+# The types that a column may have for each type of an option, and their description.
+_COLUMN_TYPES: dict[Any, tuple[tuple[type, ...], str]] = {
+    float | None: (_NUMBER, "a number"),
+    int | None: (_INTEGRAL, "a whole number"),
+    str | None: (_TEXT, "a string"),
+    Span | None: ((*_NUMBER, types.DayTimeIntervalType), "seconds or a day-time interval"),
+    Iterable[str] | None: ((types.ArrayType,), "an array of strings"),
+}
+# A staged row must not depend on other jobs: it becomes a job whatever they do.
+OPTIONS = {
+    name: _COLUMN_TYPES[hint]
+    for name, hint in get_type_hints(JobOptions).items()
+    if name == "delay" or name in SCHEDULE_OPTIONS - {"unique"}
 }
 ALLOWED = f"id, data (or columns {FIELD}<field>), {', '.join(OPTIONS)}"
 
@@ -74,11 +80,10 @@ def _check_column(column: types.StructField, *, origin: bool) -> None:
     name = column.name
     if name == DATA or (name.startswith(FIELD) and name != FIELD):
         return
+    wanted = OPTIONS.get(name)
     if name == ID or (name == ORIGIN and origin):
-        wanted: tuple[tuple[type, ...], str] = (_TEXT, "a string")
-    elif name in OPTIONS:
-        wanted = OPTIONS[name]
-    else:
+        wanted = (_TEXT, "a string")
+    if wanted is None:
         raise InvalidArgument(
             f"unknown column {name!r}: a row may have {ALLOWED}; drop the column, or add it to the "
             f"data by renaming it to {FIELD + name!r}"

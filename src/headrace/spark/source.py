@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -14,7 +13,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from headrace.errors import InvalidArgument
-from headrace.lake.schema import EVENTS
+from headrace.lake.event_columns import EVENTS
+from headrace.spark.events import EventsReader, EventsStreamReader
+from headrace.spark.jobs import JOBS, JobsReader
 from headrace.spark.options import (
     TABLES,
     EventsBatchOptions,
@@ -22,6 +23,7 @@ from headrace.spark.options import (
     JobsOptions,
     TableOptions,
 )
+from headrace.spark.sink import batch_writer, stream_writer
 
 
 class HeadraceSource(DataSource):
@@ -34,7 +36,7 @@ class HeadraceSource(DataSource):
 
     def schema(self) -> StructType:
         """Return the columns of the table in the options."""
-        return from_arrow_schema(_columns(self._table()))
+        return from_arrow_schema(JOBS if self._table() == "jobs" else EVENTS)
 
     def _table(self) -> str:
         return TableOptions.read({"table": self.options.get("table", TABLES[0])}).table
@@ -43,17 +45,11 @@ class HeadraceSource(DataSource):
         """Return the reader for spark.read. Raises InvalidArgument for a wrong option."""
         self._check(schema)
         if self._table() == "jobs":
-            from headrace.spark.jobs import JobsReader  # noqa: PLC0415 - load only what is used
-
             return JobsReader(JobsOptions.read(self.options).settled())
-        from headrace.spark.events import EventsReader  # noqa: PLC0415 - load only what is used
-
         return EventsReader(EventsBatchOptions.read(self.options).settled())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """Return the reader for spark.readStream. Raises InvalidArgument for a wrong option."""
-        from headrace.spark.events import EventsStreamReader  # noqa: PLC0415 - load what is used
-
         if self._table() == "jobs":
             raise InvalidArgument(
                 "the table jobs has only the present jobs and cannot be a stream; "
@@ -70,8 +66,6 @@ class HeadraceSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
         """Return the writer for df.write. Raises InvalidArgument for a wrong option or column."""
-        from headrace.spark.sink import batch_writer  # noqa: PLC0415 - readers do not need it
-
         return batch_writer(self.options, schema, overwrite)
 
     def streamWriter(  # noqa: N802
@@ -80,14 +74,4 @@ class HeadraceSource(DataSource):
         overwrite: bool,  # noqa: FBT001
     ) -> DataSourceStreamWriter:
         """Return the writer for df.writeStream. Raises InvalidArgument as `writer` does."""
-        from headrace.spark.sink import stream_writer  # noqa: PLC0415 - readers do not need it
-
         return stream_writer(self.options, schema, overwrite)
-
-
-def _columns(table: str) -> pa.Schema:
-    if table == "events":
-        return EVENTS
-    from headrace.spark.jobs import JOBS  # noqa: PLC0415 - load only what is used
-
-    return JOBS

@@ -33,6 +33,7 @@ class AsyncStream(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
+        """Whether the connection is open."""
         return self._transport is not None
 
     async def open(self) -> None:
@@ -57,10 +58,12 @@ class AsyncStream(asyncio.Protocol):
         self._transport.set_protocol(self)
 
     def write(self, packed: bytes) -> None:
+        """Send bytes, unless the connection is closed."""
         if self._transport is not None:
             self._transport.write(packed)
 
     def left_to_send(self) -> int:
+        """Return how many bytes wait to be sent."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def close(self) -> None:
@@ -74,6 +77,7 @@ class AsyncStream(asyncio.Protocol):
             self._connection = None
 
     def data_received(self, data: bytes) -> None:
+        """Parse received bytes and take the messages in them."""
         try:
             self._reader.feed(data)
             while (
@@ -84,9 +88,11 @@ class AsyncStream(asyncio.Protocol):
             self._lose(error)
 
     def eof_received(self) -> None:
+        """Treat the end of the stream as a lost connection."""
         self._lose(closed_by_server())
 
     def connection_lost(self, error: Exception | None) -> None:
+        """Treat a closed socket as a lost connection."""
         self._lose(error or closed_by_server())
 
     def _lose(self, error: Exception) -> None:
@@ -138,10 +144,12 @@ class AsyncNodeConnection(AsyncStream):
         return replies + [self._error] * (count - len(replies))
 
     def data_received(self, data: bytes) -> None:
+        """Note that replies are arriving, and parse them."""
         self._is_moving = True
         super().data_received(data)
 
     def take(self, message: Any) -> None:
+        """Add a reply; raise InvalidResponse if no command waits for one."""
         if len(self._replies) == self._wanted:
             raise InvalidResponse("the server sent a reply that no command waits for")
         self._replies.append(message)
@@ -149,6 +157,7 @@ class AsyncNodeConnection(AsyncStream):
             self._wake()
 
     def lost(self, error: Exception) -> None:
+        """Let the waiting call return with the error."""
         self._error = error
         self._wake()
 
@@ -231,6 +240,7 @@ class AsyncNodePool:
             self._idle.pop().close()
 
     def close_idle(self) -> None:
+        """Close the connections that no call uses."""
         while self._idle:
             self._idle.pop().close()
 

@@ -26,24 +26,26 @@ def closed_by_server() -> RedisConnectionError:
 
 
 class NodeConnection:
-    """A connection that sends a batch of commands and reads their replies."""
+    """A connection that sends a batch of commands and reads their replies.
 
-    __slots__ = ("_connection", "_reader", "_socket", "_spin_wait")
+    `socket` is None while it is closed.
+    """
+
+    __slots__ = ("_connection", "_reader", "_spin_wait", "socket")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._socket: Any = None
+        self.socket: Any = None
         self._reader: Any = None
         self._spin_wait: SpinWait | None = None
 
     def open(self) -> None:
-        """Connect, unless the connection is open."""
-        if self._socket is None:
-            self._connection.connect()
-            opened = socket_of(self._connection)
-            self._reader = reply_reader(self._connection)
-            self._spin_wait = SpinWait.on(opened.fileno())
-            self._socket = opened
+        """Connect."""
+        self._connection.connect()
+        opened = socket_of(self._connection)
+        self._reader = reply_reader(self._connection)
+        self._spin_wait = SpinWait.on(opened.fileno())
+        self.socket = opened
 
     def exchange(self, packed: bytes, count: int) -> list[Any]:
         """Send commands and return a reply for each.
@@ -54,7 +56,7 @@ class NodeConnection:
         replies: list[Any] = []
         try:
             called_at = perf_counter()
-            self._socket.sendall(packed)
+            self.socket.sendall(packed)
             if self._spin_wait is not None:
                 self._spin_wait.wait(called_at)
             gets = self._reader.gets
@@ -74,12 +76,12 @@ class NodeConnection:
             return replies + [error] * (count - len(replies))
 
     def _feed(self) -> None:
-        data = self._socket.recv(READ_SIZE)
+        data = self.socket.recv(READ_SIZE)
         if not data:
             raise closed_by_server()
         self._reader.feed(data)
 
     def close(self) -> None:
         """Disconnect; the next use connects again."""
-        self._socket = None
+        self.socket = None
         self._connection.disconnect()

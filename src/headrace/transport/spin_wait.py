@@ -61,10 +61,8 @@ class SpinWait:
         if not self._calls_left:
             self._begin_phase()
         self._calls_left -= 1
-        if self._times is not None:
-            self._try(called_at, self._times[self._spins])
-        elif self._spins:
-            self._spin()
+        if self._spins or self._times is not None:
+            self._spin(called_at)
 
     def _begin_phase(self) -> None:
         spins, self._calls_left = next(self._phases)
@@ -75,16 +73,11 @@ class SpinWait:
             self._spins = fmean(self._times[True]) < WORTHWHILE * fmean(self._times[False])
             self._times = None
 
-    def _try(self, called_at: float, times: list[float]) -> None:
-        if not self._spins or not self._spin():
-            self._poll.poll(LONGEST_MS)
-        times.append(min(perf_counter() - called_at, LONGEST_MS / 1000))
-
-    def _spin(self) -> bool:
-        """Return whether a reply has arrived."""
+    def _spin(self, called_at: float) -> None:
         poll = self._poll.poll
         until = perf_counter() + SPIN_FOR
-        while not poll(0):
-            if perf_counter() > until:
-                return False
-        return True
+        while self._spins and not poll(0) and perf_counter() < until:
+            pass
+        if self._times is not None:
+            poll(LONGEST_MS)
+            self._times[self._spins].append(min(perf_counter() - called_at, LONGEST_MS / 1000))

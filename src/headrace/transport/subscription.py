@@ -138,6 +138,7 @@ class Subscription:
         self.disconnect()
 
     def disconnect(self) -> None:
+        """Close the connections; the subscription is broken."""
         self.broken = True
         for stream in self._streams:
             stream.close()
@@ -187,6 +188,7 @@ class SubscriptionStream:
         return early
 
     def fileno(self) -> int:
+        """Return the descriptor to poll."""
         return int(self._socket.fileno())
 
     def read(self, received: list[Notice]) -> None:
@@ -222,6 +224,7 @@ class SubscriptionStream:
                 same.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
+        """Close the connection."""
         self._connection.disconnect()
 
     def __del__(self) -> None:
@@ -248,6 +251,7 @@ class AsyncSubscription:
         return self._lost and not self._received
 
     async def subscribe(self, topology: Topology[AsyncConnectionPool]) -> None:
+        """Connect to the nodes of the channels and subscribe."""
         try:
             for address, names in topology.channels_by_node(self.channels).items():
                 stream = AsyncSubscriptionStream(topology.pool(address).make_connection, self)
@@ -303,6 +307,7 @@ class AsyncSubscription:
         self.disconnect()
 
     def disconnect(self) -> None:
+        """Close the connections and wake the tasks that wait."""
         self._lost = True
         for stream in self._streams:
             stream.close()
@@ -347,6 +352,7 @@ class AsyncSubscriptionStream(AsyncStream):
             self.write(pack_command(("PING",)))
 
     def take(self, message: Any) -> None:
+        """Handle a notice or a confirmation."""
         self._probe.received()
         if notices := _notices(message):
             self._subscription.add(notices)
@@ -356,12 +362,14 @@ class AsyncSubscriptionStream(AsyncStream):
                 _settle(self._subscribed)
 
     def lost(self, error: Exception) -> None:
+        """Report the loss to `subscribe` or to the subscription."""
         if self._subscribed is not None and not self._subscribed.done():
             self._subscribed.set_exception(error)
         else:
             self._subscription.lose(error)
 
     def close(self) -> None:
+        """Close the connection, and fail a pending `subscribe`."""
         super().close()
         if self._subscribed is not None and not self._subscribed.done():
             self._subscribed.set_exception(

@@ -9,7 +9,8 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import Any, cast
 from weakref import WeakSet
 
@@ -27,6 +28,7 @@ Words = tuple[str | bytes | int | float, ...]
 Command = tuple[int, Words]
 
 NUMBERS = frozenset((int, float))
+_WORDS_OF: Callable[[Command], Words] = itemgetter(1)
 
 # Idle subscriptions that a thread or an async client keeps; each is a connection.
 IDLE_SUBSCRIPTIONS = 16
@@ -58,25 +60,16 @@ def _place(
             topology.note_moved(reply)
 
 
-def _packed(commands: list[Words]) -> bytes:
-    if len(commands) == 1:
-        return _packed_words(commands[0])
-    return b"".join([_packed_words(words) for words in commands])
-
-
-def _packed_words(words: Words) -> bytes:
+def _packed(commands: Iterable[Words]) -> bytes:
     # hiredis calls str() on numbers and crashes if a signal handler raises in that moment.
-    texts = tuple([str(word) if type(word) in NUMBERS else word for word in words])
-    return bytes(hiredis.pack_command(cast(Any, texts)))
-
-
-def _exchanged(connection: NodeConnection, commands: list[Words]) -> list[Any]:
-    try:
-        connection.open()
-    except (*CONNECTION_ERRORS, RedisError) as error:
-        connection.close()
-        return [Unreachable(error)] * len(commands)
-    return connection.exchange(_packed(commands), len(commands))
+    return b"".join(
+        [
+            hiredis.pack_command(
+                cast(Any, tuple([str(word) if type(word) in NUMBERS else word for word in words]))
+            )
+            for words in commands
+        ]
+    )
 
 
 def _blocks(commands: list[Words]) -> bool:
@@ -109,7 +102,7 @@ class Transport:
     def send(self, commands: Sequence[Command]) -> list[Any]:
         """Send commands in order, one batch per node, and return a reply for each."""
         if self._topology.single is not None:
-            return self.exchange(self._topology.single, [words for _, words in commands])
+            return self.exchange(self._topology.single, list(map(_WORDS_OF, commands)))
         replies: list[Any] = [None] * len(commands)
         for address, positions in _by_node(commands, self._topology.node_of).items():
             words = [commands[position][1] for position in positions]
@@ -127,7 +120,13 @@ class Transport:
         # Remove it while it is used, so that an interrupting signal handler opens its own.
         connection = connections.pop(address, None) or self._new_connection(address)
         try:
-            return _exchanged(connection, commands)
+            if connection.socket is None:
+                try:
+                    connection.open()
+                except (*CONNECTION_ERRORS, RedisError) as error:
+                    connection.close()
+                    return [Unreachable(error)] * len(commands)
+            return connection.exchange(_packed(commands), len(commands))
         finally:
             if connections.setdefault(address, connection) is not connection:
                 connection.close()
@@ -144,6 +143,7 @@ class Transport:
                 return
 
     def sleep(self, seconds: float) -> None:
+        """Block for this many seconds."""
         time.sleep(seconds)
 
     def subscribe(self, channels: Sequence[tuple[int, str]]) -> Subscription:
@@ -230,6 +230,7 @@ class AsyncTransport:
                 return
 
     async def sleep(self, seconds: float) -> None:
+        """Sleep for this many seconds."""
         await asyncio.sleep(seconds)
 
     async def subscribe(self, channels: Sequence[tuple[int, str]]) -> AsyncSubscription:

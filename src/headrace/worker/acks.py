@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,12 +71,13 @@ class AckBuffer:
     def take(self) -> list[PendingAck]:
         """Empty the buffer and return its contents as calls."""
         groups, self._groups = self._groups, {}
-        return [
-            PendingAck(shard, call, [popped for popped, _ in part])
-            for (shard, kind, *options), group in groups.items()
-            for part in _parts(group, self._core.limits.batch)
-            for call in [self._call(kind, options, [row for _, row in part])]
-        ]
+        size = self._core.limits.batch
+        taken = []
+        for (shard, kind, *options), group in groups.items():
+            for at in range(0, len(group), size):
+                jobs, rows = zip(*group[at : at + size], strict=True)
+                taken.append(PendingAck(shard, self._call(kind, options, list(rows)), list(jobs)))
+        return taken
 
     def _add(self, kind: tuple[Any, ...], popped: Popped, row: Row) -> None:
         core = self._core
@@ -85,14 +85,10 @@ class AckBuffer:
         self._groups.setdefault((shard, *kind), []).append((popped, row))
 
     def _call(self, kind: str, options: list[Any], rows: list[Row]) -> Call[list[Answer]]:
-        makers: dict[str, Callable[[], Call[list[Answer]]]] = {
-            "complete": lambda: complete_call(self._core, rows, None, 0),
-            "move": lambda: complete_call(self._core, rows, *options),
-            "fail": lambda: fail_call(self._core, rows),
-            "release": lambda: release_call(rows, "front", options[0], "worker"),
-        }
-        return makers[kind]()
-
-
-def _parts(group: list[tuple[Popped, Row]], size: int) -> list[list[tuple[Popped, Row]]]:
-    return [group[at : at + size] for at in range(0, len(group), size)]
+        if kind == "complete":
+            return complete_call(self._core, rows, None, 0)
+        if kind == "move":
+            return complete_call(self._core, rows, *options)
+        if kind == "fail":
+            return fail_call(self._core, rows)
+        return release_call(rows, "front", options[0], "worker")

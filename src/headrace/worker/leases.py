@@ -11,18 +11,25 @@ from typing import Any
 
 import msgspec
 
-from headrace.client.client import AsyncClient
+from headrace.client.client import AsyncClient, Client
+from headrace.client.lease import Lease
+from headrace.engine import keys
 from headrace.engine.record import decode_record, text_bytes
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
 from headrace.operations.finishing import heartbeat_call
 from headrace.operations.held_leases import Proof
-from headrace.operations.lease_watch import LOOK_EVERY, Taken, missed, read_taken
+from headrace.operations.lease_watch import (
+    CHECK_EVERY,
+    LostLease,
+    find_lost_leases,
+    read_lease_notice,
+)
 from headrace.operations.listening import ListeningState
 from headrace.operations.popping import Popped
 from headrace.operations.requests import raw
 from headrace.operations.values import payload_of
-from headrace.transport.drive import Operation
+from headrace.transport.drive import Operation, drive
 from headrace.worker.sources import QueueSources
 
 # The number of early loss notices to remember.
@@ -30,7 +37,7 @@ MOST_EARLY = 1000
 # How often a lease is renewed within its length.
 RENEWALS = 3
 # A notice that there may be work. It concerns no held job.
-WORK_NOTICE: Taken = ("", ("", ""))
+WORK_NOTICE: LostLease = ("", ("", ""))
 
 
 class WorkerLeases:
@@ -87,7 +94,7 @@ def worker_notices(
     leases: WorkerLeases,
     on_hand_over: Callable[[Popped], None],
     on_gap: Callable[[], None],
-) -> ListeningState[Taken]:
+) -> ListeningState[LostLease]:
     """Return the state of a subscription to the channels of the queues and of the worker.
 
     It covers every shard. `on_gap` is called when notices may have been missed: the worker may then
@@ -95,28 +102,30 @@ def worker_notices(
     """
     shards = range(core.shards)
     work = {
-        core.channel(shard, "queue", queue): (queue, shard) for queue in queues for shard in shards
+        core.channel(shard, keys.queue_channel, queue): (queue, shard)
+        for queue in queues
+        for shard in shards
     }
     by_name = {channel: source for (_, channel), source in work.items()}
-    own = [core.channel(shard, "worker", leases.worker) for shard in shards]
+    own = [core.channel(shard, keys.worker_channel, leases.worker) for shard in shards]
 
-    def read(channel: str, message: bytes) -> Iterable[Taken]:
+    def read(channel: str, message: bytes) -> Iterable[LostLease]:
         source = by_name.get(channel)
         if source is None:
             popped = read_hand_over(message)
             if popped is None:
-                return read_taken(channel, message)
+                return read_lease_notice(channel, message)
             on_hand_over(popped)
             return [WORK_NOTICE]
         sources.wake(*source)
         return [WORK_NOTICE]
 
-    def check() -> Operation[list[Taken]]:
+    def check() -> Operation[list[LostLease]]:
         sources.wake_all()
         on_gap()
-        return [WORK_NOTICE, *(yield from missed(core, leases))]
+        return [WORK_NOTICE, *(yield from find_lost_leases(core, leases))]
 
-    return ListeningState(core, [*work, *own], read, check, wait=LOOK_EVERY)
+    return ListeningState(core, [*work, *own], read, check, wait=CHECK_EVERY)
 
 
 def read_hand_over(message: bytes) -> Popped | None:
@@ -139,7 +148,7 @@ def held_jobs(core: Core, worker: str, known: set[str]) -> Operation[list[Popped
     """
     shards = range(core.shards)
     lists = yield from raw(
-        core, [(shard, ("ZRANGE", core.key(shard, f"held:{worker}"), 0, -1)) for shard in shards]
+        core, [(shard, ("ZRANGE", core.key(shard, keys.held(worker)), 0, -1)) for shard in shards]
     )
     unknown = [
         (shard, job_id)
@@ -150,7 +159,7 @@ def held_jobs(core: Core, worker: str, known: set[str]) -> Operation[list[Popped
     if not unknown:
         return []
     records = yield from raw(
-        core, [(shard, ("GET", core.key(shard, f"job:{job_id}"))) for shard, job_id in unknown]
+        core, [(shard, ("GET", core.key(shard, keys.job(job_id)))) for shard, job_id in unknown]
     )
     found = [
         Popped(job_id, decode_record(packed), packed, b"")
@@ -162,6 +171,18 @@ def held_jobs(core: Core, worker: str, known: set[str]) -> Operation[list[Popped
         for popped in found
         if popped.record.worker == worker and popped.record.state == "running"
     ]
+
+
+def end_dead_worker(client: Client, worker: str, started: set[str] | None) -> None:
+    """Release the jobs that had not started, then end the session as that of a dead worker.
+
+    This costs the started jobs a retry, so that a poison job runs out of retries. None means that
+    all jobs had started.
+    """
+    if started is not None:
+        held = drive(client.core.transport, held_jobs(client.core, worker, started))
+        client.leases.release([Lease(client.core, popped) for popped in held], position="front")
+    client.workers.end(worker)
 
 
 async def lease_lengths(client: AsyncClient, queues: list[str]) -> dict[str, float]:

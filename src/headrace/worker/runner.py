@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 from headrace.app.app import App
 from headrace.app.context import Context, enter, mark_lost
-from headrace.operations.core import Core
 from headrace.operations.popping import Popped
 from headrace.worker.isolation import IsolatedProcesses
 from headrace.worker.run import (
@@ -24,13 +29,14 @@ from headrace.worker.run import (
     pack_result,
     read_call,
 )
-from headrace.worker.threads import TaskThreads
 
 # Seconds that a thread has to notice that its lease is lost, before it is interrupted.
 NOTICE_SECONDS = 1.0
 
 OnStart = Callable[[Popped], None]
 OnFinish = Callable[[Run, Outcome], None]
+# A run with what its function returned or raised.
+FinishedRun = tuple[Run, Any, BaseException | None]
 
 
 class Runner:
@@ -39,14 +45,12 @@ class Runner:
     def __init__(
         self,
         app: App,
-        core: Core,
         app_path: str,
         concurrency: int,
         on_start: OnStart,
         on_finish: OnFinish,
     ) -> None:
         self._app = app
-        self._core = core
         self._on_start = on_start
         self._on_finish = on_finish
         self._loop = asyncio.get_running_loop()
@@ -171,3 +175,94 @@ class Runner:
         self.running.discard(run)
         if run.timer is not None:
             run.timer.cancel()
+
+
+class Interrupted(BaseException):
+    """Raised in a thread whose job ran longer than its timeout, or whose lease was lost."""
+
+
+class TaskThreads:
+    """A limited number of threads, started when needed. The event loop collects what they return.
+
+    An interrupted thread no longer counts: another one is started in its place.
+    """
+
+    def __init__(self, most: int, wake: Callable[[], None]) -> None:
+        self._most = most
+        self._wake = wake
+        self._work: SimpleQueue[Run] = SimpleQueue()
+        self._done: deque[FinishedRun] = deque()
+        self._lock = threading.Lock()
+        self._busy: dict[int, Run] = {}
+        self._count = 0
+        self._waiting = 0
+        self._woken = False
+
+    def start(self, run: Run) -> None:
+        """Run this as soon as a thread is free."""
+        with self._lock:
+            self._waiting += 1
+            if self._count < self._most and self._waiting > self._count - len(self._busy):
+                self._count += 1
+                self._start_thread()
+        self._work.put(run)
+
+    def finished(self) -> list[FinishedRun]:
+        """Return the runs that have finished since the last call."""
+        # This comes first: what threads add from now on is found below or causes another wake.
+        self._woken = False
+        found = []
+        while self._done:
+            found.append(self._done.popleft())
+        return found
+
+    def interrupt(self, run: Run) -> None:
+        """Raise Interrupted in the thread of a run, at its next Python step, and replace it."""
+        with self._lock:
+            for ident, busy in self._busy.items():
+                if busy is run:
+                    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+                    raise_in(ctypes.c_ulong(ident), ctypes.py_object(Interrupted))
+                    del self._busy[ident]
+                    self._start_thread()
+                    return
+
+    def _start_thread(self) -> None:
+        threading.Thread(target=self._main, name="headrace task", daemon=True).start()
+
+    def _main(self) -> None:
+        ident = threading.get_ident()
+        # Interrupted may arrive as late as here. The thread has been replaced then, so it ends.
+        with suppress(BaseException):
+            while self._run_next(ident):
+                pass
+
+    def _run_next(self, ident: int) -> bool:
+        """Run one job; return False if the thread was replaced meanwhile."""
+        run = self._work.get()
+        with self._lock:
+            self._waiting -= 1
+            if run.over:
+                # It timed out before a thread was free.
+                return True
+            self._busy[ident] = run
+        value, error = None, None
+        try:
+            if run.over:
+                # Its lease was lost, or it was released, before a thread was free.
+                return self._is_current(ident)
+            value = copy_context().run(run.handle)
+        except BaseException as raised:  # noqa: BLE001 - every exception is the job's outcome
+            error = raised
+        if not self._is_current(ident):
+            return False
+        self._done.append((run, value, error))
+        if not self._woken:
+            self._woken = True
+            self._wake()
+        return True
+
+    def _is_current(self, ident: int) -> bool:
+        """Mark a thread as free; return False if it was interrupted and replaced."""
+        with self._lock:
+            return self._busy.pop(ident, None) is not None

@@ -23,13 +23,13 @@ import msgspec
 
 from headrace.client import connect as connecting
 from headrace.client.client import Client
-from headrace.client.lease import Lease
 from headrace.client.session import Session
+from headrace.engine import keys
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.operations.requests import raw
 from headrace.transport.drive import drive
 from headrace.worker.child_process import is_stopped
-from headrace.worker.leases import held_jobs
+from headrace.worker.leases import end_dead_worker
 
 STARTED, WATCHED_ENDED = b"started\n", b"ended\n"
 
@@ -185,10 +185,14 @@ class Sidecar:
     def _start(self) -> None:
         order = self._order
         if self._client is None:
-            asked = connecting.wanted(
-                order.url, order.namespace, None, "raw", None, None, RETRY_FOR, CONNECT_SECONDS
+            options = connecting.ConnectOptions(
+                order.url,
+                order.namespace,
+                codec="raw",
+                retry_for=RETRY_FOR,
+                timeout=CONNECT_SECONDS,
             )
-            self._client = connecting.connect(asked)
+            self._client = connecting.connect(options)
         session = self._client.session(order.worker, ttl=order.ttl)
         for queue in order.queues:
             session.serve(queue)
@@ -199,7 +203,7 @@ class Sidecar:
         if not self._order.watched or self._client is None or self._reported_end:
             return
         core = self._client.core
-        key = core.key(0, f"session:{self._order.watched}")
+        key = core.key(0, keys.session(self._order.watched))
         [exists] = drive(core.transport, raw(core, [(0, ("EXISTS", key))]))
         if not exists and time.monotonic() >= self._trust_watch_at:
             self._reported_end = True
@@ -214,21 +218,9 @@ class Sidecar:
                 self._session.end()
 
     def _end_as_dead(self) -> None:
-        """Release the jobs that had not started, then end the session as that of a dead worker.
-
-        This costs the started jobs a retry, so that a poison job runs out of retries.
-        """
-        client = self._client
-        if client is None or self._session is None:
-            return
-        worker = self._order.worker
-        with suppress(HeadraceError):
-            if self._started_jobs is not None:
-                operation = held_jobs(client.core, worker, self._started_jobs)
-                held = drive(client.core.transport, operation)
-                leases = [Lease(client.core, popped) for popped in held]
-                client.leases.release(leases, position="front")
-            client.workers.end(worker)
+        if self._client is not None and self._session is not None:
+            with suppress(HeadraceError):
+                end_dead_worker(self._client, self._order.worker, self._started_jobs)
 
 
 def _write_stdout(word: bytes) -> None:

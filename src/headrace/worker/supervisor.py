@@ -19,15 +19,13 @@ from contextlib import suppress
 
 from headrace.client import connect as connecting
 from headrace.client.client import Client
-from headrace.client.lease import Lease
 from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.operations.sessions import default_worker_name
 from headrace.retrying import RetryPause
-from headrace.transport.drive import drive
 from headrace.worker import process
 from headrace.worker.child_process import START, ChildProcess, PipeEnds, is_stopped
-from headrace.worker.leases import held_jobs
+from headrace.worker.leases import end_dead_worker
 from headrace.worker.logs import Meter, log_event
 from headrace.worker.poison import StartedJobs
 from headrace.worker.process import DRAINED, RECYCLED, SCRIPTS, SERVER_AWAY, UNUSABLE
@@ -205,15 +203,7 @@ class Supervisor:
                 )
 
     def _end_as_dead(self, child: ChildProcess) -> None:
-        """Release the jobs that had not started, then end the session as that of a dead worker.
-
-        This costs the started jobs a retry, so that a poison job runs out of retries.
-        """
-        client = self._client(child)
-        started = child.started_jobs.ids()
-        held = drive(client.core.transport, held_jobs(client.core, child.name, started))
-        client.leases.release([Lease(client.core, popped) for popped in held], position="front")
-        client.workers.end(child.name)
+        end_dead_worker(self._client(child), child.name, child.started_jobs.ids())
 
     # sessions
 
@@ -232,10 +222,11 @@ class Supervisor:
                 self._start_session(by_pipe[number])
 
     def _start_session(self, child: ChildProcess) -> None:
+        hello = child.hello
+        if hello is None:
+            return
+
         def start() -> None:
-            hello = child.hello
-            if hello is None:
-                return
             session = self._client(child).session(child.name, ttl=self._settings.ttl)
             for queue in hello.queues:
                 session.serve(queue)
@@ -273,8 +264,12 @@ class Supervisor:
         hello = child.hello
         place = (hello.url, hello.namespace) if hello else ("", "default")
         if place not in self._clients:
-            asked = connecting.wanted(
-                place[0] or None, place[1], None, "raw", None, None, RETRY_FOR, CONNECT_SECONDS
+            options = connecting.ConnectOptions(
+                place[0] or None,
+                place[1],
+                codec="raw",
+                retry_for=RETRY_FOR,
+                timeout=CONNECT_SECONDS,
             )
-            self._clients[place] = connecting.connect(asked)
+            self._clients[place] = connecting.connect(options)
         return self._clients[place]

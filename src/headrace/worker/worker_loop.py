@@ -22,7 +22,7 @@ from headrace.client.client import AsyncClient
 from headrace.engine.call import Call
 from headrace.errors import HeadraceError
 from headrace.operations.held_leases import Proof
-from headrace.operations.lease_watch import LOOK_EVERY, Taken, missed
+from headrace.operations.lease_watch import CHECK_EVERY, LostLease, find_lost_leases
 from headrace.operations.listening import ListeningState, receive, subscribe
 from headrace.operations.popping import SAFETY_POLL, Popped, none_if_refused, pop_call
 from headrace.operations.requests import ask
@@ -81,8 +81,13 @@ class WorkerLoop:
         self._leases = WorkerLeases(name, self._lease_lost)
         self._acks = AckBuffer(self._core)
         self._prefetch = Prefetch(settings.concurrency)
+        # The runner adds a started job in the event loop or in a task's thread.
         self._runner = Runner(
-            app, self._core, settings.app, settings.concurrency, self._started, self._finished
+            app,
+            settings.app,
+            settings.concurrency,
+            lambda popped: self._started_jobs.add(popped.id),
+            self._finished,
         )
         self._log = JobLog(name)
         self._meter = meter
@@ -98,7 +103,7 @@ class WorkerLoop:
         self._context = copy_context()
         self._check_unknown = False
         self._finished_meanwhile: set[str] | None = None
-        self._notices: ListeningState[Taken] | None = None
+        self._notices: ListeningState[LostLease] | None = None
         self._pops = {
             (queue.name, offer): pop_call(client.queue(queue.name), name, 1, math.inf, offer)
             for queue in queues
@@ -279,10 +284,6 @@ class WorkerLoop:
         if not pending and (suspect := self._suspects.start()):
             self._runner.start(suspect)
 
-    def _started(self, popped: Popped) -> None:
-        """Record a started job. This is called in the event loop or in a task's thread."""
-        self._started_jobs.add(popped.id)
-
     def _finished(self, run: Run, outcome: Outcome) -> None:
         seconds = time.perf_counter() - run.started
         self._prefetch.finished(seconds)
@@ -354,7 +355,7 @@ class WorkerLoop:
     async def _suspect_unknown_jobs(self) -> None:
         """Compare the held jobs with the server's records regularly: notices can get lost."""
         while True:
-            await asyncio.sleep(LOOK_EVERY)
+            await asyncio.sleep(CHECK_EVERY)
             self._suspect_unknown()
             self._wakeup.set()
 
@@ -377,7 +378,7 @@ class WorkerLoop:
         notices = self._notices
         return notices is not None and notices.checked and not notices.subscription.broken
 
-    def _on_notice(self, notices: ListeningState[Taken], channel: str, message: bytes) -> bool:
+    def _on_notice(self, notices: ListeningState[LostLease], channel: str, message: bytes) -> bool:
         is_work = notices.read(channel, message) == [WORK_NOTICE]
         if is_work:
             self._wakeup.set()
@@ -397,7 +398,7 @@ class WorkerLoop:
         self._add_jobs([popped])
         self._start_ready()
 
-    def _receive_notices(self, notices: ListeningState[Taken]) -> Operation[None]:
+    def _receive_notices(self, notices: ListeningState[LostLease]) -> Operation[None]:
         yield from subscribe(notices)
         checked_at = time.monotonic()
         while not notices.ended:
@@ -406,10 +407,10 @@ class WorkerLoop:
             for reason, proof in (yield from receive(notices)):
                 if reason:
                     self._leases.lose(reason, proof)
-            if time.monotonic() >= checked_at + LOOK_EVERY:
+            if time.monotonic() >= checked_at + CHECK_EVERY:
                 # Notices can get lost, so the server is asked regularly as well.
                 checked_at = time.monotonic()
-                for reason, proof in (yield from missed(self._core, self._leases)):
+                for reason, proof in (yield from find_lost_leases(self._core, self._leases)):
                     self._leases.lose(reason, proof)
             self._wakeup.set()
 

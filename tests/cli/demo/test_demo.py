@@ -267,7 +267,10 @@ def test_failure_is_one_line_and_exit_code_1(here: Path) -> None:
     output = command(here, "demo")
 
     assert (output.returncode, output.stdout) == (1, "")
-    assert output.stderr == f"headrace: {here / '.headrace'} is a file, not a directory\n"
+    place = here / ".headrace"
+    assert output.stderr == (
+        f"headrace: cannot start a server in {place}: it is a file, not a directory\n"
+    )
 
 
 @pytest.mark.parametrize("wrong", [["--sideways"], ["--jobs", "3"], ["--jobs", "many"]])

@@ -71,7 +71,10 @@ def test_status_warns_about_a_large_lag(cli: RunCommand, client: Client, lake: L
 def test_status_without_a_lake_names_lake_sync(cli: RunCommand, tmp_path: Path) -> None:
     result = cli("lake", "status", "--lake", str(tmp_path))
     assert result.code == 1
-    assert result.err == f"headrace: there is no lake in {tmp_path}: headrace lake sync makes one\n"
+    assert (
+        result.err
+        == f"headrace: there is no lake in {tmp_path}: create one with headrace lake sync\n"
+    )
 
 
 def test_status_does_not_load_spark_or_arrow(valkey_url: str, client: Client, lake: Lake) -> None:
@@ -196,7 +199,7 @@ def test_lake_of_another_namespace_is_refused_before_spark_starts(
         monkeypatch.setenv("HEADRACE_NAMESPACE", "other")
         result = cli("lake", "sync", "--to", str(lake.files))
     assert result.code == 1
-    assert "give each a lake of its own" in result.err
+    assert "use a separate lake for each namespace" in result.err
     assert "starting Spark" not in result.err
 
 

@@ -30,7 +30,7 @@ async def test_a_completion_happens_once(
 
     assert way.cuts == 1
     assert happened(calm) == ["put", "popped", "completed"]
-    with pytest.raises(Exception, match=r"unknown|no longer yours"):
+    with pytest.raises(Exception, match=r"does not exist|no longer leased"):
         await got(lease.complete())
 
 

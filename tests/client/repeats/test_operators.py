@@ -49,21 +49,19 @@ async def test_a_failed_job_is_tried_again_once(
     assert happened(calm) == ["put", "failed", "unfailed"]
 
 
-@pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
+@pytest.mark.parametrize("call", ["retry", "cancel"])
 async def test_failed_jobs_are_moved_once_each(
     hr: Any, calm: Client, way: Way, moment: str, call: str
 ) -> None:
+    events = {"retry": "unfailed", "cancel": "cancelled"}
     for job_id in calm.queue("mail").put_many(range(20)):
         calm.fail(job_id, "boom")
-    op, kind = {"retry_failed": ("retry", "unfailed"), "cancel_failed": ("cancel", "cancelled")}[
-        call
-    ]
-    way.lose(sha(calm, op), moment)
+    way.lose(sha(calm, call), moment)
 
-    assert await got(getattr(hr, call)("boom", count=12)) == Bulk(12, 12, 0)
+    assert await got(getattr(hr.failures, call)("boom", count=12)) == Bulk(12, 12, 0)
 
     assert way.cuts == 1
-    assert happened(calm) == ["put"] * 20 + ["failed"] * 20 + [kind] * 12
+    assert happened(calm) == ["put"] * 20 + ["failed"] * 20 + [events[call]] * 12
 
 
 async def test_a_job_is_requeued_once(hr: Any, calm: Client, way: Way, moment: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from headrace import Client
 from headrace.codecs.codec import codec_of
+from headrace.compat.opening import TextCodec
 from headrace.compat.qless import Qless
 from headrace.compat.redis_queue import RedisQueue
-from headrace.compat.text_codec import TextCodec
 from headrace.compat.thoonk import Thoonk
 from headrace.compat.worqr import Worqr
 from tests.compat.importing.installation import Installation, run_import

@@ -9,8 +9,8 @@ import pytest
 
 import headrace
 from headrace import Client
+from headrace.compat.opening import TextCodec
 from headrace.compat.redis_queue import RedisQueue
-from headrace.compat.text_codec import TextCodec
 from headrace.testing import settable_clock
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument
+from headrace.compat.opening import TextCodec
 from headrace.compat.redis_queue import AsyncRedisQueue, RedisQueue
-from headrace.compat.text_codec import TextCodec
 from headrace.testing import Clock, open_with_clock
 from tests.compat.redis_queue.pushing import push
 from tests.proof import proves

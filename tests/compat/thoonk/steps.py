@@ -41,6 +41,12 @@ def changes(hr: Client, operation: Operation[Any]) -> int:
         return found
 
 
+def operation_of(owner: Any, name: str, *args: Any) -> Operation[Any]:
+    """Return the operation behind a method, to run it step by step."""
+    operation: Operation[Any] = getattr(type(owner), name).__wrapped__(owner, *args)
+    return operation
+
+
 def keys(hr: Client) -> set[str]:
     """Return the keys of the namespace without its prefix and without those that always exist."""
     always = {"agenda", "events", "log", "meta", "config"}

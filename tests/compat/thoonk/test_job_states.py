@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from headrace import Client, HeadraceError
-from headrace.compat.thoonk import Empty, JobDoesNotExist, JobNotPending, Thoonk, job_operations
+from headrace.compat.thoonk import Empty, JobDoesNotExist, JobNotPending, Thoonk
 from headrace.transport.drive import Operation
-from tests.compat.thoonk.steps import changes, keys, steps_of, tried
+from tests.compat.thoonk.steps import changes, keys, operation_of, steps_of, tried
 from tests.proof import proves
 from tests.support.dump import dump
 
@@ -61,7 +61,7 @@ def test_stall_does_not_affect_a_job_that_was_cancelled_meanwhile(
     steps = plain.job("steps")
     job_id = steps.put("item")
     steps.get(1)
-    stalling = job_operations.stall(steps, job_id)
+    stalling = operation_of(steps, "stall", job_id)
     wish = next(stalling)
     answer = hr.core.transport.send(wish.commands)
     steps.cancel(job_id)
@@ -145,12 +145,12 @@ def test_jobs_of_another_feed_are_not_affected(thoonk: Any, hr: Client) -> None:
 
 def _operations(steps: Any, job_id: str) -> dict[str, Operation[Any]]:
     return {
-        "put": job_operations.put(steps, "item"),
-        "get": job_operations.claim(steps, 1),
-        "finish": job_operations.finish(steps, job_id),
-        "finish with a result": job_operations.finish(steps, job_id, "result"),
-        "cancel": job_operations.cancel(steps, job_id),
-        "stall": job_operations.stall(steps, job_id),
+        "put": operation_of(steps, "put", "item"),
+        "get": operation_of(steps, "get", 1),
+        "finish": operation_of(steps, "finish", job_id),
+        "finish with a result": operation_of(steps, "finish", job_id, "result"),
+        "cancel": operation_of(steps, "cancel", job_id),
+        "stall": operation_of(steps, "stall", job_id),
     }
 
 
@@ -175,4 +175,4 @@ def test_retry_is_one_step(hr: Client, plain: Thoonk) -> None:
     steps.get(1)
     steps.stall(job_id)
 
-    assert changes(hr, job_operations.retry(steps, job_id)) == 1
+    assert changes(hr, operation_of(steps, "retry", job_id)) == 1

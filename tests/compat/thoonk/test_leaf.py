@@ -8,10 +8,11 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument
-from headrace.compat.thoonk import FeedExists, ItemDoesNotExist, Thoonk, item_operations
+from headrace.compat import opening
+from headrace.compat.thoonk import FeedExists, ItemDoesNotExist, Thoonk
 from headrace.feeds import operations
 from headrace.testing import open_with_clock
-from tests.compat.thoonk.steps import changes, tried
+from tests.compat.thoonk.steps import changes, operation_of, tried
 from tests.proof import proves
 from tests.support.dump import dump
 
@@ -55,9 +56,9 @@ def test_item_published_again_is_replaced_in_its_position(thoonk: Any) -> None:
 def test_item_position_and_event_change_in_one_step(hr: Client, plain: Thoonk) -> None:
     news = plain.leaf("news")
     for operation in (
-        item_operations.publish(news, "item", "a"),
-        item_operations.publish(news, "again", "a"),
-        item_operations.retract(news, "a"),
+        operation_of(news, "publish", "item", "a"),
+        operation_of(news, "publish", "again", "a"),
+        operation_of(news, "retract", "a"),
     ):
         logged = len(list(hr.events()))
         assert changes(hr, operation) == 1
@@ -109,7 +110,7 @@ def test_ids_are_listed_newest_first(thoonk: Any) -> None:
 
 @proves("T-17")
 def test_ids_of_several_pages_are_listed(plain: Thoonk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_operations, "PAGE", 2)
+    monkeypatch.setattr(opening, "PAGE", 2)
     news = plain.leaf("news")
     for one in "12345":
         news.publish(one, one)

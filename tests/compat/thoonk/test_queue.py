@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headrace import Client, HeadraceError, InvalidArgument
-from headrace.compat.thoonk import Empty, FeedDoesNotExist, Thoonk, job_operations
+from headrace.compat.thoonk import Empty, FeedDoesNotExist, Thoonk, job_feeds
 from headrace.transport.drive import Operation
-from tests.compat.thoonk.steps import begun, changes, keys, tried
+from tests.compat.thoonk.steps import begun, changes, keys, operation_of, tried
 from tests.proof import proves
 from tests.support.channels import until_listened_to
 from tests.support.dump import dump
@@ -32,8 +32,8 @@ def test_publish_and_put_make_new_ids(thoonk: Any) -> None:
 def test_put_and_get_are_one_step_each(hr: Client, plain: Thoonk) -> None:
     mail = plain.queue("mail")
 
-    assert changes(hr, job_operations.put(mail, "item")) == 1
-    assert changes(hr, job_operations.get(mail, 1)) == 1
+    assert changes(hr, operation_of(mail, "put", "item")) == 1
+    assert changes(hr, operation_of(mail, "get", 1)) == 1
 
 
 @proves("T-32")
@@ -108,7 +108,7 @@ def test_put_into_a_feed_that_is_being_deleted_is_undone(
     hr: Client, plain: Thoonk, made: str
 ) -> None:
     mail = plain.queue("mail")
-    putting = job_operations.put(mail, "item")
+    putting = operation_of(mail, "put", "item")
     wish = next(putting)
     answer = hr.core.transport.send(wish.commands)
     if made == "before":
@@ -170,7 +170,7 @@ def test_waiting_item_can_be_retracted(thoonk: Any) -> None:
 def test_waiting_items_of_several_pages_are_listed(
     plain: Thoonk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job_operations, "PAGE", 2)
+    monkeypatch.setattr(job_feeds, "PAGE", 2)
     mail = plain.queue("mail")
     put = [mail.put(number) for number in range(5)]
 

@@ -155,7 +155,7 @@ def test_job_with_dependents_is_not_cancelled(hr: Client, queue: Queue) -> None:
     queue.put(0, id="b", depends_on=["a"])
     before = dump(hr)
 
-    with pytest.raises(HasDependents, match=r"'a' is what others depend on \('b'\)") as refused:
+    with pytest.raises(HasDependents, match=r"'a' has dependents \('b'\)") as refused:
         hr.cancel("free", "a")
 
     assert (refused.value.job_id, refused.value.dependents) == ("a", ["b"])

@@ -304,7 +304,7 @@ def test_a_job_cannot_depend_on_itself(hr: Client, queue: Queue) -> None:
 
 @proves("QL-11")
 def test_dependencies_precede_dependents_in_one_call(hr: Client, queue: Queue) -> None:
-    with pytest.raises(InvalidArgument, match="'b', which comes later: put that one first"):
+    with pytest.raises(InvalidArgument, match="'b', which comes later: put 'b' first"):
         queue.put_many([Put(0, id="a", depends_on=["b"]), Put(0, id="b")])
 
     queue.put_many([Put(0, id="b"), Put(0, id="a", depends_on=["b"])])

@@ -1,4 +1,4 @@
-"""decide: a write is decided once, and the commit log records it."""
+"""commit: a write is committed once, and the commit log records it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import pytest
 
 from headrace import Client
 from headrace.testing import Clock
-from tests.engine.support.sink_scripts import Desk, names_in
+from tests.engine.support.sink_scripts import SinkScripts, names_in
 from tests.support.dump import dump
 
 
-def test_a_write_is_decided_once(hr: Client, clock: Clock) -> None:
-    desk = Desk(hr)
-    desk.prepared("one", "a")
-    desk.prepared("two", "b")
+def test_a_write_is_committed_once(hr: Client, clock: Clock) -> None:
+    sink = SinkScripts(hr)
+    sink.stage_and_prepare("one", "a")
+    sink.stage_and_prepare("two", "b")
 
-    first, entry = desk.decide("one", rows=1)
-    again, same = desk.decide("two", rows=7)
+    first, entry = sink.commit("one", rows=1)
+    again, same = sink.commit("two", rows=7)
 
     assert (first, again) == (1, 0)
     assert entry == same
@@ -31,63 +31,61 @@ def test_a_write_is_decided_once(hr: Client, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("published", [False, True])
-def test_to_decide_again_changes_nothing(hr: Client, *, published: bool) -> None:
-    desk = Desk(hr)
-    desk.decided("b", "a")
+def test_second_commit_changes_nothing(hr: Client, *, published: bool) -> None:
+    sink = SinkScripts(hr)
+    sink.stage_and_commit("t", "a")
     if published:
-        desk.publish_all("b")
+        sink.publish_all("t")
     before = dump(hr)
 
-    assert desk.decide("b")[0] == 0
+    assert sink.commit("t")[0] == 0
     assert dump(hr) == before
 
 
-def test_only_a_prepared_bundle_can_be_decided(hr: Client) -> None:
-    desk = Desk(hr)
-    desk.stage("p", [("a", b"1")])
-    desk.prepared("given up", "b")
-    desk.discard("given up")
+def test_only_a_prepared_transaction_can_be_committed(hr: Client) -> None:
+    sink = SinkScripts(hr)
+    sink.stage("p", [("a", b"1")])
+    sink.stage_and_prepare("aborted", "b")
+    sink.discard("aborted")
     before = dump(hr)
 
-    assert desk.decide("never was") == "WRITE_ABORTED"
-    assert desk.decide("given up") == "WRITE_ABORTED"
+    assert sink.commit("never was") == "WRITE_ABORTED"
+    assert sink.commit("aborted") == "WRITE_ABORTED"
     assert dump(hr) == before
 
 
-def test_of_a_stream_the_newest_batch_is_kept_and_earlier_ones_are_done(hr: Client) -> None:
-    desk = Desk(hr)
+def test_commit_log_keeps_only_the_newest_batch_of_a_stream(hr: Client) -> None:
+    sink = SinkScripts(hr)
     for batch in (0, 1, 5):
-        desk.prepared(f"b{batch}", f"job{batch}", write="stream:q")
-        assert desk.decide(f"b{batch}", "stream:q", batch)[0] == 1
-    desk.prepared("late", "late", write="stream:q")
+        sink.stage_and_prepare(f"t{batch}", f"job{batch}", write="stream:q")
+        assert sink.commit(f"t{batch}", "stream:q", batch)[0] == 1
+    sink.stage_and_prepare("late", "late", write="stream:q")
     before = dump(hr)
 
     for batch in (0, 3, 5):
-        first, entry = desk.decide("late", "stream:q", batch)
-        assert (first, entry["transaction"], entry["batch"]) == (0, "b5", "5")
+        first, entry = sink.commit("late", "stream:q", batch)
+        assert (first, entry["transaction"], entry["batch"]) == (0, "t5", "5")
     assert dump(hr) == before
     assert [key for key in before if "}:write:" in key] == [hr.core.key(0, "write:stream:q")]
 
 
-def test_a_batch_that_was_decided_is_published_though_the_next_one_is_decided(
-    hr: Client, clock: Clock
-) -> None:
-    desk = Desk(hr)
+def test_committed_batch_is_published_after_the_next_commit(hr: Client, clock: Clock) -> None:
+    sink = SinkScripts(hr)
     for batch in (0, 1):
-        desk.prepared(f"b{batch}", f"job{batch}", write="stream:q")
-        desk.decide(f"b{batch}", "stream:q", batch)
+        sink.stage_and_prepare(f"t{batch}", f"job{batch}", write="stream:q")
+        sink.commit(f"t{batch}", "stream:q", batch)
     clock.tick(2)
     hr.sweep()
 
     assert sorted(names_in(hr)) == ["job0", "job1"]
-    assert desk.written("stream:q")[0]["state"] == "published"
+    assert sink.state("stream:q")[0]["state"] == "published"
 
 
 def test_agenda_publishes_if_no_driver_does(hr: Client, clock: Clock) -> None:
-    desk = Desk(hr)
-    desk.stage("p", [("a", b"1")], [("b", b"2")], [("c", b"3")])
-    desk.prepare("bundle", ("p", 3))
-    desk.decide("bundle")
+    sink = SinkScripts(hr)
+    sink.stage("p", [("a", b"1")], [("b", b"2")], [("c", b"3")])
+    sink.prepare("t", ("p", 3))
+    sink.commit("t")
     hr.queue("other").put("meanwhile")
     assert names_in(hr) == []
 
@@ -103,15 +101,15 @@ def test_agenda_publishes_if_no_driver_does(hr: Client, clock: Clock) -> None:
     assert hr.audit().balanced
 
 
-def test_entries_of_writes_go_after_seven_days_and_of_a_stream_after_a_year(
+def test_entry_of_a_write_expires_after_7_days_and_of_a_stream_after_a_year(
     hr: Client, clock: Clock
 ) -> None:
-    desk = Desk(hr)
-    desk.decided("b", "a")
-    desk.publish_all("b")
-    desk.prepared("s", "x", write="stream:q")
-    desk.decide("s", "stream:q", 0)
-    desk.publish_all("s")
+    sink = SinkScripts(hr)
+    sink.stage_and_commit("t", "a")
+    sink.publish_all("t")
+    sink.stage_and_prepare("s", "x", write="stream:q")
+    sink.commit("s", "stream:q", 0)
+    sink.publish_all("s")
     clock.tick(7 * 86_400 - 1)
     hr.sweep()
     assert len(hr.writes.list()) == 2
@@ -126,17 +124,17 @@ def test_entries_of_writes_go_after_seven_days_and_of_a_stream_after_a_year(
     assert not left & {"write", "writes", "streams"}
 
 
-def test_an_entry_does_not_go_before_its_jobs_are_there(hr: Client, clock: Clock) -> None:
-    desk = Desk(hr, shard=0)
-    desk.decided("b", "a")
+def test_entry_does_not_expire_before_its_jobs_are_published(hr: Client, clock: Clock) -> None:
+    sink = SinkScripts(hr, shard=0)
+    sink.stage_and_commit("t", "a")
     # This imitates another shard that has not published yet: the shard does not know it is alone.
     hr.core.transport.send([(0, ("HSET", hr.core.key(0, "meta"), "shards", "2"))])
-    desk.publish_all("b")
+    sink.publish_all("t")
     clock.tick(30 * 86_400)
     hr.queue("other").put(1)
 
-    assert desk.written(bundle="b")[1] == "published"
-    assert desk.conclude("b", 1, 0, 0, 0)["state"] == "published"
+    assert sink.state(transaction="t")[1] == "published"
+    assert sink.finalize("t", 1, 0, 0, 0)["state"] == "published"
     clock.tick(86_400)
     hr.queue("other").put(1)
-    assert desk.written() == ({}, "")
+    assert sink.state() == ({}, "")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument, Queue
-from headrace.engine.profile import SETTINGS, default
+from headrace.engine.settings import SETTINGS, default
 from headrace.testing import Clock
 from tests.proof import proves
 from tests.support.dump import dump
@@ -113,7 +113,7 @@ def test_an_unknown_setting_is_an_error_that_lists_the_known_ones(hr: Client, na
         lambda: hr.config.set(name, 1),
         lambda: hr.config.unset(name),
     ):
-        with pytest.raises(InvalidArgument, match="there are: lease, "):
+        with pytest.raises(InvalidArgument, match="the settings are lease, "):
             attempt()
 
     assert dump(hr) == before

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument, Queue
-from headrace.engine.profile import PROFILES, SETTINGS, default
+from headrace.engine.settings import PROFILES, SETTINGS, default
 from tests.proof import proves
 from tests.support.dump import dump
 from tests.support.jobs import found, ids

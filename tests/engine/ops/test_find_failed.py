@@ -190,7 +190,7 @@ async def test_filters_look_through_many_that_do_not_match(calm: Client, hr: Any
     assert waiting(calm) == set(marked)
 
 
-@pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
+@pytest.mark.parametrize("call", ["retry", "cancel"])
 async def test_job_that_fails_meanwhile_is_not_processed_twice(
     calm: Client, clock: Clock, hr: Any, call: str
 ) -> None:
@@ -201,15 +201,15 @@ async def test_job_that_fails_meanwhile_is_not_processed_twice(
     def fail_more(_: Bulk) -> None:
         clock.tick(1)
         set_aside(calm, [f"new {n}" for n in range(30)])
-        if call == "retry_failed":
+        if call == "retry":
             set_aside(calm, ids)
 
-    report = await got(getattr(hr, call)("io", on_progress=fail_more))
+    report = await got(getattr(hr.failures, call)("io", on_progress=fail_more))
 
     assert report == Bulk(30, 30, 0)
 
 
-@pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
+@pytest.mark.parametrize("call", ["retry", "cancel"])
 async def test_job_that_is_moved_meanwhile_is_left_alone(
     calm: Client, clock: Clock, hr: Any, call: str
 ) -> None:
@@ -232,7 +232,7 @@ async def test_job_that_is_moved_meanwhile_is_left_alone(
         first = False
 
     meddled: list[str] = []
-    report = await got(getattr(hr, call)("io", on_progress=meddle))
+    report = await got(getattr(hr.failures, call)("io", on_progress=meddle))
 
     states = {job.id: job.state for job in calm.jobs(meddled)}
     assert [states[job_id] for job_id in meddled] == ["waiting", "failed"]
@@ -283,7 +283,7 @@ async def test_types_are_shown_with_their_newest_failure(
     assert await got(hr.failures.groups(offset=1, count=1)) == [seldom]
 
 
-@pytest.mark.parametrize("call", ["retry_failed", "cancel_failed"])
+@pytest.mark.parametrize("call", ["retry", "cancel"])
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -306,7 +306,7 @@ def test_contradictory_filters_are_refused(valkey_url: str, call: str, wrong: An
         pop_one(client.queue("mail")).fail("io")
         before = dump(client)
         with pytest.raises(InvalidArgument):
-            getattr(client, call)(**wrong)
+            getattr(client.failures, call)(**wrong)
         assert dump(client) == before
 
 

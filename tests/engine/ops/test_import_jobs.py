@@ -1,4 +1,4 @@
-"""import_jobs, import_items, import_stats: everything is imported unchanged and once."""
+"""import_jobs, import_items: everything is imported unchanged and once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tests.model.jobs.checks.imported_jobs import (
     FAILED,
     bring,
     bring_items,
-    days_come,
     items_come,
     job,
     schedules_come,
@@ -41,10 +40,6 @@ def test_imported_jobs_keep_dependencies_and_tracking(hr: Client) -> None:
 
 def test_schedules_come_once(hr: Client, clock: Clock) -> None:
     schedules_come(hr, clock)
-
-
-def test_a_day_is_added_once(hr: Client, clock: Clock) -> None:
-    days_come(hr, clock)
 
 
 def test_missing_feed_is_reported(hr: Client) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace import InvalidArgument
-from headrace.operations.paging import FARTHEST
+from headrace.operations.paging import LAST_POSITION
 from headrace.testing import open_with_clock
 
 
@@ -26,8 +26,8 @@ def test_a_far_page_over_shards_reads_no_more_jobs_than_it_shows(valkey_url: str
 
 def test_a_page_too_far_over_shards_is_refused(valkey_url: str) -> None:
     client, _ = open_with_clock(valkey_url, shards=2)
-    with client, pytest.raises(InvalidArgument, match=f"reach to {FARTHEST} jobs"):
-        client.queue("mail").jobs("waiting", offset=FARTHEST)
+    with client, pytest.raises(InvalidArgument, match=f"may be {LAST_POSITION} at most"):
+        client.queue("mail").jobs("waiting", offset=LAST_POSITION)
 
 
 def test_a_far_page_of_one_shard_is_one_step(valkey_url: str) -> None:

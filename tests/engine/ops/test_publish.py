@@ -1,4 +1,4 @@
-"""publish: each row of a decided write becomes one job, or the write is discarded."""
+"""publish: each row of a committed write becomes one job, or the write is discarded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace import Client, Queue
 from headrace.engine.record import decode_record
 from headrace.operations.putting import Item
 from headrace.testing import Clock, open_with_clock
-from tests.engine.support.sink_scripts import Desk, names_in
+from tests.engine.support.sink_scripts import SinkScripts, names_in
 from tests.model.harness import GENERAL_PATH, opened
 from tests.support.channels import listening
 from tests.support.dump import dump
@@ -19,68 +19,68 @@ from tests.support.jobs import found, ids
 
 
 def test_a_chunk_becomes_jobs_in_one_step(hr: Client) -> None:
-    desk = Desk(hr)
-    desk.stage("p", [("a", b"1"), ("b", b"2")], [("c", b'"three"')])
-    desk.prepare("bundle", ("p", 2))
-    desk.decide("bundle", rows=3)
+    sink = SinkScripts(hr)
+    sink.stage("p", [("a", b"1"), ("b", b"2")], [("c", b'"three"')])
+    sink.prepare("t", ("p", 2))
+    sink.commit("t", rows=3)
 
-    assert desk.publish("bundle") == [1, 2, 0, 0, 0]
+    assert sink.publish("t") == [1, 2, 0, 0, 0]
     assert names_in(hr) == ["a", "b"]
-    assert desk.publish("bundle")[0] == 0
+    assert sink.publish("t")[0] == 0
     assert names_in(hr) == ["a", "b", "c"]
     assert found(hr, "c").data == "three"
     assert hr.audit().balanced
 
 
-def test_bundle_is_published_once(hr: Client) -> None:
-    desk = Desk(hr)
-    desk.decided("b", "a")
-    desk.publish_all("b")
+def test_transaction_is_published_once(hr: Client) -> None:
+    sink = SinkScripts(hr)
+    sink.stage_and_commit("t", "a")
+    sink.publish_all("t")
     hr.cancel("a")
     before = dump(hr)
 
     for _ in range(3):
-        assert desk.publish("b")[0] == 0
+        assert sink.publish("t")[0] == 0
     assert dump(hr) == before
 
 
-def test_nothing_is_published_before_it_is_decided(hr: Client) -> None:
-    desk = Desk(hr)
-    desk.prepared("b", "a")
+def test_nothing_is_published_before_the_commit(hr: Client) -> None:
+    sink = SinkScripts(hr)
+    sink.stage_and_prepare("t", "a")
     before = dump(hr)
 
-    assert desk.publish("b") == "NOT_COMMITTED"
-    assert desk.publish("never was") == [0, 0, 0, 0, 0]
+    assert sink.publish("t") == "NOT_COMMITTED"
+    assert sink.publish("never was") == [0, 0, 0, 0, 0]
     assert dump(hr) == before
 
 
-def test_discarded_bundle_is_not_published(hr: Client) -> None:
-    desk = Desk(hr)
-    desk.prepared("b", "a")
-    desk.discard("b")
+def test_discarded_transaction_is_not_published(hr: Client) -> None:
+    sink = SinkScripts(hr)
+    sink.stage_and_prepare("t", "a")
+    sink.discard("t")
     before = dump(hr)
 
-    assert desk.publish("b") == "WRITE_ABORTED"
+    assert sink.publish("t") == "WRITE_ABORTED"
     assert dump(hr) == before
 
 
-def test_parcels_are_published_in_the_order_of_their_partitions(hr: Client) -> None:
-    desk = Desk(hr)
-    names = [f"parcel{number}" for number in range(12)]
+def test_staged_attempts_are_published_in_the_order_of_their_partitions(hr: Client) -> None:
+    sink = SinkScripts(hr)
+    names = [f"attempt{number}" for number in range(12)]
     for number in range(12):
-        desk.stage(names[number], [(f"job{number}", b"1")])
-    desk.prepare("b", *[(name, 1) for name in names])
-    desk.decide("b")
-    desk.publish_all("b")
+        sink.stage(names[number], [(f"job{number}", b"1")])
+    sink.prepare("t", *[(name, 1) for name in names])
+    sink.commit("t")
+    sink.publish_all("t")
 
     assert names_in(hr) == [f"job{number}" for number in range(12)]
 
 
-def test_workers_are_woken_and_events_are_as_of_a_put(hr: Client, url: str) -> None:
-    desk = Desk(hr)
-    desk.decided("b", "a", "c")
+def test_publish_wakes_workers_and_logs_events_like_put(hr: Client, url: str) -> None:
+    sink = SinkScripts(hr)
+    sink.stage_and_commit("t", "a", "c")
     with listening(hr, url, "queue:mail") as workers:
-        desk.publish_all("b")
+        sink.publish_all("t")
 
         assert workers.messages() == ["work 2"]
     [first, _] = hr.events()
@@ -88,13 +88,13 @@ def test_workers_are_woken_and_events_are_as_of_a_put(hr: Client, url: str) -> N
     assert ids(hr.queue("mail").pop("w", count=5)) == ["a", "c"]
 
 
-def test_rows_have_options_of_their_own(hr: Client) -> None:
-    desk = Desk(hr)
+def test_each_row_can_have_its_own_options(hr: Client) -> None:
+    sink = SinkScripts(hr)
     own = {"priority": 3, "tags": ["vip"], "retries": 7, "key": "k", "origin": "older"}
-    desk.stage("p", [("x", b"1", "", own), ("later", b"2", "", {"delay": 5000}), ("y", b"3")])
-    desk.prepare("b", ("p", 1))
-    desk.decide("b")
-    desk.publish_all("b")
+    sink.stage("p", [("x", b"1", "", own), ("later", b"2", "", {"delay": 5000}), ("y", b"3")])
+    sink.prepare("t", ("p", 1))
+    sink.commit("t")
+    sink.publish_all("t")
 
     job = found(hr, "x")
     assert (job.priority, job.tags, job.retries, job.key) == (3, ["vip"], 7, "k")
@@ -105,11 +105,33 @@ def test_rows_have_options_of_their_own(hr: Client) -> None:
     assert hr.audit().balanced
 
 
+def test_row_can_have_throttles_a_start_limit_and_a_result_ttl(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
+    sink = SinkScripts(hr)
+    late = ("late", b"1", "", {"start_within": 5000})
+    kept = ("kept", b"2", "", {"throttles": ["api"], "result_ttl": 60_000})
+    sink.stage("p", [late, kept])
+    sink.prepare("t", ("p", 1))
+    sink.commit("t")
+    sink.publish_all("t")
+    clock.tick(6)
+
+    [lease] = queue.pop("w", count=5)
+    assert (lease.job.id, lease.job.throttles) == ("kept", ["api"])
+    lease.complete(result=3)
+    assert hr.job("late") is None
+    result = hr.result("kept")
+    assert result is not None
+    assert result.value == 3
+    assert hr.audit().balanced
+
+
 # jobs that exist
 
 
 @pytest.mark.parametrize(
-    ("policy", "tallies", "data"),
+    ("policy", "counts", "data"),
     [
         ("move", [0, 1, 2, 0, 0], [9, 9, 5]),
         ("replace", [0, 2, 1, 0, 0], None),
@@ -117,33 +139,33 @@ def test_rows_have_options_of_their_own(hr: Client) -> None:
     ],
 )
 def test_existing_jobs_are_counted_by_outcome(
-    hr: Client, queue: Queue, policy: str, tallies: list[int], data: list[int] | None
+    hr: Client, queue: Queue, policy: str, counts: list[int], data: list[int] | None
 ) -> None:
-    desk = Desk(hr)
+    sink = SinkScripts(hr)
     queue.put(1, id="a")
     hr.queue("other").put(2, id="b")
-    desk.stage("p", [("a", b"9"), ("b", b"9"), ("new", b"5")])
-    desk.prepare("bundle", ("p", 1), on_exists=policy)
-    desk.decide("bundle")
-    desk.publish_all("bundle")
+    sink.stage("p", [("a", b"9"), ("b", b"9"), ("new", b"5")])
+    sink.prepare("t", ("p", 1), on_exists=policy)
+    sink.commit("t")
+    sink.publish_all("t")
 
-    entry, _ = desk.written()
+    entry, _ = sink.state()
     counted = [int(entry[name]) for name in ("made", "moved", "replaced", "skipped")]
     assert sum(counted) == 3
     if data is not None:
-        assert counted == tallies[1:]
+        assert counted == counts[1:]
         assert [found(hr, name).data for name in ("a", "b", "new")] == data
     assert hr.audit().balanced
 
 
 def test_a_running_job_is_not_replaced_but_skipped(hr: Client, queue: Queue) -> None:
-    desk = Desk(hr)
+    sink = SinkScripts(hr)
     queue.put(1, id="a")
     [lease] = queue.pop("w")
-    desk.stage("p", [("a", b"9")])
-    desk.prepare("b", ("p", 1), on_exists="replace")
-    desk.decide("b")
-    desk.publish_all("b")
+    sink.stage("p", [("a", b"9")])
+    sink.prepare("t", ("p", 1), on_exists="replace")
+    sink.commit("t")
+    sink.publish_all("t")
 
     assert lease.complete() == "complete"
     written = hr.writes.get("w")
@@ -151,12 +173,12 @@ def test_a_running_job_is_not_replaced_but_skipped(hr: Client, queue: Queue) -> 
     assert (written.made, written.skipped) == (0, 1)
 
 
-def test_a_unique_value_that_is_taken_there_is_skipped(hr: Client, queue: Queue) -> None:
-    desk = Desk(hr)
+def test_row_whose_unique_value_is_taken_is_skipped(hr: Client, queue: Queue) -> None:
+    sink = SinkScripts(hr)
     queue.put(1, id="holder", unique="u")
     hr.queue("other").put(1, id="mover", unique="u")
-    desk.decided("b", "mover")
-    desk.publish_all("b")
+    sink.stage_and_commit("t", "mover")
+    sink.publish_all("t")
 
     written = hr.writes.get("w")
     assert written is not None
@@ -166,23 +188,23 @@ def test_a_unique_value_that_is_taken_there_is_skipped(hr: Client, queue: Queue)
 
 
 def test_with_duplicates_a_row_has_a_spare_id(hr: Client, queue: Queue) -> None:
-    desk = Desk(hr)
+    sink = SinkScripts(hr)
     queue.put(1, id="a")
-    desk.stage("p", [("a", b"9", "{a}~2", None)])
-    desk.prepare("b", ("p", 1), on_exists="duplicate")
-    desk.decide("b")
-    desk.publish_all("b")
+    sink.stage("p", [("a", b"9", "{a}~2", None)])
+    sink.prepare("t", ("p", 1), on_exists="duplicate")
+    sink.commit("t")
+    sink.publish_all("t")
 
     assert found(hr, "{a}~2").data == 9
     assert found(hr, "a").data == 1
 
 
 def test_repeated_id_is_put_twice_as_with_put(hr: Client) -> None:
-    desk = Desk(hr)
-    desk.stage("p", [("a", b"1"), ("a", b"2")])
-    desk.prepare("b", ("p", 1))
-    desk.decide("b")
-    desk.publish_all("b")
+    sink = SinkScripts(hr)
+    sink.stage("p", [("a", b"1"), ("a", b"2")])
+    sink.prepare("t", ("p", 1))
+    sink.commit("t")
+    sink.publish_all("t")
 
     written = hr.writes.get("w")
     assert written is not None
@@ -200,16 +222,16 @@ HUGE = b'"' + b"x" * 20_000 + b'"'
 def published(url: str, swaps: dict[str, str], chunk: list[Item], **settings: Any) -> Any:
     client, clock = opened(url, swaps)
     with client:
-        desk = Desk(client)
+        sink = SinkScripts(client)
         client.queue("mail").configure(**settings)
-        desk.decided("first", "there", write="batch:first")
-        desk.publish_all("first")
+        sink.stage_and_commit("first", "there", write="batch:first")
+        sink.publish_all("first")
         clock.tick(1)
-        desk.stage("p", chunk, [("last", b"1")])
-        desk.prepare("b", ("p", 2))
-        desk.decide("b", rows=len(chunk) + 1)
+        sink.stage("p", chunk, [("last", b"1")])
+        sink.prepare("t", ("p", 2))
+        sink.commit("t", rows=len(chunk) + 1)
         clock.tick(1)
-        answers = [desk.publish("b"), desk.publish("b"), desk.publish("b")]
+        answers = [sink.publish("t"), sink.publish("t"), sink.publish("t")]
         return answers, {
             key.partition("}:")[2]: _read(key, *it) for key, it in dump(client).items()
         }
@@ -251,25 +273,25 @@ def test_fast_path_does_what_the_general_path_does(
 def test_a_clock_that_was_set_back_does_not_break_the_order_of_events(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
-    desk = Desk(hr)
+    sink = SinkScripts(hr)
     queue.put(1)
     clock.tick(-3600)
-    desk.decided("b", "a")
-    desk.publish_all("b")
+    sink.stage_and_commit("t", "a")
+    sink.publish_all("t")
 
     [_, event] = hr.events()
     assert (event.job_id, event.at) == ("a", clock.now)
 
 
-# conclude
+# finalize
 
 
 def test_commit_log_has_the_outcome(hr: Client, clock: Clock) -> None:
-    desk = Desk(hr)
-    desk.prepared("b", "a", "c")
-    desk.decide("b", rows=2)
+    sink = SinkScripts(hr)
+    sink.stage_and_prepare("t", "a", "c")
+    sink.commit("t", rows=2)
     clock.tick(1)
-    desk.publish_all("b")
+    sink.publish_all("t")
 
     written = hr.writes.get("w")
     assert written is not None
@@ -281,77 +303,77 @@ def test_commit_log_has_the_outcome(hr: Client, clock: Clock) -> None:
     assert hr.writes.get("w", stream=True) is None
 
 
-def test_a_write_is_not_concluded_before_it_is_published(hr: Client) -> None:
-    desk = Desk(hr)
-    desk.decided("b", "a")
+def test_a_write_is_not_finalized_before_it_is_published(hr: Client) -> None:
+    sink = SinkScripts(hr)
+    sink.stage_and_commit("t", "a")
     before = dump(hr)
 
-    assert desk.conclude("b", 5, 0, 0, 0)["state"] == "committed"
+    assert sink.finalize("t", 5, 0, 0, 0)["state"] == "committed"
     assert dump(hr) == before
 
 
-def test_concluded_write_stays_concluded(hr: Client) -> None:
-    desk = Desk(hr)
-    desk.decided("b", "a")
-    desk.publish_all("b")
+def test_second_finalize_changes_nothing(hr: Client) -> None:
+    sink = SinkScripts(hr)
+    sink.stage_and_commit("t", "a")
+    sink.publish_all("t")
     before = dump(hr)
 
-    assert desk.conclude("b", 5, 5, 5, 5)["made"] == "1"
+    assert sink.finalize("t", 5, 5, 5, 5)["made"] == "1"
     assert dump(hr) == before
 
 
 # discard
 
 
-def test_decided_bundle_is_not_discarded(hr: Client) -> None:
-    desk = Desk(hr)
-    desk.decided("b", "a")
+def test_committed_transaction_is_not_discarded(hr: Client) -> None:
+    sink = SinkScripts(hr)
+    sink.stage_and_commit("t", "a")
     before = dump(hr)
 
-    assert desk.discard("b", "parcel of b") == "ALREADY_COMMITTED"
-    assert desk.discard("b", "parcel of b", home=False) == "ALREADY_COMMITTED"
+    assert sink.discard("t", "attempt of t") == "ALREADY_COMMITTED"
+    assert sink.discard("t", "attempt of t", coordinator=False) == "ALREADY_COMMITTED"
     assert dump(hr) == before
 
 
 def test_staged_and_prepared_rows_can_be_discarded(hr: Client) -> None:
-    desk = Desk(hr)
-    desk.stage("loose", [("a", b"1")])
-    desk.prepared("b", "c")
-    desk.decided("other", "d", write="batch:other")
+    sink = SinkScripts(hr)
+    sink.stage("loose", [("a", b"1")])
+    sink.stage_and_prepare("t", "c")
+    sink.stage_and_commit("other", "d", write="batch:other")
 
-    assert desk.discard("b", "loose", "parcel of b", "parcel of other", "missing") == 1
+    assert sink.discard("t", "loose", "attempt of t", "attempt of other", "missing") == 1
 
     staged = [key.partition("}:")[2] for key in dump(hr) if "}:staged" in key]
-    assert staged == ["staged:parcel of other"]
-    assert desk.decide("b") == "WRITE_ABORTED"
+    assert staged == ["staged:attempt of other"]
+    assert sink.commit("t") == "WRITE_ABORTED"
 
 
-def test_large_bundle_is_discarded_in_several_calls(hr: Client) -> None:
-    desk = Desk(hr)
-    parcels = [(f"p{number}", 1) for number in range(250)]
-    for name, _ in parcels:
-        desk.stage(name, [("a", b"1")])
-    desk.prepare("b", *parcels)
+def test_large_transaction_is_discarded_in_several_calls(hr: Client) -> None:
+    sink = SinkScripts(hr)
+    attempts = [(f"p{number}", 1) for number in range(250)]
+    for name, _ in attempts:
+        sink.stage(name, [("a", b"1")])
+    sink.prepare("t", *attempts)
 
-    assert [desk.discard("b") for _ in range(3)] == [0, 0, 1]
+    assert [sink.discard("t") for _ in range(3)] == [0, 0, 1]
     assert not [key for key in dump(hr) if "}:staged" in key or "}:attempts" in key]
 
 
-def test_bundle_discarded_before_its_prepare_stays_discarded(hr: Client) -> None:
-    desk = Desk(hr)
-    desk.stage("p", [("a", b"1")])
-    desk.discard("b")
+def test_transaction_discarded_before_its_prepare_stays_discarded(hr: Client) -> None:
+    sink = SinkScripts(hr)
+    sink.stage("p", [("a", b"1")])
+    sink.discard("t")
 
-    assert desk.prepare("b", ("p", 1)) == "WRITE_ABORTED"
+    assert sink.prepare("t", ("p", 1)) == "WRITE_ABORTED"
 
 
-def test_discarded_bundle_leaves_nothing_on_other_shards(hr: Client) -> None:
-    desk = Desk(hr)
+def test_discarded_transaction_leaves_nothing_on_other_shards(hr: Client) -> None:
+    sink = SinkScripts(hr)
     before = dump(hr)
-    desk.prepared("b", "a", home=False)
+    sink.stage_and_prepare("t", "a", coordinator=False)
 
-    assert desk.discard("b", home=False) == 1
-    assert desk.discard("never was", home=False) == 1
+    assert sink.discard("t", coordinator=False) == 1
+    assert sink.discard("never was", coordinator=False) == 1
     assert dump(hr) == before
 
 
@@ -362,13 +384,16 @@ def test_an_open_write_is_finished_by_a_sweep_on_all_shards(valkey_url: str) -> 
     hr, clock = open_with_clock(valkey_url, shards=4)
     with hr:
         names = [f"job{number}" for number in range(40)]
-        home = hr.core.shard_of("batch:w")
-        desks = [Desk(hr, shard) for shard in (home, *(n for n in range(4) if n != home))]
-        for desk in desks:
-            mine = [name for name in names if hr.core.shard_of(name) == desk.shard]
-            desk.prepared("b", *mine, home=desk.shard == home)
-        desks[0].decide("b", rows=40)
-        desks[1].publish("b")
+        coordinator = hr.core.shard_of("batch:w")
+        sinks = [
+            SinkScripts(hr, shard)
+            for shard in (coordinator, *(n for n in range(4) if n != coordinator))
+        ]
+        for sink in sinks:
+            mine = [name for name in names if hr.core.shard_of(name) == sink.shard]
+            sink.stage_and_prepare("t", *mine, coordinator=sink.shard == coordinator)
+        sinks[0].commit("t", rows=40)
+        sinks[1].publish("t")
         hr.sweep()
         assert 0 < hr.queue("mail").counts().waiting < 40
 
@@ -383,12 +408,14 @@ def test_an_open_write_is_finished_by_a_sweep_on_all_shards(valkey_url: str) -> 
         assert not [key for key in dump(hr) if "transaction" in key.partition("}:")[2]]
 
 
-def test_sweep_removes_undecided_bundles_on_all_shards(valkey_url: str) -> None:
+def test_sweep_removes_uncommitted_transactions_on_all_shards(valkey_url: str) -> None:
     hr, clock = open_with_clock(valkey_url, shards=4)
     with hr:
-        home = hr.core.shard_of("batch:w")
+        coordinator = hr.core.shard_of("batch:w")
         for shard in range(4):
-            Desk(hr, shard).prepared("b", f"job{shard}", home=shard == home)
+            SinkScripts(hr, shard).stage_and_prepare(
+                "t", f"job{shard}", coordinator=shard == coordinator
+            )
         clock.tick(86_399)
         hr.sweep()
         assert len([key for key in dump(hr) if "}:staged" in key]) == 4
@@ -397,4 +424,4 @@ def test_sweep_removes_undecided_bundles_on_all_shards(valkey_url: str) -> None:
         hr.sweep()
 
         assert not [key for key in dump(hr) if "}:staged" in key or "}:attempts" in key]
-        assert Desk(hr, home).decide("b") == "WRITE_ABORTED"
+        assert SinkScripts(hr, coordinator).commit("t") == "WRITE_ABORTED"

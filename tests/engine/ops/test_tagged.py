@@ -141,5 +141,5 @@ def test_many_jobs_of_many_tags_are_audited_in_pages(hr: Client, queue: Queue) -
 
     assert hr.audit().problems == [
         "job 'ghost' is listed under tag all but has no record",
-        "tag 'all': it counts 1100 jobs, there are 1101",
+        "tag 'all': the counter says 1100 jobs, there are 1101",
     ]

@@ -8,7 +8,7 @@ import pytest
 
 from headrace import Client, JobNotFound, Put, Queue, TooMany
 from headrace.engine.call import build
-from headrace.engine.events import Event, read_told
+from headrace.engine.events import Event, read_published_event
 from headrace.operations import tracking
 from headrace.operations.event_log import events
 from headrace.operations.requests import ask_one
@@ -27,7 +27,7 @@ def subscription(hr: Client, url: str) -> Iterator[Listener]:
 
 
 def told(subscription: Listener) -> list[Event]:
-    return [read_told(0, message) for _, message in subscription.heard()]
+    return [read_published_event(0, message) for _, message in subscription.heard()]
 
 
 @proves("QL-13")
@@ -188,7 +188,9 @@ def test_number_of_tracked_jobs_per_shard_is_limited(
     hr.cancel("a")
     before = dump(hr)
 
-    with pytest.raises(TooMany, match="2 of its shard are; untrack some") as refused:
+    with pytest.raises(
+        TooMany, match="its shard has 2 tracked jobs, the limit; untrack some"
+    ) as refused:
         hr.tracking.add("c")
 
     assert (refused.value.job_id, dump(hr)) == ("c", before)

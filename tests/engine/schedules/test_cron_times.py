@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from headrace import InvalidArgument
-from headrace.engine.cron import parse
-from headrace.engine.moments import moment
-from headrace.engine.zones import offsets
+from headrace.engine.cron import offsets, parse
+from headrace.engine.timestamps import moment
 from tests.engine.support.cron_times import by_definition, ms_of, script, times
 from tests.proof import proves
 

@@ -10,7 +10,7 @@ import pytest
 import headrace
 from headrace import Client, Queue
 from headrace.engine.call import build
-from headrace.engine.profile import PROFILES
+from headrace.engine.settings import PROFILES
 from headrace.operations import popping
 from headrace.operations.requests import ask_one
 from headrace.testing import Clock

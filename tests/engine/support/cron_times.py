@@ -11,10 +11,9 @@ from redis import Redis
 
 from headrace.engine.call import pack
 from headrace.engine.compose import Composer
-from headrace.engine.cron import Cron, parse
-from headrace.engine.moments import EPOCH, moment
+from headrace.engine.cron import Cron, offsets, parse
 from headrace.engine.source import LuaFile, parsed, source
-from headrace.engine.zones import offsets
+from headrace.engine.timestamps import EPOCH, moment
 
 MINUTE = timedelta(minutes=1)
 # The table of offsets starts this long before the given time.

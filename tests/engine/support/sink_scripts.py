@@ -25,48 +25,48 @@ def answer_of(reply: Any) -> Any:
 
 
 @dataclass
-class Desk:
+class SinkScripts:
     """The scripts of the sink on one shard."""
 
     hr: Client
     shard: int = 0
 
-    def say(self, call: Call[Any], *, again: bool = False) -> Any:
+    def ask(self, call: Call[Any], *, again: bool = False) -> Any:
         core = self.hr.core
         if again:
             [reply] = core.transport.send([(self.shard, core.words(self.shard, call, again=True))])
             return reply
         return drive(core.transport, ask_one(core, self.shard, call))
 
-    def stage(self, parcel: str, *chunks: Sequence[Item], position: int = 0) -> Any:
+    def stage(self, attempt: str, *chunks: Sequence[Item], position: int = 0) -> Any:
         rows = [(packed_chunk(chunk),) for chunk in chunks]
-        return self.say(build("stage", answer_of, rows, attempt=parcel, position=position))
+        return self.ask(build("stage", answer_of, rows, attempt=attempt, position=position))
 
     def prepare(
         self,
-        bundle: str,
-        *parcels: tuple[str, int],
+        transaction: str,
+        *attempts: tuple[str, int],
         write: str = "batch:w",
         on_exists: str = "move",
-        home: bool = True,
+        coordinator: bool = True,
     ) -> Any:
-        rows = [(name, order, chunks) for order, (name, chunks) in enumerate(parcels)]
-        return self.say(
+        rows = [(name, order, chunks) for order, (name, chunks) in enumerate(attempts)]
+        return self.ask(
             build(
                 "prepare",
                 answer_of,
                 rows,
-                transaction=bundle,
+                transaction=transaction,
                 write=write,
                 queue="mail",
                 on_exists=on_exists,
-                coordinator=int(home),
+                coordinator=int(coordinator),
             )
         )
 
-    def decide(
+    def commit(
         self,
-        bundle: str,
+        transaction: str,
         write: str = "batch:w",
         batch: int = BATCH,
         rows: int = 0,
@@ -77,67 +77,67 @@ class Desk:
                 return reply.decode()
             return reply[0], text_map(reply[1])
 
-        return self.say(
+        return self.ask(
             build(
                 "commit",
                 read,
                 write=write,
                 batch=batch,
-                transaction=bundle,
+                transaction=transaction,
                 queue="mail",
                 rows=rows,
                 parts=parts,
             )
         )
 
-    def publish(self, bundle: str) -> Any:
+    def publish(self, transaction: str) -> Any:
         """Return whether rows are left, and how many were made, moved, replaced and skipped."""
 
         def read(reply: Any) -> Any:
             return reply.decode() if isinstance(reply, bytes) else [int(one or 0) for one in reply]
 
-        return self.say(build("publish", read, transaction=bundle))
+        return self.ask(build("publish", read, transaction=transaction))
 
-    def publish_all(self, bundle: str) -> Any:
+    def publish_all(self, transaction: str) -> Any:
         for _ in range(100):
-            answer = self.publish(bundle)
+            answer = self.publish(transaction)
             if answer[0] != 1:
                 return answer
         raise AssertionError("publish does not terminate")
 
-    def conclude(self, bundle: str, *tallies: int, write: str = "batch:w") -> Any:
-        made, moved, replaced, skipped = tallies or (0, 0, 0, 0)
+    def finalize(self, transaction: str, *counts: int, write: str = "batch:w") -> Any:
+        made, moved, replaced, skipped = counts or (0, 0, 0, 0)
         rows = [("0", made, moved, replaced, skipped)]
-        return self.say(build("finalize", text_map, rows, write=write, transaction=bundle))
+        return self.ask(build("finalize", text_map, rows, write=write, transaction=transaction))
 
-    def discard(self, bundle: str, *parcels: str, home: bool = True) -> Any:
-        rows = [(parcel,) for parcel in parcels]
-        return self.say(
-            build("discard", answer_of, rows, transaction=bundle, coordinator=int(home))
+    def discard(self, transaction: str, *attempts: str, coordinator: bool = True) -> Any:
+        rows = [(attempt,) for attempt in attempts]
+        return self.ask(
+            build("discard", answer_of, rows, transaction=transaction, coordinator=int(coordinator))
         )
 
-    def bundles(self) -> list[list[str]]:
-        found: list[list[str]] = self.say(build("open_transactions", answer_of, count=100))
+    def open_transactions(self) -> list[list[str]]:
+        found: list[list[str]] = self.ask(build("open_transactions", answer_of, count=100))
         return found
 
-    def written(self, write: str = "batch:w", bundle: str = "") -> tuple[dict[str, str], str]:
+    def state(self, write: str = "batch:w", transaction: str = "") -> tuple[dict[str, str], str]:
         def read(reply: Any) -> Any:
             return text_map(reply[0]), reply[1].decode()
 
-        found: tuple[dict[str, str], str] = self.say(
-            build("write_state", read, write=write, transaction=bundle)
+        found: tuple[dict[str, str], str] = self.ask(
+            build("write_state", read, write=write, transaction=transaction)
         )
         return found
 
-    def prepared(self, bundle: str, *names: str, **options: Any) -> None:
-        """Prepare a bundle of one row for each name."""
-        assert self.stage(f"parcel of {bundle}", [(name, b"1") for name in names]) == 1
-        assert self.prepare(bundle, (f"parcel of {bundle}", 1), **options) == 1
+    def stage_and_prepare(self, transaction: str, *names: str, **options: Any) -> None:
+        """Stage one row for each name and prepare them as a transaction."""
+        assert self.stage(f"attempt of {transaction}", [(name, b"1") for name in names]) == 1
+        assert self.prepare(transaction, (f"attempt of {transaction}", 1), **options) == 1
 
-    def decided(self, bundle: str, *names: str, **options: Any) -> None:
-        """Decide a bundle of one row for each name."""
-        self.prepared(bundle, *names, **options)
-        [first, _] = self.decide(bundle, options.get("write", "batch:w"))
+    def stage_and_commit(self, transaction: str, *names: str, **options: Any) -> None:
+        """Stage, prepare and commit one row for each name."""
+        self.stage_and_prepare(transaction, *names, **options)
+        [first, _] = self.commit(transaction, options.get("write", "batch:w"))
         assert first == 1
 
 

@@ -410,16 +410,6 @@ ADOPTED = [
     Fault("a number is given twice", "ops/import_items", "      raise_counter(id)\n", ""),
     Fault("a bound is passed", "ops/import_items", "and not is_sorted then", "and nil then"),
     Fault(
-        "a day is added twice", "ops/import_stats", "== 1 then\n  return 0", "== 2 then\n  return 0"
-    ),
-    Fault(
-        "a mean is that of the last",
-        "ops/import_stats",
-        "mean + apart * more.count / total",
-        "more.mean",
-    ),
-    Fault("squares are only added", "ops/import_stats", "apart * apart * n", "0 * n"),
-    Fault(
         "a day is never forgotten",
         "lib/statistics",
         "limits.stats_age, 'stats:'",

@@ -7,6 +7,7 @@ from tests.model.harness import planted
 from tests.model.jobs.checks.bulk_failures import bulk_changes_only_matching_jobs
 from tests.model.jobs.checks.due_notices import earlier_due_time_is_published
 from tests.model.jobs.checks.event_counts import statistics_follow_from_events
+from tests.model.jobs.checks.event_payloads import large_payloads_are_left_out
 from tests.model.jobs.checks.failure_texts import failures_are_shortened
 from tests.model.jobs.checks.hand_over import hand_over_equals_put_and_pop
 from tests.model.jobs.checks.imported_jobs import imports_are_unchanged
@@ -25,6 +26,7 @@ CHECKS = [
     matching_works_in_steps,
     failures_are_shortened,
     bulk_changes_only_matching_jobs,
+    large_payloads_are_left_out,
     pages_have_every_job,
     earlier_due_time_is_published,
     hand_over_equals_put_and_pop,

@@ -12,10 +12,10 @@ import pytest
 from headrace import Client
 from headrace import Job as SeenJob
 from headrace.engine.check import EPOCH as FIRST_DAY
-from headrace.engine.events import read_told
-from headrace.engine.moments import EPOCH
+from headrace.engine.events import read_published_event
 from headrace.engine.record import decode_record
 from headrace.engine.statistics import Series
+from headrace.engine.timestamps import EPOCH
 from headrace.operations import audit as auditing
 from headrace.operations import event_log
 from headrace.operations import queues as queue_talks
@@ -224,7 +224,7 @@ def read_notice(channel: str, message: bytes) -> list[tuple[str, ...]]:
     if name.startswith("queue:"):
         return [(name, message.decode())]
     if name == "tracked:":
-        event = read_told(0, message)
+        event = read_published_event(0, message)
         return [(name, event.kind, event.job_id, str(event.number))]
     words = msgspec.msgpack.decode(message)
     if name == "ended:":

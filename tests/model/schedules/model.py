@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from tests.engine.support.cron_times import ms_of
 
 DAY = 86_400_000

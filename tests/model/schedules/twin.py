@@ -9,7 +9,7 @@ import pytest
 
 from headrace import Schedule, ScheduleNotFound
 from headrace.engine.call import build
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from tests.engine.support.cron_times import ms_of
 from tests.model.harness import RepeatingConnection, Swaps, Twin
 from tests.model.schedules.model import Plan, Plans, Rule

@@ -1,6 +1,6 @@
 """Spark drivers that proceed step by step, may die at any point, and whose calls may come late.
 
-The expectation is simple: only rows that the first accepted decision of a write names become jobs,
+The expectation is simple: only the rows of the first commit of a write become jobs,
 each of them once.
 """
 
@@ -47,7 +47,7 @@ class Driver:
 
 @dataclass
 class World:
-    """A namespace, its drivers and their decisions."""
+    """A namespace, its drivers and their commits."""
 
     url: str
     shards: int
@@ -69,11 +69,11 @@ class World:
     # steps
 
     def begin(self, which: int, rows: int) -> None:
-        """A driver whose tasks have staged rows, in two parcels."""
+        """Start a driver whose tasks have staged rows in two attempts."""
         attempts, ids = [], set()
         for order in range(2):
             self.made += 1
-            staging = Staging(self.core, f"parcel{self.made}")
+            staging = Staging(self.core, f"attempt{self.made}")
             items = [(f"{self.made}.{number}", b"1") for number in range(rows)]
             ids |= {name for name, _ in items}
             for operation in (staging.add(items[:1]), staging.add(items[1:])):
@@ -128,7 +128,7 @@ class World:
     def _note(self, words: Any, reply: Any) -> None:
         if isinstance(reply, list) and reply[0] == 1:
             write, batch, transaction = words[5:8]
-            assert (write, batch) not in self.winners, "decided twice"
+            assert (write, batch) not in self.winners, "committed twice"
             self.winners[write, batch] = transaction
 
     def abort(self, which: int) -> None:
@@ -163,23 +163,23 @@ class World:
     # comparison
 
     def check(self) -> None:
-        """Assert that only decided rows have become jobs, each once."""
+        """Assert that only committed rows have become jobs, each once."""
         puts = Counter(
             event.job_id
             for event in self.hr.events(count=10_000)
             if event.queue == "mail" and event.kind == "put"
         )
-        assert puts.keys() <= self.wanted(), "rows without a decision were published"
+        assert puts.keys() <= self.wanted(), "rows of an uncommitted write were published"
         assert set(puts.values()) <= {1}, "a row became a job twice"
         for driver in self.drivers:
             if driver.committed:
-                assert self._is_decided(driver.write), "a driver continued without a decision"
+                assert self._is_committed(driver.write), "a driver continued without a commit"
 
-    def _is_decided(self, write: SparkWrite) -> bool:
+    def _is_committed(self, write: SparkWrite) -> bool:
         return any(name == write.name and batch >= write.batch for name, batch in self.winners)
 
     def wanted(self) -> set[str]:
-        """The ids of all rows of what was decided."""
+        """Return the ids of all rows of the committed writes."""
         transactions = set(self.winners.values())
         return {
             name
@@ -189,7 +189,7 @@ class World:
         }
 
     def end(self) -> None:
-        """Let all drivers die; assert that sweeps finish decided writes and remove the others."""
+        """Let all drivers die; assert that sweeps finish committed writes and remove the others."""
         for _ in range(3):
             self.clock.tick(3)
             self.hr.sweep()

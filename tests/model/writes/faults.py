@@ -1,4 +1,4 @@
-"""Faults to plant in the scripts of writes: stage, prepare, decide, publish and discard."""
+"""Faults to plant in the scripts of writes: stage, prepare, commit, publish and discard."""
 
 from __future__ import annotations
 
@@ -7,26 +7,44 @@ from tests.model.harness import Fault
 WRITE_FAULTS = [
     Fault("a chunk is staged twice", "ops/stage", "position >= there", "true"),
     Fault(
-        "a bundle grows after it was prepared", "ops/stage", "not is_unclaimed(attempt)", "false"
+        "a prepared attempt accepts more chunks", "ops/stage", "not is_unclaimed(attempt)", "false"
     ),
-    Fault("a gap in a parcel is not noticed", "ops/stage", "there < position", "false"),
-    Fault("what nobody wants stays", "ops/stage", "now + STAGED_FOR", "now + 1000 * STAGED_FOR"),
-    Fault("what is prepared goes", "ops/prepare", "zset_remove(AGENDA, staged_entry(attempt))", ""),
-    Fault("what is not there is prepared", "ops/prepare", "== chunks", "~= nil"),
-    Fault("what was given up is prepared", "ops/prepare", "'aborted' then", "'' then"),
-    Fault("what was decided is prepared", "ops/prepare", "state ~= 'prepared'", "false"),
-    Fault("a write is decided twice", "ops/commit", ">= batch then", "> batch then"),
-    Fault("an earlier batch is decided", "ops/commit", ">= batch then", "== batch then"),
-    Fault("what is not prepared is decided", "ops/commit", "~= 'prepared' then", "== '' then"),
+    Fault("a gap in a staged attempt is accepted", "ops/stage", "there < position", "false"),
     Fault(
-        "what is decided can be discarded",
+        "unclaimed rows never expire", "ops/stage", "now + STAGED_FOR", "now + 1000 * STAGED_FOR"
+    ),
+    Fault("prepared rows expire", "ops/prepare", "zset_remove(AGENDA, staged_entry(attempt))", ""),
+    Fault("missing chunks are prepared", "ops/prepare", "== chunks", "~= nil"),
+    Fault("an aborted transaction is prepared", "ops/prepare", "'aborted' then", "'' then"),
+    Fault(
+        "a committed transaction is prepared again", "ops/prepare", "state ~= 'prepared'", "false"
+    ),
+    Fault("a write is committed twice", "ops/commit", ">= batch then", "> batch then"),
+    Fault("an earlier batch is committed", "ops/commit", ">= batch then", "== batch then"),
+    Fault(
+        "an unprepared transaction is committed", "ops/commit", "~= 'prepared' then", "== '' then"
+    ),
+    Fault(
+        "a committed transaction can be discarded",
         "ops/discard",
         "state == 'committed' or state == 'published'",
         "false",
     ),
-    Fault("a parcel of another goes", "ops/discard", "if is_unclaimed(attempt) then", "if 1 then"),
-    Fault("what is not decided is published", "ops/publish", "'prepared' and is_coordinator", "''"),
-    Fault("what was given up is published", "ops/publish", "state == 'aborted' then", "nil then"),
+    Fault(
+        "an attempt of another transaction is discarded",
+        "ops/discard",
+        "if is_unclaimed(attempt) then",
+        "if 1 then",
+    ),
+    Fault(
+        "an uncommitted transaction is published",
+        "ops/publish",
+        "'prepared' and is_coordinator",
+        "''",
+    ),
+    Fault(
+        "an aborted transaction is published", "ops/publish", "state == 'aborted' then", "nil then"
+    ),
     Fault(
         "a chunk is published again", "lib/publish_chunk", "drop_chunk(transaction, attempt)", ""
     ),
@@ -37,32 +55,58 @@ WRITE_FAULTS = [
         "true",
     ),
     Fault(
-        "the agenda gives up what was decided",
+        "the agenda aborts a committed transaction",
         "lib/recover_transaction",
         "state == 'committed'",
         "false",
     ),
-    Fault("the agenda does not go on", "lib/recover_transaction", "now + PAUSE", "now + 10 ^ 12"),
+    Fault("the agenda stops publishing", "lib/recover_transaction", "now + PAUSE", "now + 10 ^ 12"),
     Fault(
-        "nothing is left of what was given up",
+        "an aborted transaction is forgotten",
         "lib/transactions",
         "elseif is_coordinator then",
         "elseif nil then",
     ),
-    Fault("nobody looks after what was decided", "ops/commit", "mark_in_progress(transaction)", ""),
     Fault(
-        "the end of a write is not told", "lib/commit_log", "'state', 'published'", "'state', 'x'"
+        "a committed transaction is not put on the agenda",
+        "ops/commit",
+        "mark_in_progress(transaction)",
+        "",
     ),
-    Fault("a write is over before its end", "ops/finalize", "== 'published' then", "~= '' then"),
-    Fault("rows are lost unnoticed", "lib/commit_log", "missing > 0", "missing > 1e9"),
-    Fault("what is there is called lost", "lib/commit_log", "missing > 0", "missing >= 0"),
-    Fault("a write is forgotten too soon", "lib/expire_write", "is_published(write)", "true"),
     Fault(
-        "an entry of the ledger stays", "lib/commit_log", "or RECORDS_FOR", "or 1000 * RECORDS_FOR"
+        "the commit log misses the end of a write",
+        "lib/commit_log",
+        "'state', 'published'",
+        "'state', 'x'",
     ),
-    Fault("what is skipped is not counted", "lib/publish_rows", "or 'skipped'", "or 'made'"),
+    Fault(
+        "a write is finalized before it is published",
+        "ops/finalize",
+        "== 'published' then",
+        "~= '' then",
+    ),
+    Fault("lost rows are not reported", "lib/commit_log", "missing > 0", "missing > 1e9"),
+    Fault("existing rows are reported as lost", "lib/commit_log", "missing > 0", "missing >= 0"),
+    Fault(
+        "an entry of the commit log expires too soon",
+        "lib/expire_write",
+        "is_published(write)",
+        "true",
+    ),
+    Fault(
+        "an entry of the commit log never expires",
+        "lib/commit_log",
+        "or RECORDS_FOR",
+        "or 1000 * RECORDS_FOR",
+    ),
+    Fault("skipped rows are counted as made", "lib/publish_rows", "or 'skipped'", "or 'made'"),
     Fault("options of rows are lost", "lib/publish_rows", "data, own, nonce", "data, nil, nonce"),
-    Fault("the policy of a write is not kept", "lib/publish_rows", "on_exists = policy", ""),
+    Fault("the policy of a write is ignored", "lib/publish_rows", "on_exists = policy", ""),
     Fault("payloads are cut wrong", "lib/publish_chunk", "at + length)", "at + length + 1)"),
-    Fault("parcels have no order", "ops/prepare", "'ZADD', attempts, order", "'ZADD', attempts, 0"),
+    Fault(
+        "staged attempts have no order",
+        "ops/prepare",
+        "'ZADD', attempts, order",
+        "'ZADD', attempts, 0",
+    ),
 ]

@@ -1,4 +1,4 @@
-"""Random drivers: each row of a decided write becomes one job, and no other row does."""
+"""Random drivers: each row of a committed write becomes one job, and no other row does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPS = st.one_of(
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_each_row_of_a_decided_write_becomes_one_job(private_url: str, shards: int) -> None:
+def test_each_row_of_a_committed_write_becomes_one_job(private_url: str, shards: int) -> None:
     @examples(30)
     @given(st.lists(STEPS, min_size=5, max_size=60))
     def happens(steps: list[tuple[str, int] | tuple[str, int, int]]) -> None:

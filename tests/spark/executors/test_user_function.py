@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from headrace import Discard
 from headrace.spark import BadReturn, JobRow, Next
-from headrace.spark.executors.user_function import MOST_CALLS, by_row, by_table
+from headrace.spark.executors.outcomes import MOST_CALLS, by_row, by_table
 
 
 def rows(count: int) -> list[JobRow]:

@@ -14,11 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace import Client, HeadraceError, Put
 from headrace.client.lease import Lease
 from headrace.engine.events import Event, entry_number
+from headrace.lake.event_columns import EVENTS
 from headrace.lake.files import Files
-from headrace.lake.lake import Lake
+from headrace.lake.lake import Lake, open_lake
 from headrace.lake.manifest import DataFile, LogRange
-from headrace.lake.opening import open_lake
-from headrace.lake.schema import EVENTS
 from headrace.spark.tables import expressions
 from headrace.testing import Clock
 from tests.model.jobs.checks.imported_jobs import COMPLETE, FAILED, bring, job

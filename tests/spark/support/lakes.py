@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 
 from headrace import Client
 from headrace.engine.events import Event, entry_number
+from headrace.lake.event_columns import EVENTS
 from headrace.lake.files import FileInfo, LocalFiles
 from headrace.lake.lake import Lake
-from headrace.lake.schema import EVENTS
 from headrace.operations.event_log import logs
 from headrace.spark.lake_events import lake_events
 from headrace.transport.drive import drive

@@ -9,7 +9,7 @@ from headrace.cli.doctor.finding import Finding, not_applicable, ok, problem, wa
 from headrace.cli.doctor.target import NamespaceTarget
 from headrace.cli.lake.common import lag_warnings
 from headrace.cli.output import counted, some, span
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 
 MAX_AUDITED = 200_000
 MAX_WRITES = 1000
@@ -35,7 +35,7 @@ def books(namespace: NamespaceTarget) -> Finding:
         return ok(f"{checked}: the books balance")
     return problem(
         f"the books do not balance: {some(audit.problems)}",
-        "see docs/operations.md, Audit, for each problem",
+        "see docs/guides/operations.md, Audit, for each problem",
     )
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from headrace.cli.output import printable, size, span
 from headrace.cli.top.model import HELP, FailureRow, Percentiles, QueueRow, View, ViewState
-from headrace.engine.moments import moment
+from headrace.engine.timestamps import moment
 from headrace.operations.values import Worker
 
 HEADER = 2

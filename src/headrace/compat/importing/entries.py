@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.source_server import SourceServer
 from headrace.engine.check import Limits, text
-from headrace.engine.profile import Value
+from headrace.engine.settings import Value
 from headrace.errors import ImportRefused, InvalidArgument
 
 IMPORT_ID_BYTES = 12
 MAX_ORIGIN = 200
 LIMITS = Limits()
 _WHOLE = re.compile(r"-?[0-9]{1,15}")
-
-
-@dataclass(frozen=True, slots=True)
-class FoundJob:
-    """A job and its state at the source; a job that is running there waits here."""
-
-    source_state: str
-    job: ImportedJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +51,7 @@ class FoundItem:
 
 @dataclass(frozen=True, slots=True)
 class FoundSchedule:
-    """A recurring job; `due` is its next run in milliseconds."""
+    """A recurring job; `due` is its next run in milliseconds, `options` those of its jobs."""
 
     id: str
     import_id: str
@@ -68,12 +60,10 @@ class FoundSchedule:
     every: float
     due: int
     backlog: int | None
-    priority: float
-    tags: tuple[str, ...]
-    retries: int | None
+    options: dict[str, Any]
 
 
-Entry = FoundJob | FoundItem | FoundSchedule
+Entry = ImportedJob | FoundItem | FoundSchedule
 Setup = FoundQueue | FoundFeed | tuple[str, Value]
 """A queue, a feed, or a setting of the namespace with its value."""
 
@@ -96,18 +86,6 @@ class LeftOut:
             f"{self._first[reason]}{f' and {times - 1:,} more' if times > 1 else ''}: {reason}"
             for reason, times in sorted(self._counts.items())
         ]
-
-
-class SourceReader(Protocol):
-    """A reader of the keys of one system."""
-
-    left_out: LeftOut
-
-    def setups(self) -> Iterator[Setup]:
-        """Yield queues, feeds and settings."""
-
-    def entries(self) -> Iterator[Entry]:
-        """Yield everything to import, in the order in which to import it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,35 +147,6 @@ def queue_name(given: bytes) -> str:
         ) from error
 
 
-def queue_names(source: ImportSource, names: Iterable[bytes]) -> dict[str, bytes]:
-    """Return queues by their name here; skip invalid names if the user chose some queues."""
-    found: dict[str, bytes] = {}
-    for given in names:
-        try:
-            found[queue_name(given)] = given
-        except ImportRefused:
-            if not source.queues:
-                raise
-    return found
-
-
-def check_all_found(source: ImportSource, found: Sequence[str]) -> None:
-    """Raise ImportRefused if a queue that the user chose does not exist."""
-    missing = [name for name in source.queues if name not in found]
-    if missing:
-        existing = ", ".join(map(repr, map(shown, found))) or "none"
-        raise ImportRefused(f"the source has no queue {missing[0]!r}; it has: {existing}")
-
-
-def nothing_found(source: ImportSource, looked_for: str) -> ImportRefused:
-    """Return the error for a source without any data of the system."""
-    some = ", ".join(shown(key) for key in source.server.keys()[:5]) or "no keys"
-    return ImportRefused(
-        f"{source.server.name} has no data of {source.system}: there is no {looked_for}. It has "
-        f"{some}. Check the database number and --prefix."
-    )
-
-
 def whole_number(given: str | bytes | None) -> int | None:
     """Return an integer of at most 15 digits, or None if it is not one."""
     words = given.decode(errors="replace") if isinstance(given, bytes) else given or ""
@@ -211,3 +160,62 @@ def whole_ms(seconds: Any) -> int | None:
     except (TypeError, ValueError):
         return None
     return round(found * 1000) if 0 < found < 1e11 else None
+
+
+class SourceReader:
+    """Base of the readers, each of which reads the keys of one system."""
+
+    default_prefix = ""
+
+    def __init__(self, source: ImportSource) -> None:
+        self.left_out = LeftOut()
+        self.source = source
+        self.server = source.server
+        self.prefix = (source.prefix or self.default_prefix).encode()
+
+    def setups(self) -> Iterator[Setup]:
+        """Yield queues, feeds and settings."""
+        raise NotImplementedError
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield everything to import, in the order in which to import it."""
+        raise NotImplementedError
+
+    def queue_names(self, names: Iterable[bytes]) -> dict[str, bytes]:
+        """Return queues by their name here; skip invalid names if the user chose some queues."""
+        found: dict[str, bytes] = {}
+        for given in names:
+            try:
+                found[queue_name(given)] = given
+            except ImportRefused:
+                if not self.source.queues:
+                    raise
+        return found
+
+    def chosen(self, found: dict[str, bytes]) -> dict[str, bytes]:
+        """Return the queues to import. Raises ImportRefused if one of them does not exist."""
+        missing = [name for name in self.source.queues if name not in found]
+        if missing:
+            existing = ", ".join(map(repr, map(shown, found))) or "none"
+            raise ImportRefused(f"the source has no queue {missing[0]!r}; it has: {existing}")
+        return {name: key for name, key in found.items() if self.source.wants(name)}
+
+    def nothing_found(self, looked_for: str) -> ImportRefused:
+        """Return the error for a source without any data of the system."""
+        some = ", ".join(shown(key) for key in self.server.keys()[:5]) or "no keys"
+        return ImportRefused(
+            f"{self.server.name} has no data of {self.source.system}: there is no {looked_for}. It "
+            f"has {some}. Check the database number and --prefix."
+        )
+
+    def job(self, queue: str, given: bytes, source_state: str, **fields: Any) -> ImportedJob:
+        """Return a job that has an id at the source."""
+        import_id = import_id_of(queue, given)
+        return ImportedJob(
+            id=job_id(given, import_id),
+            import_id=import_id,
+            queue=queue,
+            origin=self.source.origin(queue, given),
+            source_state=source_state,
+            **fields,
+        )

@@ -18,7 +18,7 @@ from headrace.engine.call import (
     packed,
 )
 from headrace.engine.record import decode_record
-from headrace.engine.shard import beside
+from headrace.engine.shard import id_on_same_shard
 from headrace.operations.batches import in_batches
 from headrace.operations.core import Core
 from headrace.operations.requests import ask_one
@@ -28,8 +28,8 @@ from headrace.transport.drive import Operation
 PastStage = tuple[str, int, int | bool, int, str, str, str, str]
 """Queue, put, popped or False, ended, worker, outcome, failure, message; times in milliseconds."""
 
-# These fields of a job are arguments of the script, and the others are packed into one.
-SENT_APART = {"id", "import_id", "queue", "data", "result"}
+# These fields are arguments of their own or not sent, and the others are packed into one.
+SENT_APART = {"id", "import_id", "queue", "data", "result", "source_state"}
 # The script expects these only if they are set.
 OPTIONAL = {"tags", "parents", "tracked"}
 
@@ -41,6 +41,7 @@ class ImportedJob:
     `import_id` is unique in its import. `since` is when the job is due (scheduled) or was popped
     (complete). `failure` is type, message, time and worker. `parents` are the import ids of the
     jobs that it depends on. None means the default of the queue; retries=False means no limit.
+    `source_state` is its state at the source; a job that is running there waits here.
     """
 
     id: str
@@ -66,6 +67,7 @@ class ImportedJob:
     parents: tuple[str, ...] = ()
     tracked: bool = False
     result: bytes | None = field(default=None, repr=False)
+    source_state: str = "waiting"
 
     def packed_fields(self) -> bytes:
         """Return the fields that the script reads from one packed argument."""
@@ -117,7 +119,7 @@ def import_jobs(core: Core, name: str, jobs: Sequence[ImportedJob]) -> Operation
 def _spare_id(core: Core, name: str, job: ImportedJob) -> str:
     """Return the id to use if the id of the job is taken: always the same, on the same shard."""
     own = blake2b(f"{name}:{job.import_id}".encode(), digest_size=6).hexdigest()
-    candidates = chain([beside(job.id, own)], (f"{own}-{number}" for number in count()))
+    candidates = chain([id_on_same_shard(job.id, own)], (f"{own}-{number}" for number in count()))
     return next(each for each in candidates if core.shard_of(each) == core.shard_of(job.id))
 
 

@@ -21,7 +21,7 @@ from headrace.compat.importing.entries import (
 from headrace.compat.importing.operations import ImportedJob, PastStage
 from headrace.engine.check import LONGEST_MS, number, tags
 from headrace.errors import InvalidArgument
-from headrace.operations.schedule_values import MOST_BACKLOG
+from headrace.operations.schedules import MOST_BACKLOG
 from headrace.options import MOST_RETRIES
 
 UNKNOWN_QUEUE = "imported"
@@ -175,6 +175,8 @@ def read_schedule(
     if not every:
         left_out.add("recurring job without an interval", stored.id)
         return None
+    options = {"priority": _priority(left_out, stored), "tags": _tags(left_out, stored)}
+    retries = _count(stored, "retries", MOST_RETRIES)
     return FoundSchedule(
         id=job_id(stored.id, import_id_of(stored.id)),
         import_id=import_id_of("recurring", stored.id),
@@ -183,9 +185,7 @@ def read_schedule(
         every=every,
         due=whole_ms(at) or 0,
         backlog=_count(stored, "backlog", MOST_BACKLOG) or None,
-        priority=_priority(left_out, stored),
-        tags=_tags(left_out, stored),
-        retries=_count(stored, "retries", MOST_RETRIES),
+        options=options if retries is None else {**options, "retries": retries},
     )
 
 

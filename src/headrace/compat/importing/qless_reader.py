@@ -9,26 +9,22 @@ from typing import NamedTuple
 
 from headrace.compat.importing.entries import (
     Entry,
-    FoundJob,
     FoundQueue,
     FoundSchedule,
     ImportSource,
-    LeftOut,
     Setup,
-    check_all_found,
-    nothing_found,
-    queue_names,
+    SourceReader,
     shown,
     whole_number,
 )
+from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.qless_jobs import KLASS, QlessHash, read_job, read_schedule
 from headrace.compat.importing.source_server import in_pages
-from headrace.compat.qless.operations.config import OPTIONS, QUEUE_OPTIONS
+from headrace.compat.qless.config import OPTIONS, QUEUE_OPTIONS
 from headrace.engine.check import LONGEST_MS
-from headrace.engine.profile import Value
+from headrace.engine.settings import Value
 from headrace.errors import ImportRefused
 
-PREFIX = "ql"
 STATES = {
     "waiting": "waiting",
     "scheduled": "scheduled",
@@ -60,58 +56,49 @@ class ListedJob(NamedTuple):
     failure: str = "failed"
 
 
-class QlessReader:
+class QlessReader(SourceReader):
     """Reader of the keys ql:j:<id>, ql:q:<queue>-work and so on."""
 
+    default_prefix = "ql"
+
     def __init__(self, source: ImportSource) -> None:
-        self.left_out = LeftOut()
-        self._source = source
-        self._server = source.server
-        self._prefix = (source.prefix or PREFIX).encode()
-        self._queues = queue_names(source, self._queue_names())
-        hashes = self._server.kinds(self._server.keys(prefix=self._key(b"j", b"")))
+        super().__init__(source)
+        self._queues = self.queue_names(self._queue_names())
+        hashes = self.server.kinds(self.server.keys(prefix=self._key(b"j", b"")))
         self._job_keys = [key for key, kind in hashes.items() if kind == "hash"]
         if not self._queues and not self._job_keys:
-            raise nothing_found(source, "ql:j:<id> and no ql:q:<queue>-work, -locks or -scheduled")
-        check_all_found(source, list(self._queues))
+            raise self.nothing_found("ql:j:<id> and no ql:q:<queue>-work, -locks or -scheduled")
+        chosen = self.chosen(self._queues)
+        self._wanted_queues = {name: self._key(b"q", given) for name, given in chosen.items()}
         # Later versions run higher priorities first. One job that only such a version writes shows
         # that it served all jobs.
-        recurring = self._server.keys(prefix=self._key(b"r", b""))
-        self._is_later = self._server.any_has([*self._job_keys, *recurring], KLASS)
-        self._tracked = frozenset(each for each, _ in self._server.scored(self._key(TRACKED)))
+        recurring = self.server.keys(prefix=self._key(b"r", b""))
+        self._is_later = self.server.any_has([*self._job_keys, *recurring], KLASS)
+        self._tracked = frozenset(each for each, _ in self.server.scored(self._key(TRACKED)))
 
     def _key(self, *parts: bytes) -> bytes:
-        return b":".join((self._prefix, *parts))
+        return b":".join((self.prefix, *parts))
 
     def _queue_names(self) -> list[bytes]:
         prefix = self._key(b"q", b"")
-        found = [each for each, _ in self._server.scored(self._key(b"queues"))]
+        found = [each for each, _ in self.server.scored(self._key(b"queues"))]
         for part in QUEUE_PARTS:
-            keys = self._server.keys(prefix=prefix, suffix=part)
+            keys = self.server.keys(prefix=prefix, suffix=part)
             found += [key.removeprefix(prefix).removesuffix(part) for key in keys]
         return list(dict.fromkeys(found))
-
-    def _wanted_queues(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the queues to import: name and key without a part."""
-        for name, given in self._queues.items():
-            if self._source.wants(name):
-                yield name, self._key(b"q", given)
 
     # Queues and settings.
 
     def setups(self) -> Iterator[Setup]:
         """Yield the settings of the namespace and the queues with theirs."""
-        config = {
-            name.decode(errors="replace"): value.decode(errors="replace")
-            for name, value in self._server.fields(self._key(CONFIG)).items()
-        }
+        config = self.server.text_fields(self._key(CONFIG))
         paused = {
-            self._key(b"q", each) for each in self._server.members(self._key(b"paused_queues"))
+            self._key(b"q", each) for each in self.server.members(self._key(b"paused_queues"))
         }
         by_queue = self._queue_settings(config)
         for option, value in sorted(config.items()):
             yield from self._setting(option, value)
-        for name, key in self._wanted_queues():
+        for name, key in self._wanted_queues.items():
             settings = by_queue.get(name, {})
             if key in paused:
                 settings["paused"] = True
@@ -159,9 +146,9 @@ class QlessReader:
         for given in self._queues.values():
             key = self._key(b"q", given)
             known |= {key + part for part in QUEUE_PARTS}
-            known |= {self._key(b"r", each) for each, _ in self._server.scored(key + b"-recur")}
+            known |= {self._key(b"r", each) for each, _ in self.server.scored(key + b"-recur")}
         prefix = self._key(b"")
-        for key in self._server.keys(prefix=prefix):
+        for key in self.server.keys(prefix=prefix):
             rest = key.removeprefix(prefix)
             if rest.startswith(STATISTICS):
                 self.left_out.add("statistics are not imported", key)
@@ -169,30 +156,30 @@ class QlessReader:
                 self.left_out.add("unknown key", key)
 
     def _in_queues(self) -> Iterator[ListedJob]:
-        for _, key in self._wanted_queues():
-            for each, _ in self._server.scored(key + b"-locks"):
+        for key in self._wanted_queues.values():
+            for each, _ in self.server.scored(key + b"-locks"):
                 yield ListedJob(each, "running")
-            waiting = [each for each, _ in self._server.scored(key + b"-work")]
+            waiting = [each for each, _ in self.server.scored(key + b"-work")]
             # Later versions run the highest score first.
             ordered = reversed(waiting) if self._is_later else waiting
             yield from (ListedJob(each, "waiting") for each in ordered)
-            for each, at in self._server.scored(key + b"-scheduled"):
+            for each, at in self.server.scored(key + b"-scheduled"):
                 yield ListedJob(each, "scheduled", at)
 
     def _failed(self) -> Iterator[ListedJob]:
         for registry in (self._key(b"failures"), self._key(b"failures", b"")):
-            for failure in self._server.members(registry):
-                for each in self._server.oldest_first(self._key(b"f", failure)):
+            for failure in self.server.members(registry):
+                for each in self.server.oldest_first(self._key(b"f", failure)):
                     yield ListedJob(each, "failed", None, failure.decode(errors="replace"))
 
     def _completed(self) -> Iterator[ListedJob]:
-        for each, at in self._server.scored(self._key(b"completed")):
+        for each, at in self.server.scored(self._key(b"completed")):
             yield ListedJob(each, "complete", at)
 
     def _unlisted(self, seen: set[bytes]) -> Iterator[ListedJob]:
         """Yield jobs that are in no list: completed ones, and those that were lost."""
         for page in in_pages(self._job_keys):
-            for key, fields in zip(page, self._server.hashes(page), strict=True):
+            for key, fields in zip(page, self.server.hashes(page), strict=True):
                 each = key.removeprefix(self._key(b"j", b""))
                 state = fields.get(b"state", b"").decode(errors="replace")
                 if each in seen:
@@ -204,7 +191,7 @@ class QlessReader:
                     self.left_out.add(f"in no queue, but has state {state!r}; imported", each)
                 yield ListedJob(each, state)
 
-    def _read(self, listed: Iterable[ListedJob], seen: set[bytes]) -> Iterator[FoundJob]:
+    def _read(self, listed: Iterable[ListedJob], seen: set[bytes]) -> Iterator[ImportedJob]:
         for page in in_pages(each for each in listed if each.id not in seen):
             new = {each.id: each for each in page if each.id not in seen}
             seen.update(new)
@@ -219,27 +206,27 @@ class QlessReader:
                 else:
                     yield from self._job(stored, STATES[each.state], each)
 
-    def _job(self, stored: QlessHash, state: str, listed: ListedJob) -> Iterator[FoundJob]:
-        job = read_job(self._source, self.left_out, stored, state, listed.at, listed.failure)
-        if self._source.wants(job.queue):
-            yield FoundJob(listed.state, job)
+    def _job(self, stored: QlessHash, state: str, listed: ListedJob) -> Iterator[ImportedJob]:
+        job = read_job(self.source, self.left_out, stored, state, listed.at, listed.failure)
+        if self.source.wants(job.queue):
+            yield replace(job, source_state=listed.state)
 
     def _hashes(self, ids: Sequence[bytes], kind: bytes = b"j") -> list[QlessHash]:
         keys = [self._key(kind, each) for each in ids]
         histories: list[list[bytes]] = [[] for _ in keys]
         if self._is_later and kind == b"j":
-            histories = self._server.lists([key + b"-history" for key in keys])
+            histories = self.server.lists([key + b"-history" for key in keys])
         return [
             QlessHash(*each, higher_first=self._is_later, is_tracked=each[0] in self._tracked)
-            for each in zip(ids, self._server.hashes(keys), histories, strict=True)
+            for each in zip(ids, self.server.hashes(keys), histories, strict=True)
         ]
 
-    def _blocked(self, seen: set[bytes]) -> Iterator[FoundJob]:
+    def _blocked(self, seen: set[bytes]) -> Iterator[ImportedJob]:
         """Yield jobs with dependencies, each after the jobs that it depends on."""
         depends: dict[bytes, list[bytes]] = {}
         for given in self._queues.values():
-            for each, _ in self._server.scored(self._key(b"q", given) + b"-depends"):
-                depends[each] = self._server.members(self._key(b"j", each) + b"-dependencies")
+            for each, _ in self.server.scored(self._key(b"q", given) + b"-depends"):
+                depends[each] = self.server.members(self._key(b"j", each) + b"-dependencies")
         try:
             ordered = [
                 each for each in TopologicalSorter(depends).static_order() if each in depends
@@ -259,8 +246,8 @@ class QlessReader:
                 yield from self._job(blocked, "blocked", ListedJob(stored.id, "depends"))
 
     def _recurring(self) -> Iterator[FoundSchedule]:
-        for name, key in self._wanted_queues():
-            for page in in_pages(self._server.scored(key + b"-recur")):
+        for name, key in self._wanted_queues.items():
+            for page in in_pages(self.server.scored(key + b"-recur")):
                 hashes = self._hashes([each for each, _ in page], b"r")
                 for (_, at), stored in zip(page, hashes, strict=True):
                     found = read_schedule(self.left_out, stored, name, at)

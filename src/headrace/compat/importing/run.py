@@ -11,29 +11,31 @@ from headrace.compat.importing.entries import (
     Entry,
     FoundFeed,
     FoundItem,
-    FoundJob,
     FoundQueue,
     FoundSchedule,
     ImportSource,
     Setup,
     SourceReader,
 )
-from headrace.compat.importing.operations import ImportedId, import_items, import_jobs, read_jobs
+from headrace.compat.importing.list_readers import RedisQueueReader, WorqrReader
+from headrace.compat.importing.operations import (
+    ImportedId,
+    ImportedJob,
+    import_items,
+    import_jobs,
+    read_jobs,
+)
 from headrace.compat.importing.qless_reader import QlessReader
-from headrace.compat.importing.redis_queue_reader import RedisQueueReader
 from headrace.compat.importing.source_server import SourceServer
 from headrace.compat.importing.thoonk_reader import ThoonkReader
-from headrace.compat.importing.worqr_reader import WorqrReader
 from headrace.compat.opening import is_configured
-from headrace.engine.profile import Value
 from headrace.errors import ImportRefused
 from headrace.feeds import operations
 from headrace.operations import queues, schedules
 from headrace.operations.core import Core
 from headrace.operations.queues import QueueRef
-from headrace.operations.schedule_values import read_schedule
+from headrace.operations.schedules import read_schedule
 from headrace.operations.values import Job
-from headrace.options import UNSET
 from headrace.transport.drive import Operation, drive
 
 READERS: dict[str, Callable[[ImportSource], SourceReader]] = {
@@ -58,8 +60,8 @@ def open_source(
 
 def group_of(entry: Entry) -> tuple[str, str]:
     """Return the queue or feed of an entry, and its state or kind."""
-    if isinstance(entry, FoundJob):
-        return entry.job.queue, entry.source_state
+    if isinstance(entry, ImportedJob):
+        return entry.queue, entry.source_state
     if isinstance(entry, FoundItem):
         return entry.feed, "items"
     return entry.queue, "recurring"
@@ -84,8 +86,8 @@ def make_plan(source: ImportSource, advance: Advance) -> ImportPlan:
         pass
     for entry in reader.entries():
         plan.counts[group_of(entry)] += 1
-        if isinstance(entry, FoundJob) and entry.job.depends_on:
-            plan.dependent_job = entry.job.id
+        if isinstance(entry, ImportedJob) and entry.depends_on:
+            plan.dependent_job = entry.id
         advance(1)
     plan.left_out = reader.left_out.lines()
     return plan
@@ -109,15 +111,24 @@ def import_entries(
     """
     _check_shards(client, plan)
     reader = READERS[source.system](source)
-    result, counts = ImportResult(), EntryCounts()
     for setup in reader.setups():
         drive(client.core.transport, _set_up(client, setup))
+    result = ImportResult()
+    for batch in _planned_batches(reader, plan, advance):
+        drive(client.core.transport, _import(client.core, plan.name, batch, result))
+    return result
+
+
+def _planned_batches(
+    reader: SourceReader, plan: ImportPlan, advance: Advance
+) -> Iterator[list[Entry]]:
+    """Yield the entries in batches; raise ImportRefused at the end if they changed."""
+    counts = EntryCounts()
     for batch in batches(reader.entries()):
         counts.update(map(group_of, batch))
-        drive(client.core.transport, _import(client.core, plan.name, batch, result))
+        yield batch
         advance(len(batch))
     check_unchanged(plan.counts, counts)
-    return result
 
 
 def check_unchanged(planned: EntryCounts, read: EntryCounts) -> None:
@@ -137,7 +148,9 @@ def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     batch: list[Entry] = []
     size = 0
     for entry in entries:
-        if batch and (len(batch) == BATCH or size > BATCH_BYTES or not _fits(batch[0], entry)):
+        if batch and (
+            len(batch) == BATCH or size > BATCH_BYTES or _target(batch[0]) != _target(entry)
+        ):
             yield batch
             batch, size = [], 0
         batch.append(entry)
@@ -146,15 +159,13 @@ def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield batch
 
 
-def _fits(first: Entry, entry: Entry) -> bool:
-    if isinstance(first, FoundItem):
-        return isinstance(entry, FoundItem) and first.feed == entry.feed
-    return type(first) is type(entry)
+def _target(entry: Entry) -> tuple[type, str]:
+    return type(entry), entry.feed if isinstance(entry, FoundItem) else ""
 
 
 def _size(entry: Entry) -> int:
-    if isinstance(entry, FoundJob):
-        return len(entry.job.data) + len(entry.job.result or b"")
+    if isinstance(entry, ImportedJob):
+        return len(entry.data) + len(entry.result or b"")
     return len(entry.item) if isinstance(entry, FoundItem) else 0
 
 
@@ -163,13 +174,13 @@ def _import(core: Core, name: str, batch: list[Entry], result: ImportResult) -> 
     for entry, answer in zip(batch, taken, strict=True):
         result.imported += answer.is_new
         result.imported_before += not answer.is_new
-        if isinstance(entry, FoundJob):
-            result.renamed += answer.is_new and answer.id != entry.job.id
+        if isinstance(entry, ImportedJob):
+            result.renamed += answer.is_new and answer.id != entry.id
 
 
 def import_batch(core: Core, name: str, batch: list[Entry]) -> Operation[list[ImportedId]]:
     """Import the entries of a batch that were not imported before; return id and novelty."""
-    jobs = [entry.job for entry in batch if isinstance(entry, FoundJob)]
+    jobs = [entry for entry in batch if isinstance(entry, ImportedJob)]
     items = [entry for entry in batch if isinstance(entry, FoundItem)]
     taken: list[ImportedId] = []
     if jobs:
@@ -195,9 +206,7 @@ def _import_schedule(core: Core, name: str, found: FoundSchedule) -> Operation[b
             every=found.every,
             due=found.due,
             backlog=found.backlog,
-            priority=found.priority,
-            tags=found.tags,
-            retries=UNSET if found.retries is None else found.retries,
+            **found.options,
         )
     )
 
@@ -221,12 +230,9 @@ def _set_up(client: Client, setup: Setup) -> Operation[None]:
     elif isinstance(setup, FoundFeed):
         yield from _open_feed(client, setup)
     else:
-        yield from _set_unless_set(client, *setup)
-
-
-def _set_unless_set(client: Client, name: str, value: Value) -> Operation[None]:
-    if name not in (yield from queues.config(client.core)):
-        yield from queues.config_set(client, name, value)
+        name, value = setup
+        if name not in (yield from queues.config(client.core)):
+            yield from queues.config_set(client, name, value)
 
 
 def _open_feed(client: Client, found: FoundFeed) -> Operation[None]:
@@ -269,13 +275,9 @@ def check_import(
     An entry that is missing is imported and reported as a problem. Raises ImportRefused if the
     source has changed.
     """
-    reader = READERS[source.system](source)
-    check, counts = ImportCheck(), EntryCounts()
-    for batch in batches(reader.entries()):
-        counts.update(map(group_of, batch))
+    check = ImportCheck()
+    for batch in _planned_batches(READERS[source.system](source), plan, advance):
         drive(client.core.transport, _check_batch(client.core, plan.name, batch, check))
-        advance(len(batch))
-    check_unchanged(plan.counts, counts)
     return check
 
 
@@ -283,13 +285,13 @@ def _check_batch(core: Core, name: str, batch: list[Entry], check: ImportCheck) 
     # For an entry that was imported before, this only returns its id.
     taken = yield from import_batch(core, name, batch)
     jobs: list[tuple[Job, int] | None] = [None] * len(batch)
-    if isinstance(batch[0], FoundJob):
+    if isinstance(batch[0], ImportedJob):
         jobs = yield from read_jobs(core, [answer.id for answer in taken])
     for entry, answer, job in zip(batch, taken, jobs, strict=True):
         if answer.is_new:
             queue, _ = group_of(entry)
             check.problems.append(f"{answer.id!r} of {queue!r} was missing and is imported now")
-        elif isinstance(entry, FoundJob):
+        elif isinstance(entry, ImportedJob):
             _check_job(core, entry, job, check)
         elif isinstance(entry, FoundSchedule):
             yield from _check_schedule(core, entry, check)
@@ -312,19 +314,19 @@ def _check_schedule(core: Core, found: FoundSchedule, check: ImportCheck) -> Ope
 
 
 def _check_job(
-    core: Core, found: FoundJob, here: tuple[Job, int] | None, check: ImportCheck
+    core: Core, found: ImportedJob, here: tuple[Job, int] | None, check: ImportCheck
 ) -> None:
     """Check the state of a job and, if it waits, its position after the job before it."""
-    expected = (found.job.state, found.job.attempt, found.job.releases or 0)
+    expected = (found.state, found.attempt, found.releases or 0)
     if here is None or (here[0].state, here[0].attempt, here[0].releases) != expected:
         check.changed += 1
         return
     job, number = here
-    line = (found.job.queue, job.priority, core.shard_of(job.id))
+    line = (found.queue, job.priority, core.shard_of(job.id))
     if job.state == "waiting":
         if number <= check.last_numbers.get(line, 0):
             check.problems.append(
-                f"job {job.id!r} of {found.job.queue!r} has another position in the queue"
+                f"job {job.id!r} of {found.queue!r} has another position in the queue"
             )
             return
         check.last_numbers[line] = number

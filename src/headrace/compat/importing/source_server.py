@@ -78,6 +78,10 @@ class SourceServer(ClosesOnExit):
             found |= {key: kind.decode() for key, kind in zip(page, kinds, strict=True)}
         return found
 
+    def kind(self, key: bytes) -> str:
+        """Return the type of a key, "none" if it is missing."""
+        return self.kinds([key])[key]
+
     def oldest_first(self, key: bytes) -> Iterator[bytes]:
         """Yield the elements of a list from its right end, for a list that is pushed left."""
         length = self._ask("LLEN", key)
@@ -110,6 +114,13 @@ class SourceServer(ClosesOnExit):
     def fields(self, key: bytes) -> dict[bytes, bytes]:
         """Return a small hash."""
         return dict(self._ask("HGETALL", key))
+
+    def text_fields(self, key: bytes) -> dict[str, str]:
+        """Return a small hash as text."""
+        return {
+            name.decode(errors="replace"): value.decode(errors="replace")
+            for name, value in self.fields(key).items()
+        }
 
     def hashes(self, keys: Sequence[bytes]) -> list[dict[bytes, bytes]]:
         """Return several hashes; a missing hash is empty."""

@@ -11,22 +11,18 @@ from headrace.compat.importing.entries import (
     Entry,
     FoundFeed,
     FoundItem,
-    FoundJob,
     FoundQueue,
     ImportSource,
-    LeftOut,
     Setup,
-    check_all_found,
+    SourceReader,
     import_id_of,
     job_id,
-    nothing_found,
-    queue_names,
     whole_ms,
     whole_number,
 )
 from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.source_server import in_pages
-from headrace.compat.thoonk.job_operations import STALLED
+from headrace.compat.thoonk.job_feeds import STALLED
 from headrace.compat.thoonk.registry import LEAF, PROFILES, SORTED
 from headrace.compat.thoonk.registry import TYPES as API_TYPES
 
@@ -56,29 +52,25 @@ class SourceFeed(NamedTuple):
     config: dict[str, Any]
 
 
-class ThoonkReader:
+class ThoonkReader(SourceReader):
     """Reader of the set `feeds` and of the keys of each feed."""
 
     def __init__(self, source: ImportSource) -> None:
-        self.left_out = LeftOut()
-        self._source = source
-        self._server = source.server
-        self._prefix = (source.prefix or "").encode()
-        feeds = self._prefix + b"feeds"
-        if self._server.kinds([feeds])[feeds] != "set":
-            raise nothing_found(source, "set 'feeds'")
-        given = queue_names(source, self._server.members(feeds))
-        check_all_found(source, list(given))
-        self._feeds = [self._feed(name, each) for name, each in given.items() if source.wants(name)]
+        super().__init__(source)
+        feeds = self.prefix + b"feeds"
+        if self.server.kind(feeds) != "set":
+            raise self.nothing_found("set 'feeds'")
+        given = self.chosen(self.queue_names(self.server.members(feeds)))
+        self._feeds = [self._feed(name, each) for name, each in given.items()]
 
     def _feed(self, name: str, given: bytes) -> SourceFeed:
         spelled = {
-            self._prefix + form.replace(b"%s", given): role
+            self.prefix + form.replace(b"%s", given): role
             for role, forms in ROLES.items()
             for form in forms
         }
         keys: dict[str, bytes] = {}
-        for key, kind in self._server.kinds(spelled).items():
+        for key, kind in self.server.kinds(spelled).items():
             if kind != "none":
                 keys.setdefault(spelled[key], key)
         config = self._config(keys)
@@ -88,12 +80,9 @@ class ThoonkReader:
         key = keys.get("config")
         if key is None:
             return {}
-        if self._server.kinds([key])[key] == "hash":
-            return {
-                name.decode(errors="replace"): value.decode(errors="replace")
-                for name, value in self._server.fields(key).items()
-            }
-        [stored] = self._server.strings([key])
+        if self.server.kind(key) == "hash":
+            return dict(self.server.text_fields(key))
+        [stored] = self.server.strings([key])
         try:
             found = msgspec.json.decode(stored or b"{}")
         except msgspec.DecodeError:
@@ -147,21 +136,21 @@ class ThoonkReader:
         key = feed.keys.get("ids")
         if key is None:
             return []
-        if self._server.kinds([key])[key] == "zset":
-            return (each for each, _ in self._server.scored(key))
+        if self.server.kind(key) == "zset":
+            return (each for each, _ in self.server.scored(key))
         if feed.type == SORTED:
-            return self._server.newest_first(key)
-        return self._server.oldest_first(key)
+            return self.server.newest_first(key)
+        return self.server.oldest_first(key)
 
     def _names(self, feed: SourceFeed) -> Iterable[bytes]:
-        return self._server.names(feed.keys["items"]) if "items" in feed.keys else []
+        return self.server.names(feed.keys["items"]) if "items" in feed.keys else []
 
     def _with_items(self, feed: SourceFeed, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """Yield ids with their items, without the ids that have none."""
         for page in in_pages(ids):
             items: list[bytes | None] = [None] * len(page)
             if "items" in feed.keys:
-                items = self._server.values(feed.keys["items"], page)
+                items = self.server.values(feed.keys["items"], page)
             for each, item in zip(page, items, strict=True):
                 if item is None:
                     self.left_out.add(f"an id of {feed.name!r} without an item", each)
@@ -170,7 +159,7 @@ class ThoonkReader:
 
     # Queues and jobs.
 
-    def _jobs(self, feed: SourceFeed) -> Iterator[FoundJob]:
+    def _jobs(self, feed: SourceFeed) -> Iterator[ImportedJob]:
         claimed = self._claimed(feed)
         waiting = list(dict.fromkeys(self._ids(feed)))
         stalled = self._listed(feed, "stalled")
@@ -190,8 +179,8 @@ class ThoonkReader:
             for each, item in self._with_items(feed, ids):
                 times, at = cancels.get(each, 0), claimed.get(each, 0)
                 is_stalled = state == STALLED
-                yield self._job(
-                    feed,
+                yield self.job(
+                    feed.name,
                     each,
                     state,
                     state="failed" if is_stalled else "waiting",
@@ -202,50 +191,50 @@ class ThoonkReader:
                 )
         yield from self._results(feed)
 
-    def _job(self, feed: SourceFeed, given: bytes, source_state: str, **fields: Any) -> FoundJob:
-        import_id = import_id_of(feed.given, given)
-        origin = self._source.origin(feed.given, given)
-        job = ImportedJob(job_id(given, import_id), import_id, feed.name, origin=origin, **fields)
-        return FoundJob(source_state, job)
-
     def _claimed(self, feed: SourceFeed) -> dict[bytes, int]:
         key = feed.keys.get("claimed")
         if key is None:
             return {}
-        if self._server.kinds([key])[key] == "zset":
-            return {each: _epoch_ms(at) for each, at in self._server.scored(key)}
-        return {each: _epoch_ms(at) for each, at in self._server.fields(key).items()}
+        if self.server.kind(key) == "zset":
+            return {each: _epoch_ms(at) for each, at in self.server.scored(key)}
+        return {each: _epoch_ms(at) for each, at in self.server.fields(key).items()}
 
     def _cancels(self, feed: SourceFeed) -> dict[bytes, int]:
         key = feed.keys.get("cancelled")
         if key is None:
             return {}
-        if self._server.kinds([key])[key] != "hash":
+        if self.server.kind(key) != "hash":
             self.left_out.add("this cancel count is of all jobs together, not of one", key)
             return {}
-        counts = self._server.fields(key).items()
+        counts = self.server.fields(key).items()
         return {each: max(0, whole_number(times) or 0) for each, times in counts}
 
     def _listed(self, feed: SourceFeed, role: str) -> list[bytes]:
         key = feed.keys.get(role)
         if key is None:
             return []
-        if self._server.kinds([key])[key] == "set":
-            return self._server.members(key)
-        order = self._server.newest_first if role == "stalled" else self._server.oldest_first
+        if self.server.kind(key) == "set":
+            return self.server.members(key)
+        order = self.server.newest_first if role == "stalled" else self.server.oldest_first
         return list(dict.fromkeys(order(key)))
 
-    def _results(self, feed: SourceFeed) -> Iterator[FoundJob]:
+    def _results(self, feed: SourceFeed) -> Iterator[ImportedJob]:
         for form in RESULTS:
-            prefix = self._prefix + form.replace(b"%s", feed.given)
-            for key in self._server.keys(prefix=prefix):
+            prefix = self.prefix + form.replace(b"%s", feed.given)
+            for key in self.server.keys(prefix=prefix):
                 given = key.removeprefix(prefix)
-                first, *others = self._server.newest_first(key)
+                first, *others = self.server.newest_first(key)
                 for _ in others:
                     self.left_out.add(f"more than one result in {feed.name!r}", given)
                 item, _, result = first.partition(b"\0")
-                yield self._job(
-                    feed, given, "finished", state="complete", data=item, attempt=1, result=result
+                yield self.job(
+                    feed.name,
+                    given,
+                    "finished",
+                    state="complete",
+                    data=item,
+                    attempt=1,
+                    result=result,
                 )
 
 

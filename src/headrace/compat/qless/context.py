@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import socket
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from headrace.client.lease import LeaseBase
-from headrace.compat.qless.errors import LostLockException, QlessException
+from headrace.compat.opening import OpeningMethods, process_name
 from headrace.engine.check import number, text
-from headrace.errors import JobNotFound, LeaseLost, ScheduleNotFound, WrongState
+from headrace.errors import HeadraceError, JobNotFound, LeaseLost, ScheduleNotFound, WrongState
 from headrace.operations.core import Core
-from headrace.operations.finishing import Held
+from headrace.operations.finishing import LeaseLike
+from headrace.operations.method import SyncMethods
 from headrace.transport.drive import Operation
 
 T = TypeVar("T")
@@ -21,6 +20,17 @@ UNKNOWN_HOLDER = "-"
 MAX_LEASES = 100_000
 
 Refused = Literal[False]
+
+
+class QlessException(HeadraceError):
+    """The server refused an operation and changed nothing; __cause__ is the Headrace error.
+
+    Qless(raises=True) raises it instead of returning False.
+    """
+
+
+class LostLockException(QlessException):
+    """The worker does not hold the job, or no longer: stop working on it."""
 
 
 class NotLeased(NamedTuple):
@@ -40,7 +50,7 @@ class QlessContext:
     """
 
     def __init__(self, worker: str | None, *, higher_first: bool, raises: bool) -> None:
-        self.worker_name = f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker
+        self.worker_name = process_name() if worker is None else worker
         text("worker", self.worker_name, 250)
         self.higher_first = higher_first
         self.raises = raises
@@ -57,7 +67,7 @@ class QlessContext:
         """Return the lease of the job's last delivery to this client, if it is not finished."""
         return self._leases.get(job_id)
 
-    def drop_lease(self, lease: Held) -> None:
+    def drop_lease(self, lease: LeaseLike) -> None:
         """Forget the lease of a job that its holder has finished."""
         if self._leases.get(lease.id) is lease:
             del self._leases[lease.id]
@@ -84,33 +94,44 @@ class QlessContext:
         return False
 
 
-class QlessLike(Protocol):
+class QlessLike:
     """An object of a Qless client, such as the client itself, a queue or a job."""
 
+    core: Core
+    context: QlessContext
+
+
+class QlessGroup(SyncMethods):
+    """A group of sync methods that share the connection of a Qless client."""
+
+    # __getitem__ accepts any name, so iteration over the group would never end.
+    __iter__ = None
+
+    def __init__(self, qless: QlessLike) -> None:
+        self._qless = qless
+        self.context = qless.context
+
     @property
-    def core(self) -> Core:
+    def core(self) -> Core:  # type: ignore[override]
         """The namespace and its connection."""
+        return self._qless.core
+
+
+class AsyncQlessGroup(OpeningMethods):
+    """A group of async methods that share the connection of an AsyncQless client."""
+
+    __iter__ = None
+
+    def __init__(self, qless: Any) -> None:
+        self._qless = qless
+        self.context = qless.context
 
     @property
-    def context(self) -> QlessContext:
-        """The options and the leases of the client."""
+    def core(self) -> Core:  # type: ignore[override]
+        """The namespace and its connection."""
+        core: Core = self._qless.core
+        return core
 
-
-class QlessQueueLike(QlessLike, Protocol):
-    """A queue of a Qless client."""
-
-    @property
-    def name(self) -> str:
-        """The name of the queue."""
-
-
-class QlessJobLike(QlessLike, Protocol):
-    """A job of a Qless client."""
-
-    @property
-    def id(self) -> str:
-        """The id of the job."""
-
-    @property
-    def lease(self) -> LeaseBase | None:
-        """The lease with which the job came, if this client popped it."""
+    async def open(self) -> None:
+        """Connect, unless that has happened already."""
+        await self._qless.open()

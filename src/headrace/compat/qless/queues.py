@@ -1,33 +1,51 @@
-"""Queues of qless, and the group `qless.queues` that opens them."""
+"""Queues of qless: put, pop and peek, counts, jobs by state and statistics."""
 
 from __future__ import annotations
 
-from typing import overload
+from collections.abc import Iterable
+from datetime import date
+from typing import Any, ClassVar, TypeVar
 
-from headrace.compat.qless.context import QlessLike
-from headrace.compat.qless.groups import AsyncQlessGroup, OpenableQless, QlessGroup
-from headrace.compat.qless.jobs import AsyncQlessJob, QlessJob
-from headrace.compat.qless.operations import monitoring, put_pop, recurring
+from headrace.compat.qless import operations
+from headrace.compat.qless.context import AsyncQlessGroup, QlessGroup, QlessLike
+from headrace.compat.qless.jobs import UNLIMITED_BACKLOG, AsyncQlessJob, QlessJob, to_backlog
+from headrace.compat.qless.values import Document, QlessJobFields, day_of, statistics
+from headrace.engine.check import Span, choice, page
+from headrace.operations import jobs as job_operations
 from headrace.operations import queues as queue_operations
-from headrace.operations.core import Core
+from headrace.operations import schedules
+from headrace.operations.ids import new_ids
 from headrace.operations.method import method
+from headrace.options import UNSET, Unset
+from headrace.transport.drive import Operation
+
+J = TypeVar("J", bound=QlessJobFields)
+
+# The states of qless and those of Headrace.
+LISTED = {
+    "waiting": "waiting",
+    "running": "running",
+    "stalled": "running",
+    "scheduled": "scheduled",
+    "depends": "blocked",
+    "failed": "failed",
+    "complete": "complete",
+}
 
 
-class QlessQueueBase:
+class QlessQueueBase(QlessLike):
     """The methods that QlessQueue and AsyncQlessQueue share."""
 
-    core: Core
-    _name: str
+    job_class: ClassVar[type[QlessJobFields]]
 
-    counts = method(monitoring.counts)
     delete = method(queue_operations.delete)
-    jobs = method(monitoring.jobs)
     length = method(queue_operations.length)
     pause = method(queue_operations.pause)
-    put = method(put_pop.put)
-    recur = method(recurring.recur)
-    stats = method(monitoring.stats)
     unpause = method(queue_operations.resume)
+
+    def __init__(self, qless: QlessLike, name: str) -> None:
+        super().__init__(qless)  # type: ignore[call-arg]  # of QlessGroup or AsyncQlessGroup
+        self._name = name
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._name!r}>"
@@ -37,97 +55,137 @@ class QlessQueueBase:
         """The name of the queue. Raises InvalidArgument if it cannot be one."""
         return queue_operations.check_name(self.core, self._name)
 
+    @method
+    def put(
+        self,
+        data: Any,
+        priority: float | None = None,
+        tags: Iterable[str] | None = None,
+        delay: Span | None = None,
+        *,
+        id: str | None = None,
+        retries: int | Unset | None = UNSET,
+        depends: Iterable[str] | None = None,
+        throttles: Iterable[str] | None = None,
+    ) -> Operation[str]:
+        """Put a job into this queue, or move the job with this id here; return its id.
 
-class QlessQueue(QlessQueueBase, QlessGroup):
-    """A queue of qless."""
+        A moved job keeps its priority and tags unless new ones are given. With `depends`, the job
+        waits until those jobs are complete.
+        """
+        options = {
+            "priority": priority,
+            "tags": tags,
+            "delay": delay,
+            "retries": retries,
+            "depends_on": depends,
+            "throttles": throttles,
+        }
+        return (yield from operations.put_into(self.context, self, data, id, options))
 
-    def __init__(self, qless: QlessLike, name: str) -> None:
-        super().__init__(qless)
-        self._name = name
-
-    def __len__(self) -> int:
-        return self.length()
-
-    @overload
-    def pop(self, count: None = None, *, worker: str | None = None) -> QlessJob | None: ...
-
-    @overload
-    def pop(self, count: int, *, worker: str | None = None) -> list[QlessJob]: ...
-
-    def pop(
-        self, count: int | None = None, *, worker: str | None = None
-    ) -> QlessJob | list[QlessJob] | None:
+    @method
+    def pop(self, count: int | None = None, *, worker: str | None = None) -> Operation[Any]:
         """Lock the next job for a worker and return it, or None if no job is waiting.
 
         The default worker is that of the client. With a count, return a list of up to count jobs.
         """
-        found = self._drive(put_pop.pop(self, QlessJob, count, worker))
+        name = self.context.worker_name if worker is None else worker
+        number = 1 if count is None else count
+        found = yield from operations.pop_from(
+            self.context, self, self.job_class, name, number, None
+        )
         return found if count is not None else next(iter(found), None)
 
-    @overload
-    def peek(self, count: None = None) -> QlessJob | None: ...
-
-    @overload
-    def peek(self, count: int) -> list[QlessJob]: ...
-
-    def peek(self, count: int | None = None) -> QlessJob | list[QlessJob] | None:
+    @method
+    def peek(self, count: int | None = None) -> Operation[Any]:
         """Return the job that pop would return next, or None if no job is waiting.
 
         With a count, return a list of up to count jobs.
         """
-        found = self._drive(put_pop.peek(self, QlessJob, count))
+        number = 1 if count is None else count
+        found = yield from operations.peek_at(self.context, self, self.job_class, number)
         return found if count is not None else next(iter(found), None)
+
+    @method
+    def recur(
+        self,
+        data: Any,
+        interval: Span,
+        offset: Span = 0,
+        priority: float | None = None,
+        tags: Iterable[str] | None = None,
+        retries: int | Unset | None = UNSET,
+        *,
+        id: str | None = None,
+        backlog: int = UNLIMITED_BACKLOG,
+    ) -> Operation[str]:
+        """Put a job <id>-<n> into the queue every `interval` seconds; return the id.
+
+        All missed intervals are made up for; with a backlog, at most backlog + 1 of them.
+        """
+        [new_id] = new_ids(1)
+        options: dict[str, Any] = {} if isinstance(retries, Unset) else {"retries": retries}
+        schedule = yield from schedules.schedule_queue(
+            self,
+            new_id if id is None else id,
+            data,
+            every=interval,
+            delay=offset or None,
+            backlog=to_backlog(backlog),
+            priority=self.context.flip_priority(priority),
+            tags=tags,
+            **options,
+        )
+        return schedule.id
+
+    @method
+    def counts(self) -> Operation[Document]:
+        """Return how many jobs are in each state, and whether the queue is paused."""
+        found = yield from queue_operations.counts(self)
+        return (yield from operations.counts_document(self, found))
+
+    @method
+    def jobs(self, state: str, offset: int = 0, count: int = 25) -> Operation[list[str]]:
+        """Return the ids of a page of jobs in a state.
+
+        The states are waiting, running, stalled, scheduled, depends, recurring, failed and
+        complete.
+        """
+        choice("state", state, (*LISTED, "recurring"))
+        offset, count = page(offset, count)
+        if state == "recurring":
+            found = yield from schedules.schedules(self, self.name, offset=offset, count=count)
+            return [schedule.id for schedule in found]
+        if state in ("running", "stalled"):
+            # The server lists running jobs by their deadline, so the late ones come first.
+            late = (yield from queue_operations.counts(self)).late
+            if state == "running":
+                offset += late
+            elif offset >= late:
+                return []
+            else:
+                count = min(count, late - offset)
+        listed = yield from job_operations.queue_jobs(
+            self, LISTED[state], offset=offset, count=count
+        )
+        return [job.id for job in listed.jobs]
+
+    @method
+    def stats(self, date: str | date | float | None = None) -> Operation[Document]:
+        """Return the wait and run times, failures and retries of a day (default: today)."""
+        return statistics((yield from queue_operations.stats(self, day_of(date))))
+
+
+class QlessQueue(QlessQueueBase, QlessGroup):
+    """A queue of qless."""
+
+    job_class = QlessJob
+
+    def __len__(self) -> int:
+        return self.length()
 
 
 class AsyncQlessQueue(QlessQueueBase, AsyncQlessGroup):
     """The asyncio form of QlessQueue."""
 
-    def __init__(self, qless: OpenableQless, name: str) -> None:
-        super().__init__(qless)
-        self._name = name
-
-    @overload
-    async def pop(
-        self, count: None = None, *, worker: str | None = None
-    ) -> AsyncQlessJob | None: ...
-
-    @overload
-    async def pop(self, count: int, *, worker: str | None = None) -> list[AsyncQlessJob]: ...
-
-    async def pop(
-        self, count: int | None = None, *, worker: str | None = None
-    ) -> AsyncQlessJob | list[AsyncQlessJob] | None:
-        """Lock the next job for a worker and return it; see QlessQueue.pop."""
-        found = await self._drive(put_pop.pop(self, AsyncQlessJob, count, worker))
-        return found if count is not None else next(iter(found), None)
-
-    @overload
-    async def peek(self, count: None = None) -> AsyncQlessJob | None: ...
-
-    @overload
-    async def peek(self, count: int) -> list[AsyncQlessJob]: ...
-
-    async def peek(self, count: int | None = None) -> AsyncQlessJob | list[AsyncQlessJob] | None:
-        """Return the job that pop would return next; see QlessQueue.peek."""
-        found = await self._drive(put_pop.peek(self, AsyncQlessJob, count))
-        return found if count is not None else next(iter(found), None)
-
-
-class QlessQueuesBase:
-    """The methods that QlessQueues and AsyncQlessQueues share."""
-
-    counts = method(monitoring.all_counts)
-
-
-class QlessQueues(QlessQueuesBase, QlessGroup):
-    """The queues: `queues["mail"]`."""
-
-    def __getitem__(self, name: str) -> QlessQueue:
-        return QlessQueue(self._qless, name)
-
-
-class AsyncQlessQueues(QlessQueuesBase, AsyncQlessGroup):
-    """The asyncio form of QlessQueues: `queues["mail"]`."""
-
-    def __getitem__(self, name: str) -> AsyncQlessQueue:
-        return AsyncQlessQueue(self._qless, name)
+    job_class = AsyncQlessJob

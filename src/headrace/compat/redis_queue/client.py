@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-import os
-import socket
+from contextlib import suppress
+from typing import Any, Generic
 
 from headrace.client.client import AsyncClient, Client
-from headrace.compat.opening import AsyncCompatClient, CompatClient
-from headrace.compat.redis_queue import operations
+from headrace.compat.opening import (
+    AnyClient,
+    AsyncCompatClient,
+    CompatClient,
+    ensure_profile,
+    process_name,
+)
 from headrace.engine.check import Span, milliseconds, text
+from headrace.errors import JobNotFound, WrongState
+from headrace.operations import finishing, jobs, popping, putting
 from headrace.operations.core import Core
 from headrace.operations.method import method
+from headrace.operations.queues import QueueRef
+from headrace.transport.drive import Operation
 
 DAY = 86_400
 
 
-class RedisQueueBase:
+class RedisQueueBase(Generic[AnyClient]):
     """The methods and options that RedisQueue and AsyncRedisQueue share."""
 
     core: Core
 
-    mark_done = method(operations.mark_done)
-    push_msg = method(operations.push_msg)
-    safe_pop = method(operations.safe_pop)
-    safe_pop_msg = method(operations.safe_pop_msg)
-
-    def _set_options(
-        self, poptimeout: Span | None, tasktimeout: Span, exptime: Span | None
+    def __init__(
+        self,
+        client: AnyClient | str,
+        poptimeout: Span | None = 30,
+        tasktimeout: Span = 30,
+        exptime: Span | None = DAY,
     ) -> None:
         milliseconds("tasktimeout", tasktimeout)
         for name, duration in (("poptimeout", poptimeout), ("exptime", exptime)):
@@ -35,14 +43,71 @@ class RedisQueueBase:
         self.poptimeout = poptimeout
         self.tasktimeout = tasktimeout
         self.exptime = exptime
-        self.worker = f"{socket.gethostname()}-{os.getpid()}"
+        self.worker = process_name()
+        super().__init__(client)  # type: ignore[call-arg]  # of CompatClient or AsyncCompatClient
 
     def ingress(self, qkey: str) -> str:
         """Return the key of the list to which a program without Headrace can LPUSH ids."""
         return self.core.key(0, f"ingress:{text('queue', qkey, self.core.limits.name)}")
 
+    @method
+    def safe_pop(self, qkey: str) -> Operation[str | None]:
+        """Return the next new or late id, or None if none arrives within the pop timeout.
 
-class RedisQueue(RedisQueueBase, CompatClient):
+        The id stays in the queue and comes back after the task timeout unless it is marked as done.
+        """
+        popped = yield from self._pop(qkey)
+        return _pushed_id(qkey, popped) if popped else None
+
+    @method
+    def safe_pop_msg(self, qkey: str) -> Operation[tuple[str, Any] | None]:
+        """Return the next new or late id with its message; see safe_pop."""
+        popped = yield from self._pop(qkey)
+        if popped is None:
+            return None
+        pushed = _pushed_id(qkey, popped)
+        # An id that was pushed without a message is its own message, and no codec encoded it.
+        if popped.payload == pushed.encode():
+            return pushed, pushed
+        return pushed, self.core.codec.decode(popped.payload)
+
+    @method
+    def push_msg(self, qkey: str, msg: Any) -> Operation[str]:
+        """Put a message into the queue and return its new id; the message expires after exptime."""
+        queue = yield from self._open_queue(qkey)
+        return (yield from putting.put(queue, msg, start_within=self.exptime))
+
+    @method
+    def mark_done(self, qkey: str, tid: str) -> Operation[None]:
+        """Mark an id as done, even if another client popped it; ignore ids that are not running."""
+        queue = QueueRef(self.core, qkey)
+        for job_id in (tid, f"{tid}@{qkey}"):
+            job = yield from jobs.job(self, job_id)
+            if job is not None and job.queue == queue.name:
+                with suppress(JobNotFound, WrongState):
+                    yield from finishing.finish(self, job_id)
+                return
+
+    def _pop(self, qkey: str) -> Operation[popping.Popped | None]:
+        queue = yield from self._open_queue(qkey)
+        popped = yield from popping.pop(
+            queue, self.worker, lease=self.tasktimeout, wait=self.poptimeout
+        )
+        return popped[0] if popped else None
+
+    def _open_queue(self, qkey: str) -> Operation[QueueRef]:
+        queue = QueueRef(self.core, qkey)
+        yield from ensure_profile(queue, "ring")
+        return queue
+
+
+def _pushed_id(qkey: str, popped: popping.Popped) -> str:
+    """Return the id as it was pushed; if another queue has the same id, the job id has a suffix."""
+    pushed = popped.id.removesuffix(f"@{qkey}")
+    return pushed if popped.payload == pushed.encode() else popped.id
+
+
+class RedisQueue(RedisQueueBase[Client], CompatClient):
     """Queues whose ids come back until they are marked as done.
 
     Times are seconds. `poptimeout` is how long a pop waits (None: without a limit), `tasktimeout`
@@ -50,26 +115,6 @@ class RedisQueue(RedisQueueBase, CompatClient):
     (None: without a limit).
     """
 
-    def __init__(
-        self,
-        client: Client | str,
-        poptimeout: Span | None = 30,
-        tasktimeout: Span = 30,
-        exptime: Span | None = DAY,
-    ) -> None:
-        self._set_options(poptimeout, tasktimeout, exptime)
-        super().__init__(client)
 
-
-class AsyncRedisQueue(RedisQueueBase, AsyncCompatClient):
+class AsyncRedisQueue(RedisQueueBase[AsyncClient], AsyncCompatClient):
     """The asyncio form of RedisQueue."""
-
-    def __init__(
-        self,
-        client: AsyncClient | str,
-        poptimeout: Span | None = 30,
-        tasktimeout: Span = 30,
-        exptime: Span | None = DAY,
-    ) -> None:
-        self._set_options(poptimeout, tasktimeout, exptime)
-        super().__init__(client)

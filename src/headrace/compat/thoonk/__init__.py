@@ -3,33 +3,20 @@
 from headrace.compat.thoonk.client import AsyncThoonk, Thoonk
 from headrace.compat.thoonk.errors import (
     Empty,
-    FeedDoesNotExist,
-    FeedExists,
-    ItemDoesNotExist,
     JobDoesNotExist,
     JobNotPending,
     NotAllowed,
     NotListening,
 )
-from headrace.compat.thoonk.feeds import (
-    AsyncLeaf,
-    AsyncSortedFeed,
-    Leaf,
-    SortedFeed,
-)
-from headrace.compat.thoonk.feeds import (
-    AsyncThoonkJob as AsyncJob,
-)
-from headrace.compat.thoonk.feeds import (
-    AsyncThoonkQueue as AsyncQueue,
-)
-from headrace.compat.thoonk.feeds import (
-    ThoonkJob as Job,
-)
-from headrace.compat.thoonk.feeds import (
-    ThoonkQueue as Queue,
-)
-from headrace.compat.thoonk.job_operations import ClaimedJob as Claimed
+from headrace.compat.thoonk.feeds import AsyncLeaf, AsyncSortedFeed, Leaf, SortedFeed
+from headrace.compat.thoonk.job_feeds import AsyncThoonkJob as AsyncJob
+from headrace.compat.thoonk.job_feeds import AsyncThoonkQueue as AsyncQueue
+from headrace.compat.thoonk.job_feeds import ClaimedJob as Claimed
+from headrace.compat.thoonk.job_feeds import ThoonkJob as Job
+from headrace.compat.thoonk.job_feeds import ThoonkQueue as Queue
+from headrace.errors import FeedExists
+from headrace.errors import FeedNotFound as FeedDoesNotExist
+from headrace.errors import ItemNotFound as ItemDoesNotExist
 from headrace.operations.finishing import NO_RESULT
 
 __all__ = [

@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.client.client import Client
 from headrace.compat.opening import AsyncCompatClient, CompatClient
 from headrace.compat.thoonk import registry
-from headrace.compat.thoonk.feeds import (
-    AsyncLeaf,
-    AsyncSortedFeed,
+from headrace.compat.thoonk.errors import NotListening
+from headrace.compat.thoonk.feeds import AsyncLeaf, AsyncSortedFeed, Leaf, SortedFeed
+from headrace.compat.thoonk.handlers import ThoonkListener
+from headrace.compat.thoonk.job_feeds import (
     AsyncThoonkJob,
     AsyncThoonkQueue,
-    Leaf,
-    SortedFeed,
     ThoonkJob,
     ThoonkQueue,
 )
-from headrace.compat.thoonk.handlers import ThoonkHandlers, ThoonkListener
+from headrace.compat.thoonk.registry import ThoonkFeed
 from headrace.operations.core import Core
 from headrace.operations.method import method
-from headrace.transport.drive import drive, drive_async
+from headrace.transport.drive import Operation
 
 GivenConfig = Mapping[str, Any] | str
-AnyFeed = Leaf | SortedFeed | ThoonkQueue | ThoonkJob
-AnyAsyncFeed = AsyncLeaf | AsyncSortedFeed | AsyncThoonkQueue | AsyncThoonkJob
-FEED_CLASSES: dict[str, type[AnyFeed]] = {
-    kind.type: kind for kind in (Leaf, SortedFeed, ThoonkQueue, ThoonkJob)
-}
-ASYNC_FEED_CLASSES: dict[str, type[AnyAsyncFeed]] = {
-    kind.type: kind for kind in (AsyncLeaf, AsyncSortedFeed, AsyncThoonkQueue, AsyncThoonkJob)
-}
 
 
 class ThoonkBase:
     """The methods that Thoonk and AsyncThoonk share."""
 
     core: Core
+    feed_classes: ClassVar[dict[str, type[ThoonkFeed]]]
 
     delete_feed = method(registry.delete_feed)
     feed_exists = method(registry.feed_exists)
@@ -50,6 +42,44 @@ class ThoonkBase:
         """The id of this client in notices about created, configured and deleted feeds."""
         return self.core.instance
 
+    @method
+    def create_feed(self, feed: str, config: GivenConfig | None = None) -> Operation[Any]:
+        """Create a feed with its config. Raises FeedExists if there is one of this name."""
+        kind = yield from registry.create(self, feed, config)
+        return self.feed_classes[kind](self.core, feed)
+
+    @method
+    def __getitem__(self, feed: str) -> Operation[Any]:
+        """Open a feed with the type in its config. Raises FeedDoesNotExist if there is none."""
+        kind = yield from registry.open_by_name(self, feed)
+        return self.feed_classes[kind](self.core, feed)
+
+    @method
+    def leaf(self, feed: str, config: GivenConfig | None = None) -> Operation[Any]:
+        """Open a leaf, or create it if there is none. Raises NotAllowed for another type."""
+        return (yield from self._open(feed, config, registry.LEAF))
+
+    feed = leaf
+
+    @method
+    def sorted_feed(self, feed: str, config: GivenConfig | None = None) -> Operation[Any]:
+        """Open a sorted feed, or create it if there is none. Raises NotAllowed; see leaf."""
+        return (yield from self._open(feed, config, registry.SORTED))
+
+    @method
+    def queue(self, feed: str, config: GivenConfig | None = None) -> Operation[Any]:
+        """Open a queue, or create it if there is none. Raises NotAllowed; see leaf."""
+        return (yield from self._open(feed, config, "queue"))
+
+    @method
+    def job(self, feed: str, config: GivenConfig | None = None) -> Operation[Any]:
+        """Open a feed of jobs, or create it if there is none. Raises NotAllowed; see leaf."""
+        return (yield from self._open(feed, config, "job"))
+
+    def _open(self, feed: str, config: GivenConfig | None, kind: str) -> Operation[Any]:
+        yield from registry.open_as(self, feed, config, kind)
+        return self.feed_classes[kind](self.core, feed)
+
 
 class Thoonk(ThoonkBase, CompatClient):
     """Feeds, queues and jobs with the API of thoonk. Threads may share it.
@@ -57,50 +87,17 @@ class Thoonk(ThoonkBase, CompatClient):
     With listen=True, a thread calls the handlers when feeds change.
     """
 
+    feed_classes: ClassVar = {
+        each.type: each for each in (Leaf, SortedFeed, ThoonkQueue, ThoonkJob)
+    }
+
     def __init__(
         self, client: Client | str, namespace: str = "default", *, listen: bool = False
     ) -> None:
         super().__init__(client, namespace)
-        self._handlers = ThoonkHandlers(listens=listen)
-        self._listener = (
-            ThoonkListener(self.client.feeds.listen(), self._handlers, self.core)
-            if listen
-            else None
-        )
-
-    def create_feed(self, feed: str, config: GivenConfig | None = None) -> AnyFeed:
-        """Create a feed with its config. Raises FeedExists if there is one of this name."""
-        kind = drive(self.core.transport, registry.create(self, feed, config))
-        return FEED_CLASSES[kind](self.core, feed)
-
-    def __getitem__(self, feed: str) -> AnyFeed:
-        kind = drive(self.core.transport, registry.open_by_name(self, feed))
-        return FEED_CLASSES[kind](self.core, feed)
-
-    def leaf(self, feed: str, config: GivenConfig | None = None) -> Leaf:
-        """Open a leaf, or create it if there is none. Raises NotAllowed for another type."""
-        self._open(feed, config, Leaf.type)
-        return Leaf(self.core, feed)
-
-    feed = leaf
-
-    def sorted_feed(self, feed: str, config: GivenConfig | None = None) -> SortedFeed:
-        """Open a sorted feed, or create it if there is none. Raises NotAllowed; see leaf."""
-        self._open(feed, config, SortedFeed.type)
-        return SortedFeed(self.core, feed)
-
-    def queue(self, feed: str, config: GivenConfig | None = None) -> ThoonkQueue:
-        """Open a queue, or create it if there is none. Raises NotAllowed; see leaf."""
-        self._open(feed, config, ThoonkQueue.type)
-        return ThoonkQueue(self.core, feed)
-
-    def job(self, feed: str, config: GivenConfig | None = None) -> ThoonkJob:
-        """Open a feed of jobs, or create it if there is none. Raises NotAllowed; see leaf."""
-        self._open(feed, config, ThoonkJob.type)
-        return ThoonkJob(self.core, feed)
-
-    def _open(self, feed: str, config: GivenConfig | None, kind: str) -> None:
-        drive(self.core.transport, registry.open_as(self, feed, config, kind))
+        self._listener: ThoonkListener | None = None
+        if listen:
+            self._listener = ThoonkListener(self.client.feeds.listen(), self.core)
 
     def register_handler(self, name: str, handler: Callable[..., Any], *, own: bool = True) -> None:
         """Call a function at every notice of a name, with the arguments that belong to it.
@@ -111,7 +108,9 @@ class Thoonk(ThoonkBase, CompatClient):
         With own=False, the function is not called for feeds that this client itself created,
         configured or deleted. Raises NotListening without listen=True.
         """
-        self._handlers.add(name, handler, own=own)
+        if self._listener is None:
+            raise NotListening
+        self._listener.add(name, handler, own=own)
 
     def close(self) -> None:
         """Stop calling handlers, and close the client if this object opened it."""
@@ -126,39 +125,6 @@ class AsyncThoonk(ThoonkBase, AsyncCompatClient):
     It has no handlers: iterate over `await client.feeds.listen()` instead.
     """
 
-    async def create_feed(self, feed: str, config: GivenConfig | None = None) -> AnyAsyncFeed:
-        """Create a feed with its config. Raises FeedExists if there is one of this name."""
-        await self.open()
-        kind = await drive_async(self.core.transport, registry.create(self, feed, config))
-        return ASYNC_FEED_CLASSES[kind](self.core, feed)
-
-    async def __getitem__(self, feed: str) -> AnyAsyncFeed:
-        await self.open()
-        kind = await drive_async(self.core.transport, registry.open_by_name(self, feed))
-        return ASYNC_FEED_CLASSES[kind](self.core, feed)
-
-    async def leaf(self, feed: str, config: GivenConfig | None = None) -> AsyncLeaf:
-        """Open a leaf, or create it if there is none. Raises NotAllowed for another type."""
-        await self._open(feed, config, AsyncLeaf.type)
-        return AsyncLeaf(self.core, feed)
-
-    feed = leaf
-
-    async def sorted_feed(self, feed: str, config: GivenConfig | None = None) -> AsyncSortedFeed:
-        """Open a sorted feed, or create it if there is none. Raises NotAllowed; see leaf."""
-        await self._open(feed, config, AsyncSortedFeed.type)
-        return AsyncSortedFeed(self.core, feed)
-
-    async def queue(self, feed: str, config: GivenConfig | None = None) -> AsyncThoonkQueue:
-        """Open a queue, or create it if there is none. Raises NotAllowed; see leaf."""
-        await self._open(feed, config, AsyncThoonkQueue.type)
-        return AsyncThoonkQueue(self.core, feed)
-
-    async def job(self, feed: str, config: GivenConfig | None = None) -> AsyncThoonkJob:
-        """Open a feed of jobs, or create it if there is none. Raises NotAllowed; see leaf."""
-        await self._open(feed, config, AsyncThoonkJob.type)
-        return AsyncThoonkJob(self.core, feed)
-
-    async def _open(self, feed: str, config: GivenConfig | None, kind: str) -> None:
-        await self.open()
-        await drive_async(self.core.transport, registry.open_as(self, feed, config, kind))
+    feed_classes: ClassVar = {
+        each.type: each for each in (AsyncLeaf, AsyncSortedFeed, AsyncThoonkQueue, AsyncThoonkJob)
+    }

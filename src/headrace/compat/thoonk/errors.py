@@ -1,21 +1,8 @@
-"""The exceptions of thoonk. Those of feeds and items are the ones of Headrace."""
+"""The exceptions of thoonk that Headrace does not have."""
 
 from __future__ import annotations
 
-from headrace.errors import FeedError, FeedExists, HeadraceError, JobError
-from headrace.errors import FeedNotFound as FeedDoesNotExist
-from headrace.errors import ItemNotFound as ItemDoesNotExist
-
-__all__ = [
-    "Empty",
-    "FeedDoesNotExist",
-    "FeedExists",
-    "ItemDoesNotExist",
-    "JobDoesNotExist",
-    "JobNotPending",
-    "NotAllowed",
-    "NotListening",
-]
+from headrace.errors import FeedError, HeadraceError, JobError
 
 
 class Empty(HeadraceError):

@@ -1,27 +1,48 @@
-"""The feeds of thoonk, sync and async.
-
-Everyone can read the items of a Leaf or a SortedFeed until they are retracted. Each item of a
-ThoonkQueue or a ThoonkJob goes to one consumer.
-"""
+"""Feeds whose items everyone can read until they are retracted: Leaf and SortedFeed."""
 
 from __future__ import annotations
 
-from headrace.compat.thoonk import item_operations, job_operations
+from itertools import chain
+from typing import Any
+
+from headrace.compat.opening import all_pages
 from headrace.compat.thoonk.registry import LEAF, SORTED, ThoonkFeed
+from headrace.engine.check import text
+from headrace.errors import InvalidArgument, ItemNotFound
 from headrace.feeds import operations
 from headrace.operations.method import AsyncMethods, SyncMethods, method
+from headrace.transport.drive import Operation
 
 
 class ItemFeedBase(ThoonkFeed):
     """The methods of a Leaf and of a SortedFeed."""
 
-    get_all = method(item_operations.get_all)
-    get_ids = method(item_operations.get_ids)
     get_item = method(operations.item)
     has_id = method(operations.has)
     length = method(operations.length)
-    publishes = method(item_operations.publishes)
-    retract = method(item_operations.retract)
+
+    @method
+    def get_all(self) -> Operation[dict[str, Any]]:
+        """Return all items by id, in the order of get_ids."""
+        pages = yield from all_pages(operations.all, self)
+        return {item_id: item for page in pages for item_id, item in page.items()}
+
+    @method
+    def get_ids(self) -> Operation[list[str]]:
+        """Return all ids: those of a leaf newest first, those of a sorted feed in order."""
+        pages = yield from all_pages(operations.ids, self)
+        return list(dict.fromkeys(chain.from_iterable(pages)))
+
+    @method
+    def publishes(self) -> Operation[int]:
+        """Return how many items were ever published."""
+        return (yield from operations.counts(self)).published
+
+    @method
+    def retract(self, id: str) -> Operation[None]:  # noqa: A002
+        """Remove an item. Raises ItemDoesNotExist if there is none."""
+        if not (yield from operations.retract(self, id)):
+            raise ItemNotFound(self.name, id)
 
 
 class LeafBase(ItemFeedBase):
@@ -29,7 +50,19 @@ class LeafBase(ItemFeedBase):
 
     type = LEAF
 
-    publish = method(item_operations.publish)
+    @method
+    def publish(
+        self,
+        item: Any,
+        id: str | None = None,  # noqa: A002 - thoonk's name
+        *,
+        touch: bool = False,
+    ) -> Operation[str]:
+        """Publish an item and return its id; an item with this id is replaced in its position.
+
+        With touch=True it becomes the newest item.
+        """
+        return (yield from operations.publish(self, item, id=id, touch=touch))
 
 
 class Leaf(LeafBase, SyncMethods):
@@ -46,17 +79,75 @@ class SortedFeedBase(ItemFeedBase):
     type = SORTED
     sorted = True
 
-    append = method(item_operations.append)
-    edit = method(item_operations.edit)
-    move = method(item_operations.move)
-    move_after = method(item_operations.move_after)
-    move_before = method(item_operations.move_before)
-    move_first = method(item_operations.move_first)
-    move_last = method(item_operations.move_last)
-    prepend = method(item_operations.prepend)
-    publish = method(item_operations.append)
-    publish_after = method(item_operations.publish_after)
-    publish_before = method(item_operations.publish_before)
+    @method
+    def append(self, item: Any) -> Operation[str]:
+        """Publish an item at the end and return its id."""
+        return (yield from operations.publish(self, item))
+
+    publish = append
+
+    @method
+    def prepend(self, item: Any) -> Operation[str]:
+        """Publish an item at the beginning and return its id."""
+        return (yield from operations.publish(self, item, first=True))
+
+    @method
+    def publish_before(self, before_id: str, item: Any) -> Operation[str]:
+        """Publish an item before another one. Raises ItemDoesNotExist if that one is not there."""
+        before = text("before_id", before_id, self.core.limits.name)
+        return (yield from operations.publish(self, item, before=before))
+
+    @method
+    def publish_after(self, after_id: str, item: Any) -> Operation[str]:
+        """Publish an item after another one. Raises ItemDoesNotExist if that one is not there."""
+        after = text("after_id", after_id, self.core.limits.name)
+        return (yield from operations.publish(self, item, after=after))
+
+    @method
+    def edit(self, id: str, item: Any) -> Operation[None]:  # noqa: A002
+        """Replace an item in its position. Raises ItemDoesNotExist if there is none."""
+        if not (yield from operations.has(self, id)):
+            raise ItemNotFound(self.name, id)
+        yield from operations.publish(self, item, id=id)
+
+    @method
+    def move(self, rel_position: str, id: str) -> Operation[None]:  # noqa: A002
+        """Move an item before another one (":2"), after it ("2:"), to "begin:" or to ":end"."""
+        if not isinstance(rel_position, str):
+            raise InvalidArgument(f"rel_position must be a str, not {type(rel_position).__name__}")
+        if rel_position == "begin:":
+            yield from operations.move(self, id, first=True)
+        elif rel_position == ":end":
+            yield from operations.move(self, id, last=True)
+        elif rel_position.startswith(":"):
+            yield from operations.move(self, id, before=rel_position[1:])
+        elif rel_position.endswith(":"):
+            yield from operations.move(self, id, after=rel_position[:-1])
+        else:
+            raise InvalidArgument(
+                "rel_position must be like ':2' or '2:', or 'begin:' or ':end', "
+                f"not {rel_position!r}"
+            )
+
+    @method
+    def move_before(self, rel_id: str, id: str) -> Operation[None]:  # noqa: A002
+        """Move an item before another one."""
+        yield from operations.move(self, id, before=rel_id)
+
+    @method
+    def move_after(self, rel_id: str, id: str) -> Operation[None]:  # noqa: A002
+        """Move an item after another one."""
+        yield from operations.move(self, id, after=rel_id)
+
+    @method
+    def move_first(self, id: str) -> Operation[None]:  # noqa: A002
+        """Move an item to the beginning."""
+        yield from operations.move(self, id, first=True)
+
+    @method
+    def move_last(self, id: str) -> Operation[None]:  # noqa: A002
+        """Move an item to the end."""
+        yield from operations.move(self, id, last=True)
 
 
 class SortedFeed(SortedFeedBase, SyncMethods):
@@ -65,61 +156,3 @@ class SortedFeed(SortedFeedBase, SyncMethods):
 
 class AsyncSortedFeed(SortedFeedBase, AsyncMethods):
     """The asyncio form of SortedFeed."""
-
-
-class JobFeedBase(ThoonkFeed):
-    """The methods of a ThoonkQueue and of a ThoonkJob."""
-
-    HIGH = job_operations.HIGH
-
-    get_item = method(job_operations.get_item)
-    has_id = method(job_operations.has_id)
-    length = method(job_operations.length)
-    publish = method(job_operations.put)
-    put = method(job_operations.put)
-    retract = method(job_operations.retract)
-
-
-class ThoonkQueueBase(JobFeedBase):
-    """The methods that ThoonkQueue and AsyncThoonkQueue share."""
-
-    type = "queue"
-
-    get = method(job_operations.get)
-    get_all = method(job_operations.waiting_items)
-    get_ids = method(job_operations.waiting_ids)
-
-
-class ThoonkQueue(ThoonkQueueBase, SyncMethods):
-    """A queue: `get` returns an item and removes it."""
-
-
-class AsyncThoonkQueue(ThoonkQueueBase, AsyncMethods):
-    """The asyncio form of ThoonkQueue."""
-
-
-class ThoonkJobBase(JobFeedBase):
-    """The methods that ThoonkJob and AsyncThoonkJob share."""
-
-    type = "job"
-
-    cancel = method(job_operations.cancel)
-    finish = method(job_operations.finish)
-    get = method(job_operations.claim)
-    get_all = method(job_operations.all_items)
-    get_claimed = method(job_operations.get_claimed)
-    get_failure_count = method(job_operations.get_failure_count)
-    get_ids = method(job_operations.all_ids)
-    get_result = method(job_operations.get_result)
-    get_running = method(job_operations.get_running)
-    get_stalled = method(job_operations.get_stalled)
-    retry = method(job_operations.retry)
-    stall = method(job_operations.stall)
-
-
-class ThoonkJob(ThoonkJobBase, SyncMethods):
-    """A feed of jobs: a consumer gets one, then finishes, cancels or stalls it by id."""
-
-
-class AsyncThoonkJob(ThoonkJobBase, AsyncMethods):
-    """The asyncio form of ThoonkJob."""

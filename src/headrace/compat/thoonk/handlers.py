@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
-from headrace.compat.thoonk.errors import NotListening
 from headrace.engine.check import choice
 from headrace.errors import InvalidArgument, ServerUnavailable
 from headrace.feeds.values import FeedEvent
@@ -37,48 +35,23 @@ def _position(event: FeedEvent) -> str:
     return f"{event.after}:" if event.place == "after" else "begin:"
 
 
-class ThoonkHandlers:
-    """The handlers of a Thoonk, by the name of the notice."""
-
-    def __init__(self, *, listens: bool) -> None:
-        self._listens = listens
-        self._by_name: dict[str, list[tuple[Callable[..., Any], bool]]] = {}
-
-    def add(self, name: str, handler: Callable[..., Any], *, own: bool) -> None:
-        """Add a handler. Raises NotListening if no thread would call it."""
-        if not self._listens:
-            raise NotListening
-        choice("name", name, NAMES)
-        if not callable(handler):
-            raise InvalidArgument(f"handler must be callable, not {type(handler).__name__}")
-        self._by_name.setdefault(name, []).append((handler, own))
-
-    def calls(self, event: FeedEvent, instance: str) -> Iterator[Callable[[], Any]]:
-        """Yield the calls that an event causes in a client with this instance id."""
-        name, arguments = NOTICES[event.kind]
-        for handler, own in tuple(self._by_name.get(name, ())):
-            if own or event.instance != instance:
-                yield partial(_call, handler, arguments, event)
-
-
-def _call(
-    handler: Callable[..., Any], arguments: Callable[[FeedEvent], tuple[Any, ...]], event: FeedEvent
-) -> Any:
-    return handler(*arguments(event))
-
-
 class ThoonkListener:
-    """A thread that receives the changes of all feeds and calls the handlers."""
+    """The handlers of a Thoonk, and the thread that calls them when feeds change."""
 
-    def __init__(
-        self, listening: Listener[FeedEvent], handlers: ThoonkHandlers, core: Core
-    ) -> None:
+    def __init__(self, listening: Listener[FeedEvent], core: Core) -> None:
         self._listening = listening
         self._core = core
-        self._handlers = handlers
+        self._handlers: dict[str, list[tuple[Callable[..., Any], bool]]] = {}
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="headrace thoonk", daemon=True)
         self._thread.start()
+
+    def add(self, name: str, handler: Callable[..., Any], *, own: bool) -> None:
+        """Add a handler; with own=False, it is not called for changes of this client."""
+        choice("name", name, NAMES)
+        if not callable(handler):
+            raise InvalidArgument(f"handler must be callable, not {type(handler).__name__}")
+        self._handlers.setdefault(name, []).append((handler, own))
 
     def _run(self) -> None:
         while not self._closed.is_set():
@@ -92,11 +65,13 @@ class ThoonkListener:
                 return
 
     def _notify(self, event: FeedEvent) -> None:
-        for call in self._handlers.calls(event, self._core.instance):
-            try:
-                call()
-            except (Exception, SystemExit):
-                log.exception("a handler failed: feed %r, event %s", event.feed, event.kind)
+        name, arguments = NOTICES[event.kind]
+        for handler, own in tuple(self._handlers.get(name, ())):
+            if own or event.instance != self._core.instance:
+                try:
+                    handler(*arguments(event))
+                except (Exception, SystemExit):
+                    log.exception("a handler failed: feed %r, event %s", event.feed, event.kind)
 
     def close(self) -> None:
         """Stop the thread; it calls no more handlers."""

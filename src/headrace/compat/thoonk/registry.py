@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 
-from headrace.compat.opening import is_configured
-from headrace.compat.thoonk.errors import FeedDoesNotExist, FeedExists, NotAllowed
-from headrace.engine.check import PAGE
-from headrace.errors import InvalidArgument, QueueNotFound
+from headrace.compat.opening import all_pages, is_configured
+from headrace.compat.thoonk.errors import NotAllowed
+from headrace.errors import FeedExists, FeedNotFound, InvalidArgument, QueueNotFound
 from headrace.feeds import operations
 from headrace.operations import queues
 from headrace.operations.core import Core
@@ -58,11 +58,11 @@ def read_feed(core: Core, name: str) -> Operation[TypedConfig]:
     """Return the type and config of a feed. Raises FeedDoesNotExist if there is none."""
     found = yield from operations.info(core, operations.check_feed(core, name))
     if found is None:
-        raise FeedDoesNotExist(name)
+        raise FeedNotFound(name)
     return decode_config(found)
 
 
-def decode_config(found: operations.Info) -> TypedConfig:
+def decode_config(found: operations.FeedInfo) -> TypedConfig:
     """Return the type and config of a feed, derived from its settings if thoonk did not make it."""
     fields = found.fields
     config: Any = None
@@ -82,7 +82,7 @@ def _is_type(given: object) -> bool:
 def check_exists(feed: ThoonkFeed) -> Operation[None]:
     """Raise FeedDoesNotExist unless the feed exists and has its type still."""
     if (yield from read_feed(feed.core, feed.name)).type != feed.type:
-        raise FeedDoesNotExist(feed.name)
+        raise FeedNotFound(feed.name)
 
 
 def parse_config(config: Mapping[str, Any] | str | None, default_type: str) -> TypedConfig:
@@ -234,9 +234,4 @@ def feed_exists(client: ClientLike, feed: str) -> Operation[bool]:
 
 def get_feeds(client: ClientLike) -> Operation[set[str]]:
     """Return the names of all feeds."""
-    found: set[str] = set()
-    offset = 0
-    while page := (yield from operations.feeds(client, offset=offset, count=PAGE)):
-        found.update(page)
-        offset += len(page)
-    return found
+    return set(chain.from_iterable((yield from all_pages(operations.feeds, client))))

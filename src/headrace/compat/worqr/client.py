@@ -3,43 +3,25 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TypeVar
 from uuid import uuid4
 
 from headrace.client.client import AsyncClient, Client
-from headrace.compat.opening import AsyncCompatClient, CompatClient
-from headrace.compat.worqr import tasks, workers
-from headrace.compat.worqr.background import Handler, WorqrBackground
+from headrace.compat.opening import AsyncCompatClient, CompatClient, ensure_profile
+from headrace.compat.worqr.background import Handler, LocalWorker, WorqrBackground
+from headrace.compat.worqr.notices import listen, waiting_notice
+from headrace.compat.worqr.tasks import WorqrBase
 from headrace.engine.check import Limits, number, text
-from headrace.errors import InvalidArgument
+from headrace.errors import InvalidArgument, SessionEnded
+from headrace.operations import sessions
 from headrace.operations.method import method
+from headrace.operations.queues import QueueRef
+from headrace.transport.drive import Operation
+
+T = TypeVar("T")
 
 PREFIX = "worqr"
 MAX_NAME = Limits().name
-
-
-class WorqrBase:
-    """The methods that Worqr and AsyncWorqr share."""
-
-    cancelTasks = method(tasks.cancelTasks)
-    countTasks = method(tasks.countTasks)
-    deleteQueue = method(tasks.deleteQueue)
-    dequeue = method(tasks.startTask)
-    enqueue = method(tasks.enqueue)
-    finishTask = method(tasks.finishTask)
-    getMatchingProcesses = method(tasks.getMatchingProcesses)
-    getProcesses = method(tasks.getProcesses)
-    getQueues = method(tasks.getQueues)
-    getTasks = method(tasks.getTasks)
-    getWorkers = method(tasks.getWorkers)
-    peekTask = method(tasks.peekTask)
-    startTask = method(tasks.startTask)
-    stopTask = method(tasks.stopTask)
-
-    workerId: str
-
-    def serves(self, worker: str, queue: str) -> bool:  # noqa: ARG002 - see Worqr
-        """Return whether a worker of this instance has started work on a queue."""
-        return False
 
 
 def _namespace(client: Client | AsyncClient | str, prefix: str | None) -> str:
@@ -62,13 +44,6 @@ class Worqr(WorqrBase, CompatClient):
     `redisKeyPrefix` is the namespace. Intervals are milliseconds. `workerTimeout` is seconds; a
     negative one makes a permanent worker, which ends only when a client fails it.
     """
-
-    failWorker = method(workers.failWorker)
-    keepWorkerAlive = method(workers.keepWorkerAlive)
-    requestWork = method(workers.requestWork)
-    startWork = method(workers.startWork)
-    startWorker = method(workers.startWorker)
-    stopWork = method(workers.stopWork)
 
     def __init__(
         self,
@@ -96,6 +71,81 @@ class Worqr(WorqrBase, CompatClient):
         self.background = WorqrBackground(
             self.core, workerHeartbeatInterval / 1000, workerCleanupInterval / 1000
         )
+
+    @method
+    def startWorker(self, worker: str | None = None) -> Operation[None]:
+        """Register a worker and keep it alive in the background until failWorker."""
+        name = self._worker_name(worker)
+        ttl = None if self.workerTimeout < 0 else self.workerTimeout
+        token = yield from sessions.start(self, name, ttl=ttl)
+        self.background.add_worker(LocalWorker(self.core, name, token))
+
+    @method
+    def keepWorkerAlive(self, worker: str | None = None) -> Operation[None]:
+        """Renew the session of a worker. Raises SessionEnded if it has ended."""
+        local = self.background.worker(self._worker_name(worker))
+        yield from self._unless_ended(local, sessions.renew(local))
+
+    @method
+    def startWork(self, worker: str, queue: str | None = None) -> Operation[None]:
+        """Let a worker start tasks of a queue, and call the handlers of the queue from now on.
+
+        startWork(queue) uses the worker of this instance. Raises SessionEnded if it is not alive.
+        """
+        local, target = self._worker_and_queue(worker, queue)
+        yield from ensure_profile(target, "task")
+        yield from self._unless_ended(local, sessions.serve(local, target.name))
+        local.queues.add(target.name)
+        if target.name in self.background.subscriptions:
+            yield from self._request_work(target)
+        else:
+            self.background.add_subscription(target.name, (yield from listen(target)))
+
+    @method
+    def stopWork(self, worker: str, queue: str | None = None) -> Operation[None]:
+        """Let a worker stop working on a queue and return its tasks to the front of the queue.
+
+        stopWork(queue) uses the worker of this instance. Raises SessionEnded if it is not alive.
+        """
+        local, target = self._worker_and_queue(worker, queue)
+        yield from self._unless_ended(local, sessions.unserve(local, target.name))
+        local.queues.discard(target.name)
+        self.background.drop_unused_subscriptions()
+
+    @method
+    def failWorker(self, worker: str | None = None) -> Operation[None]:
+        """End a worker of this or another instance; its tasks return to the front of their queues.
+
+        Raises SessionEnded if the worker is not alive.
+        """
+        name = self._worker_name(worker)
+        local = self.background.workers.get(name)
+        if local is None:
+            yield from sessions.end_by_name(self, name)
+            return
+        self.background.remove_worker(local)
+        yield from sessions.end(local)
+
+    @method
+    def requestWork(self, queue: str) -> Operation[None]:
+        """Call the handlers of a queue with a work notice if tasks are waiting."""
+        yield from self._request_work(QueueRef(self.core, queue))
+
+    def _request_work(self, queue: QueueRef) -> Operation[None]:
+        for kind, tasks in (yield from waiting_notice(queue)):
+            self.background.notify(queue.name, kind, tasks)
+
+    def _worker_and_queue(self, worker: str, queue: str | None) -> tuple[LocalWorker, QueueRef]:
+        name, queue = (self.workerId, worker) if queue is None else (worker, queue)
+        return self.background.worker(self._worker_name(name)), QueueRef(self.core, queue)
+
+    def _unless_ended(self, worker: LocalWorker, operation: Operation[T]) -> Operation[T]:
+        """Run an operation of a worker; if its session has ended, forget the worker."""
+        try:
+            return (yield from operation)
+        except SessionEnded:
+            self.background.remove_worker(worker)
+            raise
 
     def serves(self, worker: str, queue: str) -> bool:
         """Return whether a worker of this instance has started work on a queue."""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from headrace.compat.opening import ensure_profile, is_configured
+from headrace.compat.opening import (
+    RunningJob,
+    all_jobs,
+    all_pages,
+    ensure_profile,
+    is_configured,
+    read_record,
+)
 from headrace.compat.worqr.notices import publish_done
-from headrace.engine.call import Call, build
-from headrace.engine.check import PAGE, text
-from headrace.engine.record import Record, decode_record
+from headrace.engine.check import text
+from headrace.engine.record import Record
 from headrace.errors import InvalidArgument, JobNotFound, LeaseLost, SessionRequired
 from headrace.operations import finishing, jobs, matching, popping, putting, queues, sessions
 from headrace.operations.core import Core
+from headrace.operations.method import method
 from headrace.operations.queues import QueueRef, all_queues
-from headrace.operations.requests import ask_one
-from headrace.operations.values import Job, payload_of
+from headrace.operations.values import Job
 from headrace.options import JobOptions
 from headrace.transport.drive import Operation
 
@@ -29,103 +35,141 @@ class WorqrProcess(NamedTuple):
     task: Any
 
 
-class WorqrLike(Protocol):
-    """A Worqr or an AsyncWorqr."""
-
-    @property
-    def core(self) -> Core:
-        """The namespace and its connection."""
-
-    @property
-    def workerId(self) -> str:
-        """The default worker."""
-
-    def serves(self, worker: str, queue: str) -> bool:
-        """Return whether a worker of this instance has started work on a queue."""
-
-
-class RunningTask(NamedTuple):
-    """A process with the token that proves that it is the current delivery of its task."""
+class WorqrBase:
+    """The methods that Worqr and AsyncWorqr share."""
 
     core: Core
-    id: str
-    token: str
-    record: Record
-    payload: bytes
+    workerId: str
+
+    def serves(self, worker: str, queue: str) -> bool:  # noqa: ARG002 - see Worqr
+        """Return whether a worker of this instance has started work on a queue."""
+        return False
+
+    def _worker_name(self, worker: str | None) -> str:
+        """Return the name of a worker; the default is that of the client."""
+        return self.workerId if worker is None else text("worker", worker, self.core.limits.name)
+
+    @method
+    def enqueue(self, task: Any, queue: str, *, unique: bool = False) -> Operation[None]:
+        """Add a task, or a list of tasks in order, at the back and notify the workers of the queue.
+
+        Raises JobExists for a unique task while an equal one is waiting or running.
+        """
+        target = QueueRef(self.core, queue)
+        yield from ensure_profile(target, "task")
+        # A put without any option takes the fast path.
+        options: JobOptions = {"unique": True} if unique else {}
+        if isinstance(task, list | tuple):
+            yield from putting.put_many(target, task, **options)
+        else:
+            yield from putting.put(target, task, **options)
+
+    @method
+    def startTask(self, queue: str, worker: str | None = None) -> Operation[WorqrProcess | None]:
+        """Move the next task to a process of the worker, or return None if no task is waiting.
+
+        Raises SessionRequired unless the worker is started and has started work on the queue.
+        """
+        target = QueueRef(self.core, queue)
+        name = self._worker_name(worker)
+        if not self.serves(name, queue) and not (yield from is_configured(target)):
+            raise SessionRequired(name, queue)
+        popped = yield from popping.pop(target, name)
+        if not popped:
+            return None
+        [(job_id, record, _, payload)] = popped
+        return WorqrProcess(_process_id(job_id, record.attempt), self.core.codec.decode(payload))
+
+    @method
+    def stopTask(self, process: str) -> Operation[None]:
+        """Return the task of a process to the front of its queue.
+
+        Raises LeaseLost if the process has ended, and JobNotFound if the task is gone.
+        """
+        running, _, _ = yield from _running(self.core, process)
+        yield from finishing.release(running)
+
+    @method
+    def finishTask(self, process: str, result: Any = None) -> Operation[None]:
+        """Finish a process and its task, and notify the workers of the queue of the result.
+
+        Raises LeaseLost if the process has ended, and JobNotFound if the task is gone.
+        """
+        running, record, payload = yield from _running(self.core, process)
+        yield from finishing.complete(running, finishing.NO_RESULT if result is None else result)
+        queue = QueueRef(self.core, record.queue)
+        encoded = None if result is None else self.core.codec.encode(result)
+        yield from publish_done(queue, record.worker, payload, encoded)
+
+    @method
+    def cancelTasks(self, queue: str, task: Any) -> Operation[None]:
+        """Remove every task of a queue that equals this one, waiting or running."""
+        yield from matching.cancel_matching(QueueRef(self.core, queue), task)
+
+    @method
+    def deleteQueue(self, queue: str) -> Operation[None]:
+        """Delete a queue with its tasks and processes, and notify its workers.
+
+        Raises QueueNotFound if there is no such queue.
+        """
+        yield from queues.delete(QueueRef(self.core, queue))
+
+    @method
+    def getQueues(self) -> Operation[list[str]]:
+        """Return the queues, in the order of their first use."""
+        return (yield from all_queues(self.core))
+
+    @method
+    def countTasks(self, queue: str) -> Operation[int]:
+        """Return how many tasks are waiting in a queue."""
+        return (yield from queues.counts(QueueRef(self.core, queue))).waiting
+
+    @method
+    def peekTask(self, queue: str) -> Operation[Any]:
+        """Return the next task of a queue without removing it, or None if there is none."""
+        found = yield from popping.peek(QueueRef(self.core, queue))
+        return found[0].data if found else None
+
+    @method
+    def getTasks(self, queue: str) -> Operation[list[Any]]:
+        """Return the waiting tasks of a queue, the next one first."""
+        return [job.data for job in (yield from all_jobs(QueueRef(self.core, queue), "waiting"))]
+
+    @method
+    def getWorkers(self) -> Operation[list[str]]:
+        """Return the names of the workers that are alive."""
+        pages = yield from all_pages(sessions.workers, self)
+        return [worker.name for workers in pages for worker in workers]
+
+    @method
+    def getProcesses(self) -> Operation[list[str]]:
+        """Return the ids of the processes of all queues."""
+        found: list[str] = []
+        for queue in (yield from all_queues(self.core)):
+            found += _process_ids((yield from all_jobs(QueueRef(self.core, queue), "running")))
+        return found
+
+    @method
+    def getMatchingProcesses(self, task: Any) -> Operation[list[str]]:
+        """Return the ids of the processes of all queues whose task equals this one."""
+        ids: list[str] = []
+        for queue in (yield from all_queues(self.core)):
+            ids += yield from matching.matching(QueueRef(self.core, queue), task)
+        return _process_ids((yield from jobs.jobs(self, ids)))
+
+    dequeue = startTask
 
 
-def worker_name(client: WorqrLike, worker: str | None) -> str:
-    """Return the name of a worker; the default is that of the client."""
-    return client.workerId if worker is None else text("worker", worker, client.core.limits.name)
-
-
-def enqueue(client: WorqrLike, task: Any, queue: str, *, unique: bool = False) -> Operation[None]:
-    """Add a task, or a list of tasks in order, at the back and notify the workers of the queue.
-
-    Raises JobExists for a unique task while an equal one is waiting or running.
-    """
-    target = QueueRef(client.core, queue)
-    yield from ensure_profile(target, "task")
-    # A put without any option takes the fast path.
-    options: JobOptions = {"unique": True} if unique else {}
-    if isinstance(task, list | tuple):
-        yield from putting.put_many(target, task, **options)
-    else:
-        yield from putting.put(target, task, **options)
-
-
-def startTask(
-    client: WorqrLike, queue: str, worker: str | None = None
-) -> Operation[WorqrProcess | None]:
-    """Move the next task to a process of the worker, or return None if no task is waiting.
-
-    Raises SessionRequired unless the worker is started and has started work on the queue.
-    """
-    target = QueueRef(client.core, queue)
-    name = worker_name(client, worker)
-    if not client.serves(name, queue) and not (yield from is_configured(target)):
-        raise SessionRequired(name, queue)
-    popped = yield from popping.pop(target, name)
-    if not popped:
-        return None
-    [(job_id, record, _, payload)] = popped
-    return WorqrProcess(_process_id(job_id, record.attempt), client.core.codec.decode(payload))
-
-
-def stopTask(client: WorqrLike, process: str) -> Operation[None]:
-    """Return the task of a process to the front of its queue.
-
-    Raises LeaseLost if the process has ended, and JobNotFound if the task is gone.
-    """
-    running = yield from _running(client, process)
-    yield from finishing.release(running)
-
-
-def finishTask(client: WorqrLike, process: str, result: Any = None) -> Operation[None]:
-    """Finish a process and its task, and notify the workers of the queue of the result.
-
-    Raises LeaseLost if the process has ended, and JobNotFound if the task is gone.
-    """
-    running = yield from _running(client, process)
-    yield from finishing.complete(running, finishing.NO_RESULT if result is None else result)
-    queue = QueueRef(client.core, running.record.queue)
-    encoded = None if result is None else client.core.codec.encode(result)
-    yield from publish_done(queue, running.record.worker, running.payload, encoded)
-
-
-def _running(client: WorqrLike, process: str) -> Operation[RunningTask]:
-    core = client.core
+def _running(core: Core, process: str) -> Operation[tuple[RunningJob, Record, bytes]]:
+    """Return the delivery of a process, its record and its payload."""
     job_id, attempt = _delivery(process)
-    text("process", job_id, core.limits.name)
-    call: Call[list[Any]] = build("get", list, [(job_id,)])
-    found = yield from ask_one(core, core.shard_of(job_id), call)
-    if not found:
+    found = yield from read_record(core, job_id)
+    if found is None:
         raise JobNotFound(job_id)
-    _, packed, stored_apart, *_ = found[0]
-    record = decode_record(packed)
+    record, payload = found
     if record.state != "running" or record.attempt != attempt:
         raise LeaseLost(job_id, record.state, record.worker if record.state == "running" else "")
-    return RunningTask(core, job_id, record.token, record, payload_of(record, stored_apart))
+    return RunningJob(core, job_id, record.token), record, payload
 
 
 def _process_id(job_id: str, attempt: int) -> str:
@@ -144,78 +188,5 @@ def _delivery(process: str) -> tuple[str, int]:
     return job_id, int(attempt)
 
 
-def cancelTasks(client: WorqrLike, queue: str, task: Any) -> Operation[None]:
-    """Remove every task of a queue that equals this one, waiting or running."""
-    yield from matching.cancel_matching(QueueRef(client.core, queue), task)
-
-
-def deleteQueue(client: WorqrLike, queue: str) -> Operation[None]:
-    """Delete a queue with its tasks and processes, and notify its workers.
-
-    Raises QueueNotFound if there is no such queue.
-    """
-    yield from queues.delete(QueueRef(client.core, queue))
-
-
-# Reads.
-
-
-def getQueues(client: WorqrLike) -> Operation[list[str]]:
-    """Return the queues, in the order of their first use."""
-    return (yield from all_queues(client.core))
-
-
-def countTasks(client: WorqrLike, queue: str) -> Operation[int]:
-    """Return how many tasks are waiting in a queue."""
-    return (yield from queues.counts(QueueRef(client.core, queue))).waiting
-
-
-def peekTask(client: WorqrLike, queue: str) -> Operation[Any]:
-    """Return the next task of a queue without removing it, or None if there is none."""
-    found = yield from popping.peek(QueueRef(client.core, queue))
-    return found[0].data if found else None
-
-
-def getTasks(client: WorqrLike, queue: str) -> Operation[list[Any]]:
-    """Return the waiting tasks of a queue, the next one first."""
-    return [job.data for job in (yield from _jobs(client, queue, "waiting"))]
-
-
-def getWorkers(client: WorqrLike) -> Operation[list[str]]:
-    """Return the names of the workers that are alive."""
-    names: list[str] = []
-    while True:
-        found = yield from sessions.workers(client, offset=len(names), count=PAGE)
-        names += [worker.name for worker in found]
-        if len(found) < PAGE:
-            return names
-
-
-def getProcesses(client: WorqrLike) -> Operation[list[str]]:
-    """Return the ids of the processes of all queues."""
-    found: list[str] = []
-    for queue in (yield from all_queues(client.core)):
-        found += _process_ids((yield from _jobs(client, queue, "running")))
-    return found
-
-
-def getMatchingProcesses(client: WorqrLike, task: Any) -> Operation[list[str]]:
-    """Return the ids of the processes of all queues whose task equals this one."""
-    ids: list[str] = []
-    for queue in (yield from all_queues(client.core)):
-        ids += yield from matching.matching(QueueRef(client.core, queue), task)
-    return _process_ids((yield from jobs.jobs(client, ids)))
-
-
 def _process_ids(found: list[Job]) -> list[str]:
     return [_process_id(job.id, job.attempt) for job in found if job.state == "running"]
-
-
-def _jobs(client: WorqrLike, queue: str, state: str) -> Operation[list[Job]]:
-    target = QueueRef(client.core, queue)
-    found: list[Job] = []
-    while True:
-        page = yield from jobs.queue_jobs(target, state, offset=len(found), count=PAGE)
-        found += page.jobs
-        if len(page.jobs) < PAGE:
-            return found

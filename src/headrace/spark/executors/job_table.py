@@ -6,7 +6,7 @@ objects become one column, data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -23,13 +23,6 @@ COLUMNS = pa.schema(
     ]
 )
 MISFIT = "Misfit"
-
-# The types that JSON writes as text.
-_AS_TEXT: tuple[Callable[[pa.DataType], bool], ...] = (
-    pa.types.is_temporal,
-    pa.types.is_decimal,
-)
-
 
 _WHOLE = pa.decimal128(20, 0)
 
@@ -99,19 +92,10 @@ def _as_written(wanted: pa.DataType) -> pa.DataType:
     if pa.types.is_integer(wanted):
         # Arrow would silently truncate a fraction to an integer.
         return _WHOLE
-    if any(is_text(wanted) for is_text in _AS_TEXT):
+    if pa.types.is_temporal(wanted) or pa.types.is_decimal(wanted):
         return pa.string()
     if pa.types.is_struct(wanted):
         return pa.struct([field.with_type(_as_written(field.type)) for field in wanted])
     if pa.types.is_list(wanted):
         return pa.list_(wanted.value_field.with_type(_as_written(wanted.value_type)))
     return wanted
-
-
-def shape_for(frame: str) -> Callable[[pa.Table], Any]:
-    """Return the function that converts a table to the frame of the user's function."""
-    return pa.Table.to_pandas if frame == "pandas" else _unchanged
-
-
-def _unchanged(table: pa.Table) -> pa.Table:
-    return table

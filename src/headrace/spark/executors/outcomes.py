@@ -1,4 +1,4 @@
-"""Convert the return value of the user's function to one outcome for each job.
+"""Call the user's function with jobs, and convert its return value to one outcome for each job.
 
 An outcome is a value, which becomes the result of the job; an exception, which fails the job as if
 it had been raised; or Next, which moves the job to another queue.
@@ -6,7 +6,8 @@ it had been raised; or Next, which moves the job to another queue.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +17,19 @@ from headrace.app.verdicts import Discard, Retry
 from headrace.engine.check import Limits, Span, milliseconds, text
 from headrace.errors import InvalidArgument
 from headrace.options import UNSET
-from headrace.spark.executors.job_table import COLUMNS, DATA
+from headrace.spark.executors.job_table import COLUMNS, DATA, JobRow, tabular
 
 FAILURE, MESSAGE, RETRY_IN, NEXT = "failure", "message", "retry_in", "next"
 JOB_COLUMNS = frozenset(COLUMNS.names)
 OUTCOME_COLUMNS = frozenset((FAILURE, MESSAGE, RETRY_IN, NEXT))
+
+# The most calls with parts of one table. A poison job among a thousand is found in twenty calls; a
+# function that always fails must not be called without end.
+MOST_CALLS = 64
+
+FUNCTION_FAILS = (Exception, SystemExit)
+
+Function = Callable[[Any], Any]
 
 
 class BadReturn(Exception):
@@ -159,3 +168,57 @@ def _aligned(outcomes: list[Any], named: list[Any] | None, ids: Sequence[str]) -
             f"{min(map(str, wrong))!r} is wrong"
         )
     return [by_id[job_id] for job_id in ids]
+
+
+# The calls
+
+
+def by_row(function: Function, rows: Sequence[JobRow]) -> dict[str, Any]:
+    """Call the function with one row at a time, and return an outcome for each job id."""
+    return {row.id: _of_row(function, row) for row in rows}
+
+
+def _of_row(function: Function, row: JobRow) -> Any:
+    try:
+        return outcomes_of([function(row)], [row.id])[0]
+    except FUNCTION_FAILS as error:
+        return error
+
+
+def by_table(
+    function: Function, rows: Sequence[JobRow], frame: str, schema: pa.Schema | None
+) -> dict[str, Any]:
+    """Call the function with a table, and return an outcome for each job id.
+
+    There are several tables if the rows do not fit into one.
+    """
+    tables, misfits = tabular(rows, schema)
+    found: dict[str, Any] = {**misfits}
+    called = (lambda some: function(some.to_pandas())) if frame == "pandas" else function
+    for part, table in tables:
+        found.update(_in_halves(called, part, table))
+    return found
+
+
+def _in_halves(function: Function, rows: Sequence[JobRow], table: pa.Table) -> dict[str, Any]:
+    """Call the function with the table; if it fails, with halves, down to single rows.
+
+    After MOST_CALLS calls the remaining rows fail together.
+    """
+    found: dict[str, Any] = {}
+    parts = deque([(rows, table)])
+    calls = 0
+    while parts:
+        some, given = parts.popleft()
+        ids = [row.id for row in some]
+        calls += 1
+        try:
+            found.update(zip(ids, outcomes_of(function(given), ids), strict=True))
+        except FUNCTION_FAILS as error:
+            if len(some) == 1 or calls + len(parts) + 2 > MOST_CALLS:
+                found.update(dict.fromkeys(ids, error))
+            else:
+                middle = len(some) // 2
+                parts.append((some[:middle], given.slice(0, middle)))
+                parts.append((some[middle:], given.slice(middle)))
+    return found

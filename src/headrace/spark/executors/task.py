@@ -5,28 +5,38 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Iterator
-from typing import Any, cast
+from dataclasses import dataclass, fields
+from typing import Any, Self, cast
 
+import pyarrow as pa
 from pyspark import TaskContext, cloudpickle
 
 from headrace.app.app import App
-from headrace.client import connect as connecting
 from headrace.client.client import Client
 from headrace.codecs.codec import Codec
-from headrace.errors import Unreadable
-from headrace.operations.popping import Popped
-from headrace.operations.requests import load
+from headrace.engine.call import Call, packed_pair
+from headrace.engine.check import PAGE, milliseconds, text
+from headrace.errors import HeadraceError, InvalidArgument, SessionRequired, Unreadable
+from headrace.operations.popping import (
+    MOST,
+    Popped,
+    divide_evenly,
+    none_if_refused,
+    pop,
+    pop_call,
+)
+from headrace.operations.putting import payload_for
+from headrace.operations.requests import ask, load
 from headrace.operations.sessions import TTL
-from headrace.spark.executors.assignment import Assignment
-from headrace.spark.executors.job_exchange import JobExchange
+from headrace.options import UNSET
 from headrace.spark.executors.job_table import JobRow
-from headrace.spark.executors.outcomes import moved_to
-from headrace.spark.executors.user_function import by_row, by_table
-from headrace.spark.executors.work_counts import WorkCounts
+from headrace.spark.executors.outcomes import Function, Next, by_row, by_table, moved_to
+from headrace.spark.options import ServerAddress
 from headrace.transport.drive import drive
+from headrace.worker.acks import AckBuffer
 from headrace.worker.poison import is_suspect
 from headrace.worker.process import SCRIPTS
-from headrace.worker.run import UnreadableData
+from headrace.worker.run import Done, UnreadableData, Unwritable, outcome_of_error, pack_result
 from headrace.worker.sidecar import SidecarSession
 
 # How long a task without jobs waits before it checks whether the run is over.
@@ -36,44 +46,195 @@ CONNECT_FOR = 60
 TIMEOUT = 5
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """The settings of a run, which the driver sends to every task."""
+
+    run: str
+    server: ServerAddress
+    queue: str
+    codec: Codec
+    function: bytes
+    batch: int
+    frame: str
+    schema: pa.Schema | None
+    next: str | None
+    ends_when_empty: bool
+
+    @property
+    def session(self) -> str:
+        """The session that the driver holds. The tasks end when it ends."""
+        return f"spark-{self.run}"
+
+
+@dataclass(slots=True)
+class WorkCounts:
+    """How many jobs a run processed, by outcome.
+
+    If tasks died, completed, failed and retried are counted from the event log, so that they
+    include the jobs of dead tasks, unless their events were trimmed. released, refused, batches and
+    tasks then count only the tasks of the last round, which ended normally.
+    """
+
+    completed: int = 0
+    """Succeeded, including jobs that moved to another queue."""
+    failed: int = 0
+    """Failed permanently, including jobs that killed their task too often."""
+    retried: int = 0
+    """Failed, to be retried."""
+    released: int = 0
+    """Returned to the queue for a while, by Snooze."""
+    refused: int = 0
+    """The lease was lost before the outcome was sent: the job was reclaimed or cancelled."""
+    batches: int = 0
+    tasks: int = 0
+    deaths: int = 0
+    """Tasks that died and were started again."""
+    seconds: float = 0.0
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            *(getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
+        )
+
+
+class JobExchange:
+    """Pops the jobs of one task and acknowledges their outcomes."""
+
+    def __init__(self, client: Client, app: App, queue: str, worker: str, batch: int) -> None:
+        self.counts = WorkCounts(tasks=1)
+        self._core = client.core
+        self._client = client
+        self._app = app
+        self._queue = client.queue(queue)
+        self._worker = worker
+        self._batch = batch
+        self._acks = AckBuffer(client.core)
+        # If a batch cannot be divided evenly, the remainder rotates over the shards.
+        self._turn = 0
+        self._make_pop = pop_call(self._queue, worker, 1, math.inf)
+
+    def finish(self, popped: Popped, outcome: Any) -> None:
+        """Record the outcome of a job. The next round trip sends it."""
+        try:
+            self._finish(popped, outcome)
+        except (Unwritable, InvalidArgument) as error:
+            self._finish(popped, Unwritable(str(error)))
+
+    def _finish(self, popped: Popped, outcome: Any) -> None:
+        if isinstance(outcome, BaseException):
+            self._acks.acknowledge(popped, outcome_of_error(self._app, popped, outcome, None))
+        elif isinstance(outcome, Next):
+            queue = text("next", outcome.queue, self._core.limits.name)
+            delay = milliseconds("delay", outcome.delay) / 1000
+            self._acks.move(popped, queue, self._new_data(outcome.data), delay)
+        else:
+            self._acks.acknowledge(popped, Done(pack_result(self._app, outcome)))
+
+    def _new_data(self, data: Any) -> bytes:
+        if data is UNSET:
+            return b""
+        return packed_pair(None, payload_for(data, self._core.codec, self._core.limits))
+
+    def send(self) -> None:
+        """Send the recorded outcomes."""
+        if self._acks:
+            self._exchange([])
+
+    def send_and_pop(self) -> list[Popped]:
+        """Send the recorded outcomes and pop up to one batch of jobs, in one round trip."""
+        pops = self._divided()
+        self._turn += 1
+        return self._exchange(
+            [(shard, none_if_refused(self._make_pop(count))) for shard, count in pops]
+        )
+
+    def _exchange(self, pops: list[tuple[int, Call[Any]]]) -> list[Popped]:
+        acks = self._acks.take()
+        calls = [*((ack.shard, ack.call) for ack in acks), *pops]
+        answers = drive(self._core.transport, ask(self._core, calls))
+        for ack, states in zip(acks, answers[: len(acks)], strict=True):
+            for state in states:
+                self._count(ack.call.op, state)
+        return [popped for handout in answers[len(acks) :] if handout for popped in handout.jobs]
+
+    def wait(self, seconds: float) -> list[Popped]:
+        """Wait for jobs and return them; none if none came in this time."""
+        count = min(self._batch, MOST)
+        operation = pop(self._queue, self._worker, count=count, lease=math.inf, wait=seconds)
+        try:
+            return drive(self._core.transport, operation)
+        except SessionRequired:
+            # The session expired; the task starts a new one.
+            return []
+
+    def is_empty(self, run: str) -> bool:
+        """Return whether no job waits and no worker of the run holds a job.
+
+        A held job could return to the queue.
+        """
+        offset = 0
+        while workers := self._client.workers.list(offset=offset, count=PAGE):
+            if any(worker.jobs for worker in workers if worker.name.startswith(run)):
+                return False
+            offset += PAGE
+        counts = self._queue.counts()
+        return not (counts.waiting or counts.due or counts.late)
+
+    def _divided(self) -> list[tuple[int, int]]:
+        """Return how many jobs to pop from each shard; one pop returns at most MOST."""
+        shards = list(range(self._core.shards))
+        first = self._turn % len(shards)
+        rotated = shards[first:] + shards[:first]
+        return [
+            (shard, min(MOST, wanted - popped))
+            for shard, wanted in divide_evenly(rotated, self._batch)
+            for popped in range(0, wanted, MOST)
+        ]
+
+    def _count(self, op: str, state: Any) -> None:
+        if isinstance(state, HeadraceError):
+            name = "refused"
+        elif op == "fail":
+            name = "failed" if state == "failed" else "retried"
+        else:
+            name = "completed" if op == "complete" else "released"
+        setattr(self.counts, name, getattr(self.counts, name) + 1)
+
+
 class ExecutorTask:
     """Processes jobs of a queue until the run is over."""
 
     def __init__(self, assignment: Assignment, client: Client, worker: str) -> None:
         self._assignment = assignment
         self._worker = worker
-        self._codec: Codec = client.core.codec
-        self._function = cloudpickle.loads(assignment.function)
-        app = App(assignment.namespace, url=assignment.url, codec=assignment.codec)
+        self._function: Function = cloudpickle.loads(assignment.function)
+        server = assignment.server
+        app = App(server.namespace, url=server.url, codec=assignment.codec)
         self._exchange = JobExchange(client, app, assignment.queue, worker, assignment.batch)
         self._session = self._begin_session()
 
     def work(self) -> WorkCounts:
         """Process jobs until the run is over, and return the counts."""
+        ends_when_empty = self._assignment.ends_when_empty
+        pause = LOOK_WHETHER_EMPTY if ends_when_empty else LOOK_EVERY
         while not self._session.watched_is_over():
             if not self._session.is_kept():
                 self._session = self._begin_session()
-            jobs = self._exchange.send_and_pop() or self._exchange.wait(self._wait_time)
+            jobs = self._exchange.send_and_pop() or self._exchange.wait(pause)
             if jobs:
                 self._process(jobs)
-            elif self._assignment.ends_when_empty and self._is_empty():
+            elif ends_when_empty and self._exchange.is_empty(f"{self._assignment.session}-"):
                 break
         self._exchange.send()
         self._session.end()
         return self._exchange.counts
 
-    @property
-    def _wait_time(self) -> float:
-        return LOOK_WHETHER_EMPTY if self._assignment.ends_when_empty else LOOK_EVERY
-
-    def _is_empty(self) -> bool:
-        return self._exchange.is_empty(f"{self._assignment.session}-")
-
     def _begin_session(self) -> SidecarSession:
         assignment = self._assignment
         return SidecarSession(
-            assignment.url,
-            assignment.namespace,
+            assignment.server.url,
+            assignment.server.namespace,
             self._worker,
             ttl=TTL,
             queues=(assignment.queue,),
@@ -105,44 +266,34 @@ class ExecutorTask:
             self._exchange.finish(popped, outcome)
 
     def _outcomes(self, jobs: list[Popped]) -> dict[str, Any]:
+        assignment = self._assignment
         found: dict[str, Any] = {}
         rows: list[JobRow] = []
         for popped in jobs:
+            record = popped.record
             try:
-                rows.append(self._row(popped))
+                data = assignment.codec.decode(popped.payload)
             except Unreadable as error:
                 found[popped.id] = UnreadableData(str(error))
-        if self._assignment.frame == "rows":
+            else:
+                tags = record.extras().tags
+                rows.append(JobRow(popped.id, record.attempt, record.priority, tags, data))
+        if assignment.frame == "rows":
             found.update(by_row(self._function, rows))
         elif rows:
-            assignment = self._assignment
             found.update(by_table(self._function, rows, assignment.frame, assignment.schema))
         return found
-
-    def _row(self, popped: Popped) -> JobRow:
-        record = popped.record
-        data = self._codec.decode(popped.payload)
-        return JobRow(popped.id, record.attempt, record.priority, record.extras().tags, data)
 
 
 def run_task(assignment: Assignment, _rows: Iterator[Any]) -> Iterator[WorkCounts]:
     """Run one task on an executor, and yield its counts. Spark calls this."""
     context = cast(TaskContext, TaskContext.get())
-    worker = assignment.worker(context.partitionId(), context.attemptNumber(), secrets.token_hex(4))
-    asked = connecting.wanted(
-        assignment.url,
-        assignment.namespace,
-        None,
-        assignment.codec,
-        None,
-        None,
-        CONNECT_FOR,
-        TIMEOUT,
-    )
-    with connecting.connect(asked) as client:
+    attempt = context.attemptNumber()
+    worker = f"{assignment.session}-{context.partitionId()}-{attempt}-{secrets.token_hex(4)}"
+    with assignment.server.open_with(assignment.codec, CONNECT_FOR, TIMEOUT) as client:
         drive(client.core.transport, load(client.core, SCRIPTS))
         # Retry without limit: a pop whose reply was lost has already leased jobs.
         client.core.retry_for = math.inf
         counts = ExecutorTask(assignment, client, worker).work()
-    counts.deaths = context.attemptNumber()
+    counts.deaths = attempt
     yield counts

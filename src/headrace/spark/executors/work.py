@@ -22,8 +22,7 @@ from headrace.codecs.codec import Codec, codec_of
 from headrace.engine.check import Limits, choice, text, whole
 from headrace.errors import InvalidArgument, QueueNotFound
 from headrace.operations.requests import raw
-from headrace.spark.executors.assignment import Assignment
-from headrace.spark.executors.work_counts import WorkCounts
+from headrace.spark.executors.task import Assignment, WorkCounts
 from headrace.spark.executors.work_run import WorkRun
 from headrace.spark.options import ServerAddress
 from headrace.transport.drive import drive
@@ -116,8 +115,7 @@ def work(
     settled = server.settled()
     assignment = Assignment(
         run=run_id,
-        url=settled.url,
-        namespace=settled.namespace,
+        server=settled,
         queue=name,
         codec=codec_of(codec),
         function=pickled,

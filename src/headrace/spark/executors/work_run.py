@@ -5,19 +5,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import InheritableThread, SparkContext
 
 from headrace.client.client import Client
 from headrace.errors import HeadraceError
+from headrace.lake.event_columns import event_columns
+from headrace.operations.core import Core
+from headrace.operations.event_log import log_ends, read_entries
 from headrace.operations.values import Counts
 from headrace.spark.error_summary import error_summary, full_message
-from headrace.spark.executors.assignment import Assignment
-from headrace.spark.executors.task import run_task
-from headrace.spark.executors.work_counts import WorkCounts, count_from_log, newest_entries
-from headrace.transport.drive import drive
+from headrace.spark.executors.task import Assignment, WorkCounts, run_task
+from headrace.transport.drive import Operation, drive
 from headrace.worker.sidecar import SidecarSession
 
 log = logging.getLogger("headrace.spark")
@@ -29,6 +33,7 @@ TTL = 60.0
 DEATHS = ("Python worker exited unexpectedly", "ExecutorLostFailure")
 LIVED = 10.0
 MOST_DEATHS_IN_A_ROW = 5
+PAGE = 5000
 
 
 class RunFailed(HeadraceError):
@@ -52,14 +57,14 @@ class WorkRun:
         self._assignment = assignment
         self._tasks = tasks
         self._counts = WorkCounts()
-        self._started_at = drive(client.core.transport, newest_entries(client.core))
+        ends = drive(client.core.transport, log_ends(client.core))
+        self._started_at = [each.newest for each in ends]
         self._error: BaseException | None = None
         self._stopping = threading.Event()
         self._ended = threading.Event()
         self._ending = threading.Lock()
-        self._session = SidecarSession(
-            assignment.url, assignment.namespace, assignment.session, ttl=TTL
-        )
+        server = assignment.server
+        self._session = SidecarSession(server.url, server.namespace, assignment.session, ttl=TTL)
         InheritableThread(target=self._run, name=assignment.session, daemon=True).start()
 
     def __repr__(self) -> str:
@@ -119,7 +124,7 @@ class WorkRun:
             return counts
         core = self._client.core
         workers = f"{self._assignment.session}-"
-        ends = drive(core.transport, count_from_log(core, workers, self._started_at))
+        ends = drive(core.transport, _count_from_log(core, workers, self._started_at))
         return replace(
             counts, completed=ends["completed"], failed=ends["failed"], retried=ends["retried"]
         )
@@ -147,3 +152,20 @@ class WorkRun:
     def _collect(self) -> list[WorkCounts]:
         slots = self._spark.parallelize(range(self._tasks), self._tasks)
         return slots.mapPartitions(partial(run_task, self._assignment)).collect()
+
+
+def _count_from_log(core: Core, workers: str, after: list[str]) -> Operation[Counter[str]]:
+    """Count the events by kind since then, of workers whose names start with `workers`."""
+    found: Counter[str] = Counter()
+    for shard, start in enumerate(after):
+        seen = start
+        while entries := (yield from read_entries(core, shard, seen, "+", PAGE)):
+            found += _by_kind(event_columns(shard, entries), workers)
+            seen = entries[-1][0].decode()
+    return found
+
+
+def _by_kind(events: pa.RecordBatch, workers: str) -> Counter[str]:
+    theirs = events.filter(pc.starts_with(events["worker"], workers))
+    kinds = theirs["kind"].value_counts().to_pylist()
+    return Counter({kind["values"]: kind["counts"] for kind in kinds})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -66,33 +66,25 @@ def daily(events: DataFrame, *, tagged: int | None = None) -> DataFrame:
     if tagged != 0:
         are_few = tagged is not None and tagged <= _FEW
         figures = figures.unionByName(_by_tag(events, are_few=are_few))
-    rows = _merge_similar(figures).select(*_groups()).select(*_figures())
-    return _merged(rows, _KEYS).select(
-        *expressions.columns(*_KEYS[:-1], *COUNTS), *_finished_series(), "day"
+    # Events that differ only in their value within a bin are merged first, so that few rows remain.
+    same = ("day", "queue", "came_into", "taken_from", "meaning", "by", "name")
+    similar = figures.groupBy(*same, bin_number("value").alias("bin")).agg(
+        F.count("*").alias("times"), *summarize("value")
     )
+    rows = similar.select(*_groups()).select(*_figures())
+    return expressions.day_last(merged_days(rows, _KEYS))
 
 
 def merged_days(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Merge rows of the table into one for each value of these keys."""
-    return _merged(rows, keys).select(*expressions.columns(*keys, *COUNTS), *_finished_series())
-
-
-def _merged(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
-    collected = rows.groupBy(*expressions.columns(*keys)).agg(*_collected())
-    return collected.select(*expressions.columns(*keys, *COUNTS), *_merged_series())
-
-
-def _collected() -> list[Column]:
     sums = [F.sum(name).alias(name) for name in COUNTS]
-    return [*sums, *(column for name in SERIES for column in collect_parts(name))]
+    collected = rows.groupBy(*keys).agg(*sums, *_of_series(collect_parts))
+    merged = collected.select(*keys, *COUNTS, *_of_series(merge_parts))
+    return merged.select(*keys, *COUNTS, *_of_series(finish_series))
 
 
-def _merged_series() -> list[Column]:
-    return [column for name in SERIES for column in merge_parts(name)]
-
-
-def _finished_series() -> list[Column]:
-    return [column for name in SERIES for column in finish_series(name)]
+def _of_series(columns: Callable[[str], list[Column]]) -> list[Column]:
+    return [column for name in SERIES for column in columns(name)]
 
 
 def _by_tag(events: DataFrame, *, are_few: bool) -> DataFrame:
@@ -134,20 +126,6 @@ def _meaning() -> Column:
         .when(expressions.is_kind("lost") & is_loss, "lost at a cost")
         .when(expressions.is_kind(*_MEANINGS), F.col("kind"))
     )
-
-
-def _merge_similar(figures: DataFrame) -> DataFrame:
-    """Merge the events that differ only in their value within a bin. Few rows remain."""
-    return figures.groupBy(*_similarity()).agg(*_merged_values())
-
-
-def _similarity() -> list[Column]:
-    same = ("day", "queue", "came_into", "taken_from", "meaning", "by", "name")
-    return [*expressions.columns(*same), bin_number("value").alias("bin")]
-
-
-def _merged_values() -> list[Column]:
-    return [F.count("*").alias("times"), *summarize("value")]
 
 
 def _groups() -> list[Column]:

@@ -1,4 +1,4 @@
-"""The tables of some days, computed from their events and the events carried over."""
+"""The tables of some days, computed from their events and the events carried over to later days."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from headrace.lake.event_columns import EVENTS
+from headrace.spark.tables import expressions
 from headrace.spark.tables.attempts import RUNNING, attempts
-from headrace.spark.tables.carried_events import carried_events
 from headrace.spark.tables.daily import daily
+from headrace.spark.tables.expressions import by_job, has_tags
 from headrace.spark.tables.jobs import job_days
 from headrace.spark.tables.summaries import failures, log_coverage, throughput, workers
 
@@ -26,6 +28,11 @@ STORED_TABLES = (
     "carried_events",
 )
 """The tables that a rollup stores for each day. The attempts are those that have ended."""
+
+_OF_FEEDS = ("change", "place", "instance")
+_NOT_CARRIED = (*_OF_FEEDS, "version", "data", "left_out", "schedule", "origin", "missing", "more")
+CARRIED_COLUMNS = tuple(name for name in EVENTS.names if name not in _NOT_CARRIED)
+"""The columns of an event that the tables of later days need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,33 @@ class DayTables:
     def of_days(self, table: DataFrame) -> DataFrame:
         """Return the rows of a table that are of these days."""
         return table.where(F.col("day").isin(*self.days))
+
+
+def carried_events(
+    events: DataFrame, days: Sequence[dt.date], *, tagged: int | None = None
+) -> DataFrame:
+    """Return the events to carry over after each of these days, which is the column `day`.
+
+    The tables of later days are the same with these events as with all earlier ones. tagged is the
+    result of `count_tagged`, if it is known.
+    """
+    kept = _open_events(events, expressions.is_kind("popped"), expressions.ends_attempt())
+    if tagged != 0:
+        other_tags = expressions.is_kind("put", "tagged") | expressions.finishes_job()
+        kept = kept.unionByName(_open_events(events, has_tags(), other_tags))
+    each_day = F.filter(
+        F.array(*(F.lit(day) for day in days)),
+        lambda day: (day >= F.col("day")) & (F.col("until").isNull() | (day < F.col("until"))),
+    )
+    return kept.select(
+        *expressions.columns(*CARRIED_COLUMNS), F.explode(each_day).alias("day")
+    ).distinct()
+
+
+def _open_events(events: DataFrame, opens: Column, closes: Column) -> DataFrame:
+    """Return the events that open something, with the day on which it closes or opens again."""
+    of_both = events.where(opens | closes)
+    return of_both.withColumn("until", F.lead("day").over(by_job())).where(opens)
 
 
 _MAKERS: dict[str, Callable[[DayTables], DataFrame]] = {

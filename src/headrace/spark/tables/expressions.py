@@ -26,6 +26,11 @@ def columns(*names: str) -> list[Column]:
     return [F.col(name) for name in names]
 
 
+def day_last(table: DataFrame) -> DataFrame:
+    """Return a table with the column day as its last one."""
+    return table.select(*(name for name in table.columns if name != "day"), "day")
+
+
 def is_kind(*kinds: str) -> Column:
     """Return whether an event is of one of these kinds."""
     return F.col("kind").isin(*kinds)

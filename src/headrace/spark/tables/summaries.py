@@ -14,28 +14,17 @@ COUNTED = ("put", "popped", "completed", "failed")
 def failures(events: DataFrame) -> DataFrame:
     """Return the failures by queue, day and type, with counts and the last example."""
     newest = F.struct("at", "shard", "number")
-    return (
+    return expressions.day_last(
         events.where(expressions.is_kind("failed", "retried") & ~expressions.is_imported())
-        .groupBy("day", "queue", "failure")
+        .groupBy("queue", "failure", "day")
         .agg(
             F.count_if(expressions.is_kind("failed")).alias("failed"),
             F.count_if(expressions.is_kind("retried")).alias("retried"),
             F.count_distinct("job_id").alias("jobs"),
             F.min("at").alias("first"),
             F.max("at").alias("last"),
-            F.max_by(F.struct("job_id", "message"), newest).alias("example"),
-        )
-        .select(
-            "queue",
-            "failure",
-            "failed",
-            "retried",
-            "jobs",
-            "first",
-            "last",
-            F.col("example.job_id").alias("job_id"),
-            F.col("example.message").alias("message"),
-            "day",
+            F.max_by("job_id", newest).alias("job_id"),
+            F.max_by("message", newest).alias("message"),
         )
     )
 
@@ -46,10 +35,10 @@ def workers(attempts: DataFrame) -> DataFrame:
     A worker is seen from the first pop of these attempts to the last end. Its utilisation is the
     average number of jobs that it held at a time.
     """
-    seen = F.unix_millis("last") - F.unix_millis("first")
-    return (
+    seen = F.unix_millis(F.max("ended")) - F.unix_millis(F.min("began"))
+    return expressions.day_last(
         attempts.where(F.col("ended").isNotNull())
-        .groupBy("day", "worker")
+        .groupBy("worker", "day")
         .agg(
             F.count("*").alias("attempts"),
             F.count_if(F.col("outcome") == "completed").alias("completed"),
@@ -57,31 +46,18 @@ def workers(attempts: DataFrame) -> DataFrame:
             F.sum("ran").alias("busy"),
             F.min("began").alias("first"),
             F.max("ended").alias("last"),
+            F.when(seen > 0, F.sum("ran") * 1000 / seen).alias("utilisation"),
             F.sort_array(F.collect_set("queue")).alias("queues"),
-        )
-        .withColumn("utilisation", F.when(seen > 0, F.col("busy") * 1000 / seen))
-        .select(
-            "worker",
-            "attempts",
-            "completed",
-            "failed",
-            "busy",
-            "first",
-            "last",
-            "utilisation",
-            "queues",
-            "day",
         )
     )
 
 
 def throughput(events: DataFrame) -> DataFrame:
     """Return the number of puts, pops, completions and failures by queue and minute."""
-    return (
+    return expressions.day_last(
         events.where(expressions.is_kind(*COUNTED))
-        .groupBy("day", "queue", expressions.minute_of().alias("minute"))
+        .groupBy("queue", expressions.minute_of().alias("minute"), "day")
         .agg(*(F.count_if(expressions.is_kind(kind)).alias(kind) for kind in COUNTED))
-        .select("queue", "minute", *COUNTED, "day")
     )
 
 
@@ -91,13 +67,11 @@ def log_coverage(events: DataFrame) -> DataFrame:
     `missing` counts the events that gap rows stand for.
     """
     last = F.col("number") + F.coalesce("missing", F.lit(1)) - 1
-    return (
-        events.groupBy("day", "shard")
-        .agg(
+    return expressions.day_last(
+        events.groupBy("shard", "day").agg(
             F.min("number").alias("first"),
             F.max(last).alias("last"),
             F.count_if(F.col("missing").isNull()).alias("events"),
             F.coalesce(F.sum("missing"), F.lit(0)).alias("missing"),
         )
-        .select("shard", "first", "last", "events", "missing", "day")
     )

@@ -1,16 +1,13 @@
-"""A check of imported jobs, items and days: they are unchanged, and come once."""
+"""A check of imported jobs, items and schedules: they are unchanged, and come once."""
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from headrace import Client
 from headrace.compat.importing.operations import ImportedId, ImportedJob, import_items, import_jobs
-from headrace.engine.call import build, packed
-from headrace.engine.statistics import Series
 from headrace.operations.queues import QueueRef
-from headrace.operations.requests import ask_one
 from headrace.operations.schedules import adopt_schedule
 from headrace.testing import START, Clock
 from headrace.transport.drive import drive
@@ -21,8 +18,6 @@ from tests.support.jobs import found, pop_one
 NOW = int(START.timestamp() * 1000)
 DAY = 86_400_000
 THEN = NOW - DAY
-YESTERDAY = NOW // DAY - 1
-NOTHING = Series(0, 0.0, 0.0, {})
 
 
 def at(moment: datetime | None) -> int:
@@ -33,8 +28,8 @@ def at(moment: datetime | None) -> int:
 def job(job_id: str, state: str = "waiting", data: bytes = b"1", **about: Any) -> ImportedJob:
     origin = f"import:test:{job_id}"
     queue = about.pop("queue", "mail")
-    badge = about.pop("badge", f"badge of {job_id}")
-    return ImportedJob(job_id, badge, queue, state, data, origin, **about)
+    import_id = about.pop("import_id", f"import_id of {job_id}")
+    return ImportedJob(job_id, import_id, queue, state, data, origin, **about)
 
 
 FAILED = job(
@@ -66,25 +61,6 @@ def bring_items(hr: Client, feed: str, *items: tuple[str, bytes], name: str = "t
     return drive(hr.core.transport, import_items(hr.core, name, feed, items))
 
 
-def bring_day(
-    hr: Client, day: int, wait: Series = NOTHING, name: str = "test", **counts: int
-) -> bool:
-    given: dict[str, Any] = {
-        which: {
-            "count": series.count,
-            "mean": series.mean * 1000,
-            "vk": series.variance * max(0, series.count - 1) * 1e6,
-            "bins": dict(series.bins),
-        }
-        for which, series in (("wait", wait), ("run", NOTHING))
-    }
-    given |= {"failures": 0, "retries": 0, **counts}
-    call = build(
-        "import_stats", int, import_name=name, queue="mail", day=day, figures=packed(given)
-    )
-    return bool(drive(hr.core.transport, ask_one(hr.core, hr.core.shard_of("mail"), call)))
-
-
 def imports_are_unchanged(url: str, swaps: dict[str, str] | None = None) -> None:
     """Raise if an imported object differs from its original, or comes twice."""
     client, clock = opened(url, swaps)
@@ -92,7 +68,6 @@ def imports_are_unchanged(url: str, swaps: dict[str, str] | None = None) -> None
         jobs_come(hr, clock)
         ties_come(hr)
         items_come(hr)
-        days_come(hr, clock)
         schedules_come(hr, clock)
         assert hr.audit().balanced, hr.audit().problems
 
@@ -149,16 +124,16 @@ def _come_once(hr: Client, clock: Clock, every: list[ImportedJob]) -> None:
     hr.sweep()
     hr.cancel("first")
     assert bring(hr, every[1]) == [ImportedId("first", is_new=True)]
-    [other] = bring(hr, job("first", badge="another"))
+    [other] = bring(hr, job("first", import_id="another"))
     assert other.is_new
     assert other.id.startswith("{first}~")
-    assert bring(hr, job("first", badge="another")) == [ImportedId(other.id, is_new=False)]
+    assert bring(hr, job("first", import_id="another")) == [ImportedId(other.id, is_new=False)]
 
 
 def ties_come(hr: Client) -> None:
     hr.queue("mine").put(1, id="parent")
     every = [
-        job("parent", badge="p", queue="ties", tracked=True),
+        job("parent", import_id="p", queue="ties", tracked=True),
         job("child", "blocked", queue="ties", depends_on=("parent", "gone"), parents=("p", "q")),
         job("free", "blocked", queue="ties", depends_on=("parent",), parents=("q",)),
     ]
@@ -173,9 +148,9 @@ def schedules_come(hr: Client, clock: Clock) -> None:
     queue = QueueRef(hr.core, "mail")
 
     def bring_one(schedule_id: str, name: str = "test") -> bool:
-        badge, due = f"badge of {schedule_id}", at(clock.now) + 5000
+        import_id, due = f"import_id of {schedule_id}", at(clock.now) + 5000
         operation = adopt_schedule(
-            queue, name, badge, schedule_id, b"1", every=60, due=due, backlog=0
+            queue, name, import_id, schedule_id, b"1", every=60, due=due, backlog=0
         )
         return drive(hr.core.transport, operation)
 
@@ -210,27 +185,3 @@ def items_come(hr: Client) -> None:
     assert bring_items(hr, "news", *three) == bring_items(hr, "line", *three) == [False] * 3
     assert bring_items(hr, "line", ("c", b"other"), name="other") == [False]
     assert dump(hr) == before
-
-
-def days_come(hr: Client, clock: Clock) -> None:
-    mail = hr.queue("mail")
-    today = at(clock.now) // DAY
-    clock.tick(3)
-    mail.put(1, id="of today", priority=-9)
-    clock.tick(2)
-    pop_one(mail)
-    wait = Series(3, 4.0, 1.0, {"s3": 1, "s4": 1, "s5": 1})
-    assert bring_day(hr, today, wait, failures=2, retries=1)
-    assert not bring_day(hr, today, wait, failures=2, retries=1)
-    assert bring_day(hr, today - 1, wait, name="other")
-    found_today = mail.stats()
-    assert found_today.wait.count == 4
-    assert abs(found_today.wait.mean - 3.5) < 1e-12
-    assert abs(found_today.wait.variance - (2 + 4 * 3 / 4) / 3 - 0) < 1e-9
-    assert dict(found_today.wait.bins) == {"s2": 1, "s3": 1, "s4": 1, "s5": 1}
-    assert (found_today.failures, found_today.retries) == (2, 1)
-    yesterday = date(1970, 1, 1) + timedelta(days=today - 1)
-    assert mail.stats(yesterday).wait.count == 3
-    clock.tick(31 * 86_400)
-    hr.sweep()
-    assert mail.stats(yesterday).wait.count == 0

@@ -5,9 +5,9 @@
 
 local DAY = 86400000
 
--- Return the name of a queue's statistics of a UTC day; today unless another day is given.
-local function stats_day_name(queue, given)
-  return string.format('%.0f', given or math.floor(now / DAY)) .. ':' .. queue
+-- Return the name of a queue's statistics of today, in UTC.
+local function stats_day_name(queue)
+  return string.format('%.0f', math.floor(now / DAY)) .. ':' .. queue
 end
 
 local LAST_DAY_BIN = 366
@@ -27,11 +27,11 @@ local function histogram_bin(ms)
 end
 
 -- The first value of a day puts the day on the agenda, which deletes its statistics in time.
-local function open_stats_day(queue, given)
-  local day = given or math.floor(now / DAY)
-  local name = stats_day_name(queue, day)
+local function open_stats_day(queue)
+  local name = stats_day_name(queue)
   if redis.call('EXISTS', key('stats', name)) == 0 then
     local limits = settings(queue)
+    local day = math.floor(now / DAY)
     local day_ends = (day + 1) * DAY
     redis.call('ZADD', key('days', queue), day, day)
     redis.call('ZADD', AGENDA, day_ends + limits.stats_age, 'stats:' .. name,

@@ -1,1 +1,0 @@
-"""The operations behind the methods of the Qless classes."""
