@@ -41,6 +41,12 @@ FAULTS = [
         "    gate = ''\n",
     ),
     Fault(
+        "a lane that was let go and moved back leaves the others parked",
+        "lib/lanes",
+        "(served or gate ~= '' and has_moved(turns, lane, turn, next_turn, first[2]))",
+        "served",
+    ),
+    Fault(
         "a lane that ends leaves the others parked",
         "lib/lanes",
         "turn .. lane)\n    look_again(queue, gate)\n",
