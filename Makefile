@@ -29,13 +29,14 @@ $(READY): requirements/dev.txt pyproject.toml
 	@touch $(READY)
 	@echo 'Ready'
 
-check: setup  ## Check format, lint, types, import rules, Lua, generated documents
+check: setup  ## Check format, lint, types, import rules, Lua, generated documents, prose
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.lint_lua
 	$(BIN)/python -m tools.docs.generate --check
+	$(BIN)/python -m tools.prose
 
 test: setup check  ## Run check, then all tests except the long ones
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not long' --ignore tests/spark

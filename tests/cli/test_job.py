@@ -72,7 +72,8 @@ def test_unknown_job_is_a_one_line_error(cli: RunCommand, command: str) -> None:
 
     assert result.code == 1
     assert result.err == (
-        "headrace: job 'nobody' is unknown: it never was, or it is over and no longer kept\n"
+        "headrace: job 'nobody' does not exist: "
+        "it was never put, or it finished and is no longer kept\n"
     )
 
 

@@ -85,8 +85,8 @@ def test_every_argument_and_option_has_help() -> None:
 
 
 def test_docs_name_every_command() -> None:
-    page = (ROOT / "docs" / "cli.md").read_text()
-    listed = page.partition("## The commands")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text()
+    listed = page.partition("## Commands")[2].partition("\n## ")[0]
     shown = re.findall(r"`([^`]+)`", listed)
 
     assert set(NAMES) <= {words.split()[0] for words in shown}

@@ -13,7 +13,7 @@ import pytest
 
 import headrace
 from headrace.testing import Clock
-from headrace.testing.report import Ran
+from headrace.testing.calling import Ran
 
 STEADY = headrace.Backoff(first=10, factor=2, jitter=0)
 

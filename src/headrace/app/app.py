@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
 from headrace.app.async_clients import AsyncClients
-from headrace.app.backoff import Backoff
-from headrace.app.options import JobOptions, checked
+from headrace.app.options import checked
 from headrace.app.task import AsyncTask, Register, Task
 from headrace.app.tracing import Tracing
+from headrace.backoff import Backoff
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
 from headrace.codecs.codec import Codec
@@ -22,11 +22,12 @@ from headrace.engine.check import Limits, text
 from headrace.engine.script import Library
 from headrace.errors import InvalidArgument
 from headrace.operations.schedules import rule_of
+from headrace.options import TaskOptions
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from headrace.testing.report import Ran
+    from headrace.testing.calling import Ran
 
 URL_VARIABLE = "HEADRACE_URL"
 DEFAULT_QUEUE = "default"
@@ -80,7 +81,7 @@ class App:
         library: Library | None = None,
         retry_for: float | timedelta = 15,
         failure_type: Callable[[BaseException], str] | None = None,
-        **options: Unpack[JobOptions],
+        **options: Unpack[TaskOptions],
     ) -> None:
         self.name = text("the name of an app", name, LONGEST_NAME)
         self.url = url or os.environ.get(URL_VARIABLE)
@@ -100,7 +101,8 @@ class App:
             retry_for=retry_for,
         )
         self._connect_lock = threading.Lock()
-        self._client: Client | None = None
+        # The sync client once it is connected. Puts read it here, without the property.
+        self.connected: Client | None = None
         self._async_clients = AsyncClients(self._wanted)
 
     def __repr__(self) -> str:
@@ -111,7 +113,7 @@ class App:
         *unexpected: object,
         name: str | None = None,
         run: str | None = None,
-        **options: Unpack[JobOptions],
+        **options: Unpack[TaskOptions],
     ) -> Register:
         """Return a decorator that makes a task of a function.
 
@@ -150,7 +152,7 @@ class App:
         zone: str = "UTC",
         name: str | None = None,
         run: str | None = None,
-        **options: Unpack[JobOptions],
+        **options: Unpack[TaskOptions],
     ) -> Register:
         """Return a decorator that makes a task the server puts on a cron schedule.
 
@@ -181,14 +183,13 @@ class App:
 
         Raises ServerUnavailable if it cannot connect.
         """
-        client = self._client
-        return self._connect() if client is None else client
+        return self.connected or self._connect()
 
     def _connect(self) -> Client:
         with self._connect_lock:
-            if self._client is None:
-                self._client = connecting.connect(self._wanted)
-            return self._client
+            if self.connected is None:
+                self.connected = connecting.connect(self._wanted)
+            return self.connected
 
     async def async_client(self) -> AsyncClient:
         """Return the asyncio client of this app; every event loop has its own.
@@ -226,19 +227,19 @@ class App:
                 send.put(to="ada")
                 app.run_pending()
         """
-        own = self.url, self._wanted, self._client, self._async_clients
+        own = self.url, self._wanted, self.connected, self._async_clients
         asked = connecting.ConnectOptions(url, namespace or self.name, library=library)
         self.url = url
         self._wanted = replace(
             self._wanted, url=asked.url, namespace=asked.namespace, library=asked.library
         )
-        self._client = None
+        self.connected = None
         self._async_clients = AsyncClients(self._wanted)
         try:
             yield self
         finally:
             self.close()
-            self.url, self._wanted, self._client, self._async_clients = own
+            self.url, self._wanted, self.connected, self._async_clients = own
 
     @contextmanager
     def inlined(self, *, keep_failures: bool = False) -> Iterator[list[Ran]]:
@@ -283,7 +284,7 @@ class App:
     def close(self) -> None:
         """Close the connections of the sync client; the next use connects again."""
         with self._connect_lock:
-            found, self._client = self._client, None
+            found, self.connected = self.connected, None
         if found is not None:
             found.close()
 

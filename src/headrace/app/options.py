@@ -2,51 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any
 
-from headrace.app.backoff import Backoff
-from headrace.engine.check import Span, milliseconds
+from headrace.backoff import Backoff
+from headrace.engine.check import milliseconds
 from headrace.errors import InvalidArgument
-from headrace.options import Unset
-
-
-class JobOptions(TypedDict, total=False):
-    """The options of a job.
-
-    If tags, unique or key is a function, it is called with the arguments of the job.
-    """
-
-    queue: str
-    id: str | None
-    priority: float | None
-    tags: Iterable[str] | Callable[..., Iterable[str]] | None
-    delay: Span | None
-    at: datetime | None
-    retries: int | Unset | None
-    backoff: Backoff | None
-    timeout: Span | None
-    start_within: Span | None
-    result_ttl: Span | None
-    unique: bool | str | Callable[..., str]
-    key: str | Callable[..., str] | None
-    throttles: Iterable[str] | None
-    depends_on: Iterable[str] | None
-    if_dependency_fails: str | None
-    group: str | None
-    on_exists: str | None
-
+from headrace.options import OPTIONS, TaskOptions
 
 LONGEST_TIMEOUT = 366 * 86_400.0
-KNOWN = frozenset(JobOptions.__annotations__)
 # Options for the worker rather than the server: they travel with the arguments.
 CARRIED = ("timeout", "backoff")
 # Options that may be functions of the arguments.
 COMPUTED = ("tags", "unique", "key")
+KNOWN = frozenset((*OPTIONS, *CARRIED, "queue"))
 
 
-def checked(options: JobOptions) -> dict[str, Any]:
+def checked(options: TaskOptions) -> dict[str, Any]:
     """Return the checked options; raises InvalidArgument if one is unknown or invalid."""
     given: dict[str, Any] = dict(options)
     if unknown := given.keys() - KNOWN:

@@ -22,7 +22,7 @@ from typing import (
 
 import msgspec
 
-from headrace.app.options import CARRIED, COMPUTED, JobOptions, checked
+from headrace.app.options import CARRIED, COMPUTED, checked
 from headrace.app.signature import Signature
 from headrace.app.tracing import UNTRACED, ReportIds
 from headrace.client.queue import Queue
@@ -39,7 +39,7 @@ from headrace.errors import (
 from headrace.operations.queues import QueueRef
 from headrace.operations.schedules import schedule_queue
 from headrace.operations.values import Job
-from headrace.options import Put
+from headrace.options import SCHEDULE_OPTIONS, Put, TaskOptions
 
 if TYPE_CHECKING:
     from headrace.app.app import App
@@ -51,17 +51,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# The options of a put that a schedule accepts too.
-SCHEDULED = {
-    "priority",
-    "tags",
-    "retries",
-    "start_within",
-    "result_ttl",
-    "unique",
-    "key",
-    "throttles",
-}
 RUNS = ("loop", "thread", "process")
 
 
@@ -169,16 +158,16 @@ class TaskWithOptions(Generic[P, R]):
         """Create or update the cron schedule of this call; an unchanged one keeps its state."""
         data = self._data((), {})
         options = self._options_for(data) if self._computed else self._options
-        accepted = {name: value for name, value in options.items() if name in SCHEDULED}
+        accepted = {name: value for name, value in options.items() if name in SCHEDULE_OPTIONS}
         name = f"cron:{self.task.name}"
         queue = QueueRef(core, self._queue_name)
         return (yield from schedule_queue(queue, name, data, cron=cron, zone=zone, **accepted))
 
     def _sync_queue(self) -> Queue:
-        core = self.task.app.client.core
+        client = self.task.app.connected or self.task.app.client
         queue = self._queue
-        if queue is None or queue.core is not core:
-            queue = self._queue = self.task.app.client.queue(self._queue_name)
+        if queue is None or queue.core is not client.core:
+            queue = self._queue = client.queue(self._queue_name)
         return queue
 
     def _data(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -237,7 +226,7 @@ class Task(TaskWithOptions[P, R]):
     __name__: str
 
     def __init__(
-        self, app: App, function: Callable[P, R], name: str, run: str | None, options: JobOptions
+        self, app: App, function: Callable[P, R], name: str, run: str | None, options: TaskOptions
     ) -> None:
         update_wrapper(self, function)
         self.app = app
@@ -255,7 +244,7 @@ class Task(TaskWithOptions[P, R]):
         """Call the function here and now; no job is put."""
         return self.function(*args, **kwargs)
 
-    def options(self, **options: Unpack[JobOptions]) -> TaskWithOptions[P, R]:
+    def options(self, **options: Unpack[TaskOptions]) -> TaskWithOptions[P, R]:
         """Return this task with other options for the jobs put through it.
 
             send.options(priority=-1, retries=0).put(to="ada")

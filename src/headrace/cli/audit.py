@@ -10,17 +10,15 @@ import click
 
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
-from headrace.cli.output import counted, printable, to_json, warn
+from headrace.cli.output import counted, print_json, printable, warn_of_problems
 
 if TYPE_CHECKING:
     from headrace.spark.comparison import Comparison
 
 
-@click.command(epilog="Example: headrace audit")
+@options.command("audit")
 @click.option("--lake", metavar="DIR", help="Also compare the server with this lake.")
-@options.server
-@options.as_json
-def audit(lake: str | None, server: ServerOptions, as_json: bool) -> None:
+def audit(lake: str | None, server: ServerOptions) -> None:
     """Check that the books of all queues balance.
 
     With --lake, also check that its history gives the same books and daily statistics as the
@@ -30,24 +28,18 @@ def audit(lake: str | None, server: ServerOptions, as_json: bool) -> None:
         found = client.audit()
     compared = _compare(lake, server) if lake is not None else None
     checked = f"checked {counted(found.jobs, 'job')} in {counted(found.queues, 'queue')}"
-    if as_json:
-        facts: dict[str, Any] = {
-            "balanced": found.balanced,
-            "queues": found.queues,
-            "jobs": found.jobs,
-            "problems": found.problems,
-        }
+    facts: dict[str, Any] = {"balanced": found.balanced, **asdict(found)}
+    if compared is not None:
+        facts["lake"] = {"equal": compared.equal, **asdict(compared)}
+    if not print_json(facts):
+        if found.balanced:
+            click.echo(f"{checked}: the books balance")
         if compared is not None:
-            facts["lake"] = {"equal": compared.equal, **asdict(compared)}
-        click.echo(to_json(facts))
-    elif found.balanced:
-        click.echo(f"{checked}: the books balance")
-    if compared is not None and not as_json:
-        show_comparison(compared)
+            show_comparison(compared)
     if not found.balanced:
-        _report_problems(f"{checked}: the books do not balance", found.problems)
+        warn_of_problems(f"{checked}: the books do not balance", found.problems)
     if compared is not None and not compared.equal:
-        _report_problems("the lake and the server differ", compared.differences)
+        warn_of_problems("the lake and the server differ", compared.differences)
     if not found.balanced or (compared is not None and not compared.equal):
         sys.exit(1)
 
@@ -70,9 +62,3 @@ def show_comparison(compared: Comparison) -> None:
             f"{counted(compared.queues, 'queue')} and {counted(compared.days, 'day')}: "
             "the lake and the server agree"
         )
-
-
-def _report_problems(about: str, problems: list[str]) -> None:
-    first, *others = problems
-    more = f" ({len(others):,} more: --json lists them)" if others else ""
-    warn(f"{about}: {printable(first)}{more}")

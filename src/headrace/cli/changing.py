@@ -1,4 +1,4 @@
-"""Change many jobs in steps, with confirmation, progress and a Ctrl-C that loses no information."""
+"""Change many jobs in steps, with confirmation, progress and a safe Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import TypeVar
 
 import click
 
-from headrace.cli.output import counted, progress, to_json, warn
+from headrace.cli.output import counted, print_json, progress, warn
 from headrace.errors import HeadraceError
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ class InterruptGuard:
     def __init__(self) -> None:
         self._in_step = False
         self._interrupted = False
+        self.changed = 0
 
     def _on_interrupt(self, _number: int, _frame: FrameType | None) -> None:
         if not self._in_step or self._interrupted:
@@ -63,26 +65,35 @@ class InterruptGuard:
             raise KeyboardInterrupt
 
 
-def in_steps(ids: Sequence[str], act: Callable[[Sequence[str]], Sequence[T]], done: str) -> list[T]:
-    """Apply a function to jobs in steps of 250, and return all its answers.
+@contextmanager
+def guarded(done: str, total: int) -> Iterator[tuple[InterruptGuard, Callable[[int], None]]]:
+    """Yield a guard that counts changed jobs, and the function that advances the progress.
 
-    Raises ChangeStopped if a step after the first fails.
+    After Ctrl-C, prints the count. Raises ChangeStopped for an error after the first change.
     """
-    answers: list[T] = []
+    guard = InterruptGuard()
     try:
-        with InterruptGuard().installed() as guard, progress(done, len(ids)) as advance:
-            for first in range(0, len(ids), STEP):
-                part = ids[first : first + STEP]
-                with guard.step():
-                    answers += act(part)
-                advance(len(part))
+        with guard.installed(), progress(done, total) as advance:
+            yield guard, advance
     except KeyboardInterrupt:
-        warn(f"interrupted, {done} {len(answers)} of {len(ids)}")
+        warn(f"interrupted, {done} {guard.changed} of {total}")
         raise
     except HeadraceError as error:
-        if not answers:
+        if not guard.changed:
             raise
-        raise ChangeStopped(f"{done} {len(answers)} of {len(ids)}, then: {error}") from error
+        raise ChangeStopped(f"{done} {guard.changed} of {total}, then: {error}") from error
+
+
+def in_steps(ids: Sequence[str], act: Callable[[Sequence[str]], Sequence[T]], done: str) -> list[T]:
+    """Apply a function to jobs in steps of 250, and return all its answers."""
+    answers: list[T] = []
+    with guarded(done, len(ids)) as (guard, advance):
+        for first in range(0, len(ids), STEP):
+            part = ids[first : first + STEP]
+            with guard.step():
+                answers += act(part)
+                guard.changed = len(answers)
+            advance(len(part))
     return answers
 
 
@@ -92,7 +103,27 @@ def confirm(question: str, *, yes: bool) -> None:
         click.confirm(question, abort=True, err=True)
 
 
-def report(done: str, ids: Sequence[str], answers: Sequence[object], *, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Whether a plan may be carried out: after --yes, or a confirmation on a terminal."""
+
+    dry_run: bool
+    yes: bool
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the plan can be carried out: it needs --yes or a terminal to confirm it."""
+        return not self.dry_run and (self.yes or sys.stdin.isatty())
+
+    def require(self, question: str, refusal: str) -> None:
+        """Ask for the confirmation; exit with 1 and the refusal if no terminal can confirm."""
+        if not self.is_possible:
+            warn(refusal)
+            sys.exit(1)
+        confirm(question, yes=self.yes)
+
+
+def report(done: str, ids: Sequence[str], answers: Sequence[object]) -> None:
     """Print the number of changed jobs and every refusal; exit with 1 if there is a refusal."""
     refused = {
         job_id: str(answer)
@@ -100,9 +131,7 @@ def report(done: str, ids: Sequence[str], answers: Sequence[object], *, as_json:
         if isinstance(answer, HeadraceError)
     }
     changed = [job_id for job_id in ids if job_id not in refused]
-    if as_json:
-        click.echo(to_json({done: changed, "refused": refused}))
-    else:
+    if not print_json({done: changed, "refused": refused}):
         click.echo(f"{counted(len(changed), 'job')} {done}")
         for message in refused.values():
             warn(message)
@@ -110,10 +139,9 @@ def report(done: str, ids: Sequence[str], answers: Sequence[object], *, as_json:
         sys.exit(1)
 
 
-def report_dry_run(done: str, ids: Sequence[str], *, as_json: bool) -> None:
+def report_dry_run(done: str, ids: Sequence[str]) -> None:
     """Print the jobs that would be changed."""
-    if as_json:
-        click.echo(to_json({"dry_run": True, done: list(ids)}))
+    if print_json({"dry_run": True, done: list(ids)}):
         return
     for job_id in ids:
         click.echo(job_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,23 +70,24 @@ def _install(ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     ctx.exit()
 
 
-install_completion = click.Option(
-    ["--install-completion"],
-    is_flag=False,
-    flag_value=CURRENT,
-    is_eager=True,
-    expose_value=False,
-    callback=_install,
-    metavar="[SHELL]",
-    help="Install completion for bash, zsh or fish; default: the current shell.",
+def _option(name: str, callback: Callable[..., None], about: str) -> click.Option:
+    return click.Option(
+        [name],
+        is_flag=False,
+        flag_value=CURRENT,
+        is_eager=True,
+        expose_value=False,
+        callback=callback,
+        metavar="[SHELL]",
+        help=about,
+    )
+
+
+install_completion = _option(
+    "--install-completion",
+    _install,
+    "Install completion for bash, zsh or fish; default: the current shell.",
 )
-show_completion = click.Option(
-    ["--show-completion"],
-    is_flag=False,
-    flag_value=CURRENT,
-    is_eager=True,
-    expose_value=False,
-    callback=_show,
-    metavar="[SHELL]",
-    help="Print the completion script instead of installing it.",
+show_completion = _option(
+    "--show-completion", _show, "Print the completion script instead of installing it."
 )

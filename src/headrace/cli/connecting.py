@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from headrace import Client, Job, Queue
-from headrace.cli.server import HERE
 from headrace.client import connect
 from headrace.engine.call import build
 from headrace.engine.timestamps import moment
@@ -20,6 +20,8 @@ from headrace.operations.requests import ask, raw
 from headrace.operations.snapshot import read_time
 from headrace.transport.drive import drive
 
+# The directory of the embedded server.
+HERE = Path(".headrace")
 # A user at a terminal notices a failed command and can repeat it, so commands retry briefly.
 RETRY_FOR = 3.0
 TIMEOUT = 5.0

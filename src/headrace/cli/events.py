@@ -9,7 +9,7 @@ import click
 from headrace import Client, Event
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
-from headrace.cli.output import facts_of_event, printable, to_json
+from headrace.cli.output import facts_of_event, printable, to_json, wants_json
 from headrace.engine.events import KINDS, read_event
 from headrace.operations import event_log
 from headrace.operations.requests import raw
@@ -19,14 +19,10 @@ PAGE = 1000
 WAIT_MS = 1000
 
 
-@click.command(epilog="Example: headrace events --follow --queue mail")
+@options.command("events --follow --queue mail", json_help=options.JSON_LINES)
 @click.option("--follow", "-f", is_flag=True, help="Print new events until Ctrl-C.")
-@click.option(
-    "--count",
-    type=click.IntRange(0),
-    metavar="NUMBER",
-    default=25,
-    help="Show this many of the newest events; default: 25.",
+@options.number(
+    "--count", least=0, default=25, help="Show this many of the newest events; default: 25."
 )
 @options.in_queue
 @click.option("--job", metavar="ID", help="Only events of this job.")
@@ -37,8 +33,6 @@ WAIT_MS = 1000
     type=options.one_of("kind", tuple(KINDS)),
     help="Only events of this kind; repeatable.",
 )
-@options.server
-@options.json_lines
 def events(
     follow: bool,
     count: int,
@@ -46,7 +40,6 @@ def events(
     job: str | None,
     kind: Sequence[str],
     server: ServerOptions,
-    as_json: bool,
 ) -> None:
     """Show the latest events; --follow also prints new ones."""
 
@@ -57,7 +50,7 @@ def events(
             and (not kind or event.kind in kind)
         )
 
-    formatted = json_of if as_json else line_of
+    formatted = json_of if wants_json() else line_of
     with open_client(server) as client:
         seen: dict[int, str] = {}
         for event in newest(client, count, is_wanted, seen):

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import click
 
 from headrace import Client
 from headrace.cli import options
+from headrace.cli.changing import Approval
 from headrace.cli.connecting import ServerOptions, open_client
-from headrace.cli.output import counted, printable, progress, table, to_json, warn
+from headrace.cli.output import (
+    counted,
+    print_json,
+    printable,
+    progress,
+    show,
+    table,
+    wants_json,
+    warn,
+    warn_of_problems,
+)
 from headrace.compat.importing.entries import ImportSource
 from headrace.compat.importing.run import (
     ImportCheck,
@@ -26,21 +36,7 @@ from headrace.compat.importing.run import (
 SYSTEMS = ("thoonk", "qless", "worqr", "redis-queue")
 
 
-@dataclass(frozen=True, slots=True)
-class ImportRequest:
-    """How to carry out an import."""
-
-    dry_run: bool
-    ask: bool
-    as_json: bool
-
-    @property
-    def will_import(self) -> bool:
-        """Whether anything is imported: not without --yes if no terminal can confirm."""
-        return not self.dry_run and (not self.ask or sys.stdin.isatty())
-
-
-@click.command("import")
+@options.command("import qless redis://old:6379 --dry-run", "import", server=False)
 @click.argument(
     "system",
     type=options.one_of("system", SYSTEMS),
@@ -48,13 +44,7 @@ class ImportRequest:
     help=f"The other queue: {', '.join(SYSTEMS)}.",
 )
 @click.argument("source_url", metavar="URL", help="Server of the other queue.")
-@click.option(
-    "--into-url",
-    "url",
-    envvar="HEADRACE_URL",
-    metavar="URL",
-    help="Target server; default: HEADRACE_URL, or the embedded server of this directory.",
-)
+@options.url("--into-url", "Target server")
 @options.namespace
 @click.option("--prefix", metavar="TEXT", help="Prefix of its keys, if it is not the usual one.")
 @click.option(
@@ -62,7 +52,6 @@ class ImportRequest:
 )
 @options.yes
 @click.option("--dry-run", is_flag=True, help="Only count what would be imported.")
-@options.as_json
 def import_command(
     system: str,
     source_url: str,
@@ -72,43 +61,31 @@ def import_command(
     queues: Sequence[str],
     yes: bool,
     dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Import the jobs of thoonk, qless, worqr or redis-queue.
 
     The command counts first, imports after a confirmation, then checks counts and order. After an
     interruption, run the same command again: it imports nothing twice. The source is only read.
     """
-    request = ImportRequest(dry_run, not yes, as_json)
+    approval = Approval(dry_run, yes)
     source = open_source(source_url, system, prefix, queues)
     with source.server:
         with progress("counted", None) as advance:
             plan = make_plan(source, advance)
-        if _confirmed(plan, source, namespace, request):
+        _show_plan(plan, source, approval)
+        if not dry_run:
+            question = (
+                f"Import {counted(plan.counts.total(), 'item')} into namespace {namespace!r}?"
+            )
+            approval.require(question, "nothing was imported; pass --yes to import it")
             with open_client(ServerOptions(url or None, namespace), create=True) as client:
-                _carry_out(client, source, plan, request)
+                _carry_out(client, source, plan)
 
 
-def _confirmed(
-    plan: ImportPlan, source: ImportSource, namespace: str, request: ImportRequest
-) -> bool:
-    _show_plan(plan, source, request)
-    if request.dry_run:
-        return False
-    if not request.will_import:
-        warn("nothing was imported; pass --yes to import it")
-        sys.exit(1)
-    if request.ask:
-        items = counted(plan.counts.total(), "item")
-        question = f"Import {items} into namespace {namespace!r}?"
-        click.confirm(question, abort=True, err=True)
-    return True
-
-
-def _show_plan(plan: ImportPlan, source: ImportSource, request: ImportRequest) -> None:
-    if request.as_json:
-        if not request.will_import:
-            click.echo(to_json({"import": plan.name, **_plan_fields(plan)}))
+def _show_plan(plan: ImportPlan, source: ImportSource, approval: Approval) -> None:
+    if wants_json():
+        if not approval.is_possible:
+            print_json({"import": plan.name, **_plan_fields(plan)})
         return
     rows = [(name, what, f"{count:,}") for (name, what), count in sorted(plan.counts.items())]
     if rows:
@@ -126,9 +103,7 @@ def _plan_fields(plan: ImportPlan) -> dict[str, object]:
     return {"found": found, "left_out": plan.left_out}
 
 
-def _carry_out(
-    client: Client, source: ImportSource, plan: ImportPlan, request: ImportRequest
-) -> None:
+def _carry_out(client: Client, source: ImportSource, plan: ImportPlan) -> None:
     try:
         with progress("imported", plan.counts.total()) as advance:
             result = import_entries(client, source, plan, advance)
@@ -137,30 +112,23 @@ def _carry_out(
     except KeyboardInterrupt:
         warn("interrupted; run the same command to continue")
         raise
-    _report(plan, result, check, request)
+    _report(plan, result, check)
 
 
-def _report(
-    plan: ImportPlan, result: ImportResult, check: ImportCheck, request: ImportRequest
-) -> None:
-    problems = check.problems
-    if request.as_json:
-        fields = {
-            "import": plan.name,
-            **_plan_fields(plan),
-            "imported": result.imported,
-            "imported_before": result.imported_before,
-            "renamed": result.renamed,
-            "changed": check.changed,
-            "verified": not problems,
-            "problems": problems,
-        }
-        click.echo(to_json(fields))
-    else:
-        click.echo(_summary(result, check))
-    if problems:
-        more = f" ({len(problems) - 1:,} more: --json lists them)" if len(problems) > 1 else ""
-        warn(f"differs from the source: {printable(problems[0])}{more}")
+def _report(plan: ImportPlan, result: ImportResult, check: ImportCheck) -> None:
+    fields = {
+        "import": plan.name,
+        **_plan_fields(plan),
+        "imported": result.imported,
+        "imported_before": result.imported_before,
+        "renamed": result.renamed,
+        "changed": check.changed,
+        "verified": not check.problems,
+        "problems": check.problems,
+    }
+    show(fields, _summary(result, check))
+    if check.problems:
+        warn_of_problems("differs from the source", check.problems)
         sys.exit(1)
 
 

@@ -18,28 +18,25 @@ from headrace.cli.output import (
     facts_of,
     heading,
     pairs,
+    print_json,
     printable,
     show,
     table,
-    to_json,
 )
 from headrace.errors import Unreadable
 
 NOT_STARTED = ("waiting", "scheduled", "blocked")
 
 
-@click.command(epilog="Example: headrace job ada")
+@options.command("job ada")
 @options.job_id
-@options.server
-@options.as_json
-def job(job_id: str, server: ServerOptions, as_json: bool) -> None:
+def job(job_id: str, server: ServerOptions) -> None:
     """Show one job: data, attempts, errors, and why it waits."""
     with open_client(server) as client:
         found = existing_job(client, job_id)
         reason = client.why_waiting(job_id) if found.state in NOT_STARTED else None
         now = server_time(client)
-    if as_json:
-        click.echo(to_json({**facts_of(found), "why": reason}))
+    if print_json({**facts_of(found), "why": reason}):
         return
     pairs(_facts(found, reason, now))
     _show_attempts(found, now)
@@ -119,33 +116,27 @@ def _show_traceback(found: Job) -> None:
             click.echo(printable(line))
 
 
-@click.command(epilog="Example: headrace why ada")
+@options.command("why ada")
 @options.job_id
-@options.server
-@options.as_json
-def why(job_id: str, server: ServerOptions, as_json: bool) -> None:
+def why(job_id: str, server: ServerOptions) -> None:
     """Explain why a job is not running yet."""
     with open_client(server) as client:
         reason = client.why_waiting(job_id)
-    show({"id": job_id, "why": reason}, printable(reason), as_json=as_json)
+    show({"id": job_id, "why": reason}, printable(reason))
 
 
-@click.command(epilog="Example: headrace result ada --wait 10")
+@options.command("result ada --wait 10")
 @options.job_id
 @options.duration("--wait", help="Wait up to this time for the result.")
 @click.option("--take", is_flag=True, help="Delete the result from the server.")
-@options.server
-@options.as_json
-def result(
-    job_id: str, wait: float | None, take: bool, server: ServerOptions, as_json: bool
-) -> None:
+def result(job_id: str, wait: float | None, take: bool, server: ServerOptions) -> None:
     """Print the result of a job as JSON."""
     with open_client(server) as client:
         try:
             found = client.result(job_id, wait=wait or 0, take=take)
         except Unreadable as error:
             facts = {"id": job_id, "value": None, "payload": error.payload}
-            show(facts, escaped(error.payload), as_json=as_json)
+            show(facts, escaped(error.payload))
             return
     facts = {"id": job_id, "value": found.value, "data": found.data}
-    show(facts, as_words(found.value), as_json=as_json)
+    show(facts, as_words(found.value))

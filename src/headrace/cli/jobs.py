@@ -1,8 +1,8 @@
-"""`peek`, `jobs`, `tags`: lists of jobs."""
+"""`peek`, `jobs`, `failures`, `tags`: lists of jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -11,38 +11,40 @@ import click
 from headrace import Client, Job, Page
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, existing_queue, open_client, server_time
-from headrace.cli.output import ago, counted, data_of, facts_of, hint_at_more, table, to_json
+from headrace.cli.output import (
+    ago,
+    counted,
+    data_of,
+    facts_of,
+    hint_at_more,
+    print_json,
+    show_rows,
+    table,
+)
+from headrace.cli.shell_completion import failure_types
 
 PAGE = 1000
 COLUMNS = ("id", "state", "queue", "attempt", "when", "about", "data")
 
 
-@click.command(epilog="Example: headrace peek mail --count 3")
+@options.command("peek mail --count 3")
 @options.queue
 @options.count(10)
-@options.server
-@options.as_json
-def peek(queue: str, count: int, server: ServerOptions, as_json: bool) -> None:
+def peek(queue: str, count: int, server: ServerOptions) -> None:
     """Show the next jobs of a queue in the order workers get them."""
     with open_client(server) as client:
         found = client.queue(queue).peek(count) or existing_queue(client, queue).peek(count)
         now = server_time(client)
-    if as_json:
-        click.echo(to_json({"queue": queue, "jobs": [facts_of(job) for job in found]}))
-    elif found:
-        list_jobs(found, now)
-    else:
-        click.echo(f"no waiting jobs in {queue}")
+    facts = {"queue": queue, "jobs": [facts_of(job) for job in found]}
+    show_rows(facts, COLUMNS, _rows(found, now), f"no waiting jobs in {queue}", cut=True)
 
 
-@click.command(epilog="Example: headrace jobs mail --state failed")
+@options.command("jobs mail --state failed")
 @options.optional_queue
 @options.in_state
 @options.with_tag
 @options.offset
 @options.count(25)
-@options.server
-@options.as_json
 def jobs(
     queue: str | None,
     state: str | None,
@@ -50,7 +52,6 @@ def jobs(
     offset: int,
     count: int,
     server: ServerOptions,
-    as_json: bool,
 ) -> None:
     """List the jobs of a queue in one state, or the jobs with a tag.
 
@@ -67,7 +68,7 @@ def jobs(
             found = existing_queue(client, queue or "").jobs(wanted, offset=offset, count=count)
             about = f"{wanted} in {queue}"
         now = server_time(client)
-    show_page(found, about, now, as_json=as_json)
+    show_page(found, about, now)
 
 
 def _tagged(
@@ -104,36 +105,20 @@ def matches(job: Job, queue: str | None, state: str | None = None, tag: str | No
     )
 
 
-def show_page(found: Page, about: str, now: datetime, *, as_json: bool) -> None:
+def show_page(found: Page, about: str, now: datetime) -> None:
     """Print a page of jobs and the total number."""
-    if as_json:
-        rows = [facts_of(job) for job in found.jobs]
-        click.echo(to_json({"total": found.total, "jobs": rows}))
+    if print_json({"total": found.total, "jobs": [facts_of(job) for job in found.jobs]}):
         return
     if found.jobs:
-        list_jobs(found.jobs, now)
+        table(COLUMNS, _rows(found.jobs, now), cut=True)
     shown = f"{len(found.jobs):,} of " if len(found.jobs) < found.total else ""
     click.echo(f"{shown}{counted(found.total, 'job')} {about}")
 
 
-def list_jobs(found: list[Job], now: datetime) -> None:
-    """Print jobs as a table."""
-    table(
-        COLUMNS,
-        (
-            (
-                job.id,
-                job.state,
-                job.queue,
-                job.attempt,
-                ago(_time_of(job), now),
-                _about(job),
-                data_of(job),
-            )
-            for job in found
-        ),
-        cut=True,
-    )
+def _rows(found: Iterable[Job], now: datetime) -> Iterator[Sequence[object]]:
+    for job in found:
+        when = ago(_time_of(job), now)
+        yield job.id, job.state, job.queue, job.attempt, when, _about(job), data_of(job)
 
 
 def _time_of(job: Job) -> datetime:
@@ -157,24 +142,44 @@ def _about(job: Job) -> str:
     return " ".join(job.tags)
 
 
-@click.command(epilog="Example: headrace tags vip")
+@options.command("failures smtp")
+@click.argument(
+    "failure",
+    metavar="[TYPE]",
+    required=False,
+    shell_complete=failure_types,
+    help="List the jobs that failed with this type, newest first.",
+)
+@options.offset
+@options.count(25, most=100)
+def failures(failure: str | None, offset: int, count: int, server: ServerOptions) -> None:
+    """List failure types with their newest message, or the jobs of one type."""
+    with open_client(server) as client:
+        if failure is not None:
+            page = client.failures.jobs(failure, offset=offset, count=count)
+            show_page(page, f"failed with {failure}", server_time(client))
+            return
+        found, now = client.failures.groups(offset=offset, count=count), server_time(client)
+        hint_at_more(len(found), offset, count, client.failures.groups)
+    rows = (
+        (each.type, each.count, ago(each.at, now), each.queue, each.job_id, each.message)
+        for each in found
+    )
+    columns = ("failure", "jobs", "newest", "queue", "job", "message")
+    show_rows({"failures": found}, columns, rows, "no failed jobs", cut=True)
+
+
+@options.command("tags vip")
 @click.argument("tag", required=False, help="List the jobs with this tag.")
 @options.offset
 @options.count(25)
-@options.server
-@options.as_json
-def tags(tag: str | None, offset: int, count: int, server: ServerOptions, as_json: bool) -> None:
+def tags(tag: str | None, offset: int, count: int, server: ServerOptions) -> None:
     """List tags, most used first, or the jobs with one tag."""
     with open_client(server) as client:
         if tag is not None:
             page, now = client.tags.jobs(tag, offset=offset, count=count), server_time(client)
-            show_page(page, f"with tag {tag}", now, as_json=as_json)
+            show_page(page, f"with tag {tag}", now)
             return
         found = client.tags.top(offset=offset, count=count, least=1)
         hint_at_more(len(found), offset, count, partial(client.tags.top, least=1))
-    if as_json:
-        click.echo(to_json({"tags": found}))
-    elif found:
-        table(("tag", "jobs"), found.items())
-    else:
-        click.echo("no job has a tag")
+    show_rows({"tags": found}, ("tag", "jobs"), found.items(), "no job has a tag")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import click
 from prometheus_client import start_http_server
 
 from headrace.cli import options
@@ -15,17 +14,9 @@ from headrace.telemetry.server_metrics import ServerCollector
 from headrace.telemetry.serving import registry_of
 
 
-@click.command(epilog="Example: headrace metrics --port 9464 -n shop")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    metavar="PORT",
-    default=9464,
-    help="Port to listen on, 0 for any free port; default: 9464.",
-)
-@options.server
-@options.as_json
-def metrics(port: int, server: ServerOptions, as_json: bool) -> None:
+@options.command("metrics --port 9464 -n shop")
+@options.port("--port", default=9464, help="Port to listen on, 0 for any free port; default: 9464.")
+def metrics(port: int, server: ServerOptions) -> None:
     """Serve the state of the queues as Prometheus metrics until Ctrl-C."""
     with open_client(server) as client:
         registry = registry_of(ServerCollector(client))
@@ -36,7 +27,7 @@ def metrics(port: int, server: ServerOptions, as_json: bool) -> None:
         used = serving.server_port
         sentence = f"serving metrics of {server.namespace} on port {used}; stop with Ctrl-C"
         with suppress(KeyboardInterrupt):
-            show({"namespace": server.namespace, "port": used}, sentence, as_json=as_json)
+            show({"namespace": server.namespace, "port": used}, sentence)
             thread.join()
         serving.shutdown()
         serving.server_close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import wraps
@@ -10,8 +11,11 @@ from typing import Any, TypeVar
 import click
 
 from headrace.cli.connecting import ServerOptions
+from headrace.cli.output import JSON
 from headrace.cli.shell_completion import failure_types, queue_names, states
 from headrace.engine.states import STATES
+
+JSON_LINES = "Print one JSON object per line."
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,17 +42,37 @@ def one_of(what: str, choices: tuple[str, ...]) -> Callable[[str], str]:
     return parse
 
 
-def duration(*names: str, help: str, **more: Any) -> Callable[[F], F]:  # noqa: A002 - Click's word
+def duration(*names: str, **more: Any) -> Callable[[F], F]:
     """Return an option whose value is a duration in seconds."""
-    return click.option(*names, type=seconds, metavar="DURATION", help=help, **more)
+    return click.option(*names, type=seconds, metavar="DURATION", **more)
 
 
-url = click.option(
-    "--url",
-    envvar="HEADRACE_URL",
-    metavar="URL",
-    help="Server URL; default: HEADRACE_URL, or the embedded server of this directory.",
-)
+def json_value(text: str) -> Any:
+    """Parse an argument as JSON. Raises BadParameter."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise click.BadParameter(
+            f"this is not JSON ({error}); a string needs quotes of its own: '\"hello\"'"
+        ) from None
+
+
+def number(
+    *names: str,
+    least: float = 1,
+    most: float | None = None,
+    **more: Any,
+) -> Callable[[F], F]:
+    """Return an option for a number from `least` to `most`, an integer if `least` is one."""
+    kind: Any = click.IntRange if isinstance(least, int) else click.FloatRange
+    return click.option(*names, type=kind(least, most), **{"metavar": "NUMBER"} | more)
+
+
+def port(name: str, **more: Any) -> Callable[[F], F]:
+    """Return an option whose value is a TCP port."""
+    return number(name, least=0, most=65535, metavar="PORT", **more)
+
+
 namespace = click.option(
     "--namespace",
     "-n",
@@ -59,25 +83,58 @@ namespace = click.option(
 )
 
 
-def server(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --url and --namespace, and pass both to the command as `server`."""
+def url(name: str, what: str) -> Callable[[F], F]:
+    """Return the option that selects a server."""
+    about = f"{what}; default: HEADRACE_URL, or the embedded server of this directory."
+    return click.option(name, "url", envvar="HEADRACE_URL", metavar="URL", help=about)
 
-    @wraps(command)
-    def run(*args: Any, url: str | None, namespace: str, **options: Any) -> None:
-        command(*args, server=ServerOptions(url or None, namespace), **options)
 
-    return url(namespace(run))
+def _set_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    ctx.meta[JSON] = value
+
+
+def command(
+    example: str,
+    name: str | None = None,
+    *,
+    server: bool = True,
+    json_help: str = "Print one JSON object.",
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Return a decorator that makes a command with an example in its help, and --json.
+
+    Unless `server` is false, the command has --url and --namespace and gets both as `server`.
+    """
+
+    def make(function: Callable[..., None]) -> click.Command:
+        @wraps(function)
+        def run(*args: Any, url: str | None, namespace: str, **options: Any) -> None:
+            function(*args, server=ServerOptions(url or None, namespace), **options)
+
+        made = click.command(name, epilog=f"Example: headrace {example}")(
+            run if server else function
+        )
+        last = [as_json(json_help)]
+        if server:
+            last = [url("--url", "Server URL"), namespace, *last]
+        for option in last:
+            # Click lists parameters in the order in which decorators are read, bottom up.
+            option(made)
+        return made
+
+    return make
+
+
+def as_json(about: str) -> Callable[[F], F]:
+    """Return --json, which `output.wants_json` reads."""
+    return click.option("--json", is_flag=True, expose_value=False, callback=_set_json, help=about)
 
 
 def count(default: int, most: int = 1000) -> Callable[[F], F]:
     """Return --count with this default."""
-    limits = click.IntRange(1, most)
     about = f"Show at most this many; default: {default}."
-    return click.option("--count", type=limits, metavar="NUMBER", default=default, help=about)
+    return number("--count", most=most, default=default, help=about)
 
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-json_lines = click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 queue = click.argument("queue", shell_complete=queue_names, help="Name of the queue.")
 optional_queue = click.argument(
     "queue", required=False, shell_complete=queue_names, help="Show only this queue."
@@ -101,9 +158,7 @@ of_failure = click.option(
 )
 job_id = click.argument("job_id", metavar="ID", help="Id of the job.")
 job_ids = click.argument("ids", metavar="[ID]...", nargs=-1, help="Ids of jobs.")
-offset = click.option(
-    "--offset", type=click.IntRange(0), metavar="NUMBER", default=0, help="Skip this many."
-)
+offset = number("--offset", least=0, default=0, help="Skip this many.")
 yes = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 dry_run = click.option("--dry-run", is_flag=True, help="Show what would change, change nothing.")
 delay = duration("--delay", help="Make the job available after this time: 10, 5m, 2h, 7d.")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FIRST_LINE_AFTER, LINE_EVERY = 2.0, 10.0
 BAR_WIDTH = 40
+# The entry of Click's context that --json sets.
+JSON = "headrace.json"
 
 
 # Numbers and times as words
@@ -68,9 +70,22 @@ def ago(when: datetime | None, now: datetime) -> str:
 # JSON
 
 
-def show(found: Mapping[str, object], sentence: str, *, as_json: bool) -> None:
+def wants_json() -> bool:
+    """Return whether the running command was given --json."""
+    return bool(click.get_current_context().meta[JSON])
+
+
+def print_json(found: object) -> bool:
+    """Print the facts as JSON if --json was given, and return whether it was."""
+    if wants_json():
+        click.echo(to_json(found))
+    return wants_json()
+
+
+def show(found: Mapping[str, object], sentence: str) -> None:
     """Print the facts as JSON, or the sentence."""
-    click.echo(to_json(found) if as_json else sentence)
+    if not print_json(found):
+        click.echo(sentence)
 
 
 def to_json(found: object) -> str:
@@ -149,6 +164,13 @@ def warn(message: str) -> None:
     click.echo(f"headrace: {message}", err=True)
 
 
+def warn_of_problems(about: str, problems: Sequence[str]) -> None:
+    """Print the first of some problems and the number of the others to stderr."""
+    first, *others = problems
+    more = f" ({len(others):,} more: --json lists them)" if others else ""
+    warn(f"{about}: {printable(first)}{more}")
+
+
 def hint_at_more(shown: int, offset: int, count: int, read: Callable[..., Any]) -> None:
     """Tell the user if there are more rows than were shown."""
     if shown == count and read(offset=offset + count, count=1):
@@ -180,6 +202,23 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, cut: bool
         terminal.table(columns, cells, cut=cut)
     else:
         _print_aligned([list(columns), *cells])
+
+
+def show_rows(
+    found: Mapping[str, object],
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    empty: str,
+    *,
+    cut: bool = False,
+) -> None:
+    """Print the facts as JSON, or the rows as a table, or a sentence if there are no rows."""
+    if print_json(found):
+        return
+    if lines := list(rows):
+        table(columns, lines, cut=cut)
+    else:
+        click.echo(empty)
 
 
 def _print_aligned(lines: list[list[str]]) -> None:

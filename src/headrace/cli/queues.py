@@ -1,20 +1,45 @@
-"""`queues`, `pause`, `resume`, `schedules`: queues and the schedules that fill them."""
+"""`queues`, `stats`, `pause`, `resume`, `schedules`: queues and the schedules that fill them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 import click
 
-from headrace import Schedule
+from headrace import Queue, Schedule, Stats
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, existing_queue, open_client, server_time
-from headrace.cli.output import ago, data_of, facts_of, hint_at_more, show, span, table, to_json
+from headrace.cli.output import (
+    ago,
+    counted,
+    data_of,
+    facts_of,
+    heading,
+    hint_at_more,
+    histogram,
+    pairs,
+    print_json,
+    show,
+    show_rows,
+    span,
+)
 from headrace.cli.shell_completion import queue_names
+from headrace.engine.statistics import Series, bin_bounds, quantile
 
 COUNTS = ("waiting", "scheduled", "blocked", "running", "late", "failed", "complete")
+
+# The starts of the histogram's bars, in seconds.
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_EDGES = (
+    *(0, 1, 2, 5, 10, 20, 30),
+    *(_MINUTE * number for number in (1, 2, 5, 10, 15, 30)),
+    *(_HOUR * number for number in (1, 2, 4, 8, 12)),
+    *(_DAY * number for number in (1, 2, 3, 7, 30)),
+)
+QUANTILES = (0.5, 0.9, 0.99)
 
 names_argument = click.argument(
     "names",
@@ -26,91 +51,152 @@ names_argument = click.argument(
 )
 
 
-@click.command(epilog="Example: headrace queues")
+@options.command("queues")
 @options.offset
 @options.count(100)
-@options.server
-@options.as_json
-def queues(offset: int, count: int, server: ServerOptions, as_json: bool) -> None:
+def queues(offset: int, count: int, server: ServerOptions) -> None:
     """List the queues with the number of jobs in each state."""
     with open_client(server) as client:
         found = client.queues(offset=offset, count=count)
         hint_at_more(len(found), offset, count, client.queues)
-    if as_json:
-        click.echo(to_json({"queues": {name: asdict(counts) for name, counts in found.items()}}))
-    elif found:
-        rows = (
-            (name, *(getattr(counts, each) for each in COUNTS), "paused" if counts.paused else "")
-            for name, counts in found.items()
-        )
-        table(("queue", *COUNTS, ""), rows)
-    else:
-        click.echo(f"namespace {server.namespace} has no queues yet; the first put creates one")
+    rows = (
+        (name, *(getattr(counts, each) for each in COUNTS), "paused" if counts.paused else "")
+        for name, counts in found.items()
+    )
+    facts = {"queues": {name: asdict(counts) for name, counts in found.items()}}
+    empty = f"namespace {server.namespace} has no queues yet; the first put creates one"
+    show_rows(facts, ("queue", *COUNTS, ""), rows, empty)
 
 
-@click.command(epilog="Example: headrace pause mail")
+@options.command("pause mail")
 @names_argument
-@options.server
-@options.as_json
-def pause(names: Sequence[str], server: ServerOptions, as_json: bool) -> None:
+def pause(names: Sequence[str], server: ServerOptions) -> None:
     """Stop handing out jobs of queues until they are resumed."""
-    with open_client(server) as client:
-        for queue in [existing_queue(client, name) for name in names]:
-            queue.pause()
-    show({"paused": names}, f"paused: {', '.join(names)}", as_json=as_json)
+    _change(names, server, Queue.pause, "paused")
 
 
-@click.command(epilog="Example: headrace resume mail")
+@options.command("resume mail")
 @names_argument
-@options.server
-@options.as_json
-def resume(names: Sequence[str], server: ServerOptions, as_json: bool) -> None:
+def resume(names: Sequence[str], server: ServerOptions) -> None:
     """Hand out jobs of paused queues again."""
+    _change(names, server, Queue.resume, "resumed")
+
+
+def _change(
+    names: Sequence[str], server: ServerOptions, change: Callable[[Queue], None], done: str
+) -> None:
     with open_client(server) as client:
         for queue in [existing_queue(client, name) for name in names]:
-            queue.resume()
-    show({"resumed": names}, f"resumed: {', '.join(names)}", as_json=as_json)
+            change(queue)
+    show({done: names}, f"{done}: {', '.join(names)}")
 
 
-@click.command(epilog="Example: headrace schedules")
+@options.command("schedules")
 @options.optional_queue
 @options.offset
 @options.count(100)
-@options.server
-@options.as_json
-def schedules(
-    queue: str | None, offset: int, count: int, server: ServerOptions, as_json: bool
-) -> None:
+def schedules(queue: str | None, offset: int, count: int, server: ServerOptions) -> None:
     """List schedules by the time of their next run."""
     with open_client(server) as client:
         found = client.schedules.list(queue, offset=offset, count=count)
         hint_at_more(len(found), offset, count, partial(client.schedules.list, queue))
         now = server_time(client)
-    if as_json:
-        click.echo(to_json({"schedules": [facts_of(each) for each in found]}))
-    elif found:
-        table(
-            ("schedule", "queue", "when", "next run", "last run", "put", "skipped", "data"),
-            (
-                (
-                    each.id,
-                    each.queue,
-                    _rule(each),
-                    f"{each.next:%Y-%m-%d %H:%M:%S} UTC, {ago(each.next, now)}",
-                    ago(each.last, now),
-                    each.made,
-                    each.skipped,
-                    data_of(each),
-                )
-                for each in found
-            ),
-            cut=True,
+    rows = (
+        (
+            each.id,
+            each.queue,
+            _rule(each),
+            f"{each.next:%Y-%m-%d %H:%M:%S} UTC, {ago(each.next, now)}",
+            ago(each.last, now),
+            each.made,
+            each.skipped,
+            data_of(each),
         )
-    else:
-        click.echo("there are no schedules")
+        for each in found
+    )
+    columns = ("schedule", "queue", "when", "next run", "last run", "put", "skipped", "data")
+    facts = {"schedules": [facts_of(each) for each in found]}
+    show_rows(facts, columns, rows, "there are no schedules", cut=True)
 
 
 def _rule(each: Schedule) -> str:
     if each.every is not None:
         return f"every {span(each.every)}"
     return f"{each.cron} {each.zone}"
+
+
+@options.command("stats mail 2026-11-15")
+@options.queue
+@click.argument("day", required=False, help="A UTC day such as 2026-11-15; default: today.")
+def stats(queue: str, day: str | None, server: ServerOptions) -> None:
+    """Show how long the jobs of a queue waited and ran on one day."""
+    with open_client(server) as client:
+        found = existing_queue(client, queue).stats(day)
+    if print_json(_stats_facts(found)):
+        return
+    pairs(
+        (
+            ("queue", found.queue),
+            ("day", found.day),
+            ("failures", f"{found.failures:,}"),
+            ("retries", f"{found.retries:,}"),
+            ("failed now", f"{found.failed:,}"),
+        )
+    )
+    for name, series in (("waiting", found.wait), ("running", found.run)):
+        heading(f"{name} time of {counted(series.count, 'job')}")
+        for line in _lines(series):
+            click.echo(f"  {line}")
+
+
+def _stats_facts(found: Stats) -> dict[str, Any]:
+    return {
+        **{
+            name: getattr(found, name) for name in ("queue", "day", "failures", "retries", "failed")
+        },
+        **{
+            name: {
+                "count": series.count,
+                "mean": series.mean,
+                "std": series.std,
+                "quantiles": {str(share): quantile(series.bins, share) for share in QUANTILES},
+                "bins": dict(series.bins),
+            }
+            for name, series in (("wait", found.wait), ("run", found.run))
+        },
+    }
+
+
+def _lines(series: Series) -> Iterator[str]:
+    if not series.count:
+        yield "no jobs on this day"
+        return
+    yield f"mean {span(series.mean)}, standard deviation {span(series.std)}"
+    if not series.bins:
+        yield "the histogram has expired"
+        return
+    ends = ((share, quantile(series.bins, share)) for share in QUANTILES)
+    yield ", ".join(f"{share:.0%} within {span(bounds[1])}" for share, bounds in ends if bounds)
+    yield from histogram(bars(series.bins))
+
+
+def bars(bins: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Sum bins into bars of growing width, from the first to the last that has a value."""
+    counts: dict[int, int] = {}
+    for name, times in bins.items():
+        start = max(edge for edge in _EDGES if edge <= bin_bounds(name)[0])
+        counts[start] = counts.get(start, 0) + times
+    shown = (edge for edge in _EDGES if min(counts) <= edge <= max(counts))
+    return [(_label(edge), counts.get(edge, 0)) for edge in shown]
+
+
+def _label(start: int) -> str:
+    later = [edge for edge in _EDGES if edge > start]
+    return f"{_short(start)} - {_short(later[0])}" if later else f"{_short(start)} -"
+
+
+def _short(seconds: int) -> str:
+    for unit, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if seconds >= unit:
+            return f"{seconds // unit} {name}"
+    return f"{seconds} s"

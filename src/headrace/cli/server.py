@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
+from headrace.cli import options
+from headrace.cli.connecting import HERE
 from headrace.cli.output import show
 from headrace.errors import EmbeddedServerError
 from headrace.local_server import embedded
-
-HERE = Path(".headrace")
 
 directory_option = click.option(
     "--directory",
@@ -20,13 +20,11 @@ directory_option = click.option(
     default=HERE,
     help="Directory of the server's data; default: .headrace.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-@click.command(epilog="Example: headrace up")
+@options.command("up", server=False)
 @directory_option
-@json_option
-def up(directory: Path, as_json: bool) -> None:
+def up(directory: Path) -> None:
     """Start the embedded server and print its URL.
 
     A server that is already running is left running.
@@ -35,14 +33,13 @@ def up(directory: Path, as_json: bool) -> None:
     running = embedded.status(directory)
     if running is None:
         raise EmbeddedServerError(f"the server in {directory.resolve()} was stopped meanwhile")
-    show(asdict(running), url, as_json=as_json)
+    show(asdict(running), url)
 
 
-@click.command(epilog="Example: headrace down")
+@options.command("down", server=False)
 @directory_option
-@json_option
-def down(directory: Path, as_json: bool) -> None:
+def down(directory: Path) -> None:
     """Stop the embedded server; its data stays."""
     stopped = embedded.stop(directory)
     sentence = "The server is stopped; its data stays." if stopped else "No server was running."
-    show({"stopped": stopped, "directory": directory.resolve()}, sentence, as_json=as_json)
+    show({"stopped": stopped, "directory": directory.resolve()}, sentence)

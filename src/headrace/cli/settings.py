@@ -8,7 +8,7 @@ import click
 
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, existing_queue, open_client
-from headrace.cli.output import span, table, to_json
+from headrace.cli.output import print_json, span, table
 from headrace.engine.settings import SETTINGS, Value, default, known, to_wire
 
 FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
@@ -21,20 +21,14 @@ settings_argument = click.argument(
 )
 
 
-@click.command(epilog="Example: headrace configure mail concurrency=10 lease=5m")
+@options.command("configure mail concurrency=10 lease=5m")
 @options.queue
 @settings_argument
 @click.option(
     "--profile", metavar="NAME", help="Apply a named set of settings: job, fifo, task, ..."
 )
-@options.server
-@options.as_json
 def configure(
-    queue: str,
-    settings: Sequence[str],
-    profile: str | None,
-    server: ServerOptions,
-    as_json: bool,
+    queue: str, settings: Sequence[str], profile: str | None, server: ServerOptions
 ) -> None:
     """Show or change the settings of a queue.
 
@@ -46,17 +40,13 @@ def configure(
         if changes or profile is not None:
             client.queue(queue).configure(profile, **changes)
         found = existing_queue(client, queue).settings()
-    _show({"queue": queue}, found, as_json=as_json)
+    _show({"queue": queue}, found)
 
 
-@click.command(epilog="Example: headrace config retries=3")
+@options.command("config retries=3")
 @settings_argument
 @click.option("--unset", metavar="NAME", multiple=True, help="Restore the default of a setting.")
-@options.server
-@options.as_json
-def config(
-    settings: Sequence[str], unset: Sequence[str], server: ServerOptions, as_json: bool
-) -> None:
+def config(settings: Sequence[str], unset: Sequence[str], server: ServerOptions) -> None:
     """Show or change the settings of a namespace.
 
     They apply to every queue that does not set its own.
@@ -68,7 +58,7 @@ def config(
         for name in unset:
             client.config.unset(name)
         found: Mapping[str, Value] = client.config.get()
-    _show({"namespace": server.namespace}, found, as_json=as_json)
+    _show({"namespace": server.namespace}, found)
 
 
 def _changes(settings: Sequence[str]) -> dict[str, Value]:
@@ -101,9 +91,8 @@ def _value(name: str, value: str, kind: str) -> Value:
     return value
 
 
-def _show(of: Mapping[str, str], found: Mapping[str, Value], *, as_json: bool) -> None:
-    if as_json:
-        click.echo(to_json({**of, "settings": found}))
+def _show(of: Mapping[str, str], found: Mapping[str, Value]) -> None:
+    if print_json({**of, "settings": found}):
         return
     table(
         ("setting", "value", "default", "meaning"),

@@ -9,76 +9,65 @@ import click
 from headrace.cli import options
 from headrace.cli.changing import in_steps, report
 from headrace.cli.connecting import ServerOptions, open_client, server_time
-from headrace.cli.output import ago, counted, hint_at_more, printable, show, span, table, to_json
+from headrace.cli.output import (
+    ago,
+    counted,
+    hint_at_more,
+    print_json,
+    printable,
+    show,
+    show_rows,
+    span,
+)
 
 
-@click.command(epilog="Example: headrace workers")
+@options.command("workers")
 @options.offset
 @options.count(100)
-@options.server
-@options.as_json
-def workers(offset: int, count: int, server: ServerOptions, as_json: bool) -> None:
+def workers(offset: int, count: int, server: ServerOptions) -> None:
     """List the workers that have a session and the jobs they hold."""
     with open_client(server) as client:
         found, now = client.workers.list(offset=offset, count=count), server_time(client)
         hint_at_more(len(found), offset, count, client.workers.list)
-    if as_json:
-        click.echo(to_json({"workers": found}))
-    elif found:
-        table(
-            ("worker", "jobs", "queues", "started", "session ends", "where"),
-            (
-                (
-                    worker.name,
-                    worker.jobs,
-                    ", ".join(worker.queues),
-                    ago(worker.started, now),
-                    "never" if worker.expires_in is None else f"in {span(worker.expires_in)}",
-                    worker.about,
-                )
-                for worker in found
-            ),
+    rows = (
+        (
+            worker.name,
+            worker.jobs,
+            ", ".join(worker.queues),
+            ago(worker.started, now),
+            "never" if worker.expires_in is None else f"in {span(worker.expires_in)}",
+            worker.about,
         )
-    else:
-        click.echo("no worker has a session")
+        for worker in found
+    )
+    columns = ("worker", "jobs", "queues", "started", "session ends", "where")
+    show_rows({"workers": found}, columns, rows, "no worker has a session")
 
 
-@click.command(epilog="Example: headrace release ada --back")
+@options.command("release ada --back")
 @options.job_id
 @click.option("--back", is_flag=True, help="Put it at the back of the queue, not at the front.")
 @options.delay
-@options.server
-@options.as_json
-def release(
-    job_id: str, back: bool, delay: float | None, server: ServerOptions, as_json: bool
-) -> None:
+def release(job_id: str, back: bool, delay: float | None, server: ServerOptions) -> None:
     """Take a running job from its worker and make it available again."""
     with open_client(server) as client:
         position = "back" if back else "front"
         state = client.release(job_id, position=position, delay=delay or 0)
-    show({"id": job_id, "state": state}, f"{job_id} is {state}", as_json=as_json)
+    show({"id": job_id, "state": state}, f"{job_id} is {state}")
 
 
-@click.command(epilog="Example: headrace timeout ada grace")
+@options.command("timeout ada grace")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, help="Ids of jobs.")
-@options.server
-@options.as_json
-def timeout(ids: Sequence[str], server: ServerOptions, as_json: bool) -> None:
+def timeout(ids: Sequence[str], server: ServerOptions) -> None:
     """Expire the leases of running jobs now."""
     with open_client(server) as client:
-
-        def act(part: Sequence[str]) -> Sequence[object]:
-            return client.timeout(*part)
-
         unique = list(dict.fromkeys(ids))
-        answers = in_steps(unique, act, "taken back")
-    report("taken back", unique, answers, as_json=as_json)
+        answers = in_steps(unique, lambda part: client.timeout(*part), "taken back")
+    report("taken back", unique, answers)
 
 
-@click.command(epilog="Example: headrace sweep")
-@options.server
-@options.as_json
-def sweep(server: ServerOptions, as_json: bool) -> None:
+@options.command("sweep")
+def sweep(server: ServerOptions) -> None:
     """Run housekeeping once; use it when no worker is running.
 
     Reclaims the jobs of dead workers, makes due jobs available and deletes expired data. Finishes
@@ -86,8 +75,7 @@ def sweep(server: ServerOptions, as_json: bool) -> None:
     """
     with open_client(server) as client:
         finished = client.sweep()
-    if as_json:
-        click.echo(to_json({"finished": finished}))
+    if print_json({"finished": finished}):
         return
     click.echo(f"swept; finished {counted(len(finished), 'write')} from Spark")
     for write in finished:

@@ -169,7 +169,7 @@ async def connect_async(options: ConnectOptions) -> AsyncClient:
 
 
 class PendingAsyncClient(Coroutine[Any, Any, AsyncClient]):
-    """What `headrace.connect_async` returns: an asyncio client that is not connected yet.
+    """An asyncio client that is not connected yet, the result of `headrace.connect_async`.
 
     `await` connects and returns the client. `async with` connects, and closes the client at the end
     of the block. Like a coroutine, it can be used once.

@@ -1,4 +1,4 @@
-"""What all local servers share: the binary, the environment, the socket, and simple commands.
+"""Shared by all local servers: the binary, the environment, the socket, and simple commands.
 
 Commands are sent over a plain socket, so that finding a server does not import redis.
 """

@@ -143,7 +143,7 @@ class ServerAddress:
 
         Raises NamespaceNotFound if the namespace does not exist.
         """
-        asked = self._connect_options("raw", RETRY_FOR, TIMEOUT)
+        asked = self._options("raw", RETRY_FOR, TIMEOUT)
         core = connect.connect_core(asked)
         if not drive(core.transport, namespace_exists(core)):
             core.transport.close()
@@ -152,9 +152,9 @@ class ServerAddress:
 
     def open_with(self, codec: str | Codec, retry_for: float, timeout: float) -> Client:
         """Connect with a codec. Create the namespace if it does not exist."""
-        return connect.connect(self._connect_options(codec, retry_for, timeout))
+        return connect.connect(self._options(codec, retry_for, timeout))
 
-    def _connect_options(
+    def _options(
         self, codec: str | Codec, retry_for: float, timeout: float
     ) -> connect.ConnectOptions:
         return connect.ConnectOptions(

@@ -1,4 +1,4 @@
-"""Calls of task functions in the thread or the event loop of a test."""
+"""Calls of task functions in the thread or the event loop of a test, and their reports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import asyncio
 import ctypes
 import inspect
 import threading
+from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
 from contextvars import copy_context
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -19,6 +21,25 @@ RAISED = (Exception, SystemExit, asyncio.CancelledError)
 
 # What a function returned, and what it raised.
 CallResult = tuple[Any, BaseException | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One run of a job in a test.
+
+    The outcome is completed, retried, failed or snoozed; or refused, if the server did not accept
+    it, for example because the job was cancelled. The error is what the function raised, or why
+    Headrace could not run the job.
+    """
+
+    task: str
+    id: str
+    queue: str
+    attempt: int
+    arguments: dict[str, Any]
+    outcome: str
+    result: Any = None
+    error: BaseException | None = None
 
 
 class ThreadTimeout:
@@ -82,6 +103,13 @@ async def call_async(run: Run, call: TaskCall) -> CallResult:
         return None, _timeout_of(call) if limit.expired() else error
 
 
+def call_here(
+    run: Run, call: TaskCall, run_loop: Callable[[Coroutine[Any, Any, CallResult]], CallResult]
+) -> CallResult:
+    """Call a sync function in this thread, or an async function in a loop of its own."""
+    return run_loop(call_async(run, call)) if is_async(call) else call_sync(run, call)
+
+
 async def call_in_loop(run: Run, call: TaskCall) -> CallResult:
     """Await an async function in this event loop, or call a sync function in a thread."""
     if not is_async(call):
@@ -97,3 +125,19 @@ def is_async(call: TaskCall) -> bool:
 
 def _timeout_of(call: TaskCall) -> Timeout:
     return Timeout(f"the job ran longer than its timeout of {call.timeout:.3g} s")
+
+
+def report_of(run: Run, outcome: str, result: Any, error: BaseException | None) -> Ran:
+    """Return the report of a run."""
+    envelope = run.envelope
+    record = run.popped.record
+    return Ran(
+        task=envelope.task if envelope else "",
+        id=run.popped.id,
+        queue=record.queue,
+        attempt=record.attempt,
+        arguments=envelope.args if envelope else {},
+        outcome=outcome,
+        result=result,
+        error=error,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
@@ -18,15 +19,13 @@ from headrace.engine.record import STATE_NUMBERS, Record
 from headrace.errors import JobNotFound, NoResult, TaskFailed
 from headrace.operations.popping import Popped
 from headrace.operations.putting import payload_for
-from headrace.testing.calling import CallResult, call_async, call_in_loop, call_sync, is_async
-from headrace.testing.report import Ran, report_of
+from headrace.testing.calling import CallResult, Ran, call_here, call_in_loop, report_of
 from headrace.worker.run import (
     Done,
     Failed,
     Outcome,
     Run,
     Snoozed,
-    TaskCall,
     Unwritable,
     outcome_name,
     outcome_of_error,
@@ -77,7 +76,7 @@ class InlineRunner:
         Raises what the task raises, unless failures are kept.
         """
         run = self._run(task, data, options)
-        return self._end(run, *_call(run, read_call(self._app, run)))
+        return self._end(run, *call_here(run, read_call(self._app, run), _run_loop))
 
     async def aput(
         self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
@@ -126,16 +125,14 @@ class InlineRunner:
         return run.popped.id
 
 
-def _call(run: Run, call: TaskCall) -> CallResult:
-    if not is_async(call):
-        return call_sync(run, call)
+def _run_loop(coroutine: Coroutine[Any, Any, CallResult]) -> CallResult:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(call_async(run, call))
+        return asyncio.run(coroutine)
     # A thread runs one event loop at a time, so this one needs another thread.
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(copy_context().run, asyncio.run, call_async(run, call)).result()
+        return thread.submit(copy_context().run, asyncio.run, coroutine).result()
 
 
 def _record(task: Task[..., Any], options: dict[str, Any]) -> Record:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Generator, Iterable
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -20,8 +21,7 @@ from headrace.operations.popping import Popped
 from headrace.operations.protocols import SessionLike
 from headrace.operations.queues import QueueRef, all_queues
 from headrace.operations.requests import ask
-from headrace.testing.calling import CallResult, call_async, call_in_loop, call_sync, is_async
-from headrace.testing.report import Ran, report_of
+from headrace.testing.calling import CallResult, Ran, call_here, call_in_loop, is_async, report_of
 from headrace.transport.drive import Operation, drive, drive_async
 from headrace.worker.acks import AckBuffer
 from headrace.worker.run import (
@@ -63,7 +63,8 @@ def run_pending(app: App, *, queues: Iterable[str] | None, reraise: bool, most: 
                 step = steps.send(answer)
                 if isinstance(step, CallStep):
                     used_loop = used_loop or is_async(step.call)
-                    answer = _call(loop, step)
+                    run_loop = partial(loop.run, context=copy_context())
+                    answer = call_here(step.run, step.call, run_loop)
                 else:
                     answer = drive(session.core.transport, step)
         except StopIteration as end:
@@ -134,12 +135,6 @@ def _attempt(
     except Exception as raised:  # noqa: BLE001 - every error is the job's outcome
         error = raised
     return outcome_of_error(app, run.popped, error, run.envelope), None, error
-
-
-def _call(loop: asyncio.Runner, step: CallStep) -> CallResult:
-    if not is_async(step.call):
-        return call_sync(step.run, step.call)
-    return loop.run(call_async(step.run, step.call), context=copy_context())
 
 
 def _put_crons(app: App, core: Core) -> Operation[None]:

@@ -21,8 +21,8 @@ import headrace
 from headrace import Client
 from headrace.cli.connecting import ServerOptions
 from headrace.cli.doctor import machine, server
-from headrace.cli.doctor.examine import examine, names, without_secrets
-from headrace.cli.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, WARNING, CheckResult, Finding
+from headrace.cli.doctor.command import examine, names, without_secrets
+from headrace.cli.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, WARNING, Finding
 from headrace.cli.doctor.namespace import log_length
 from headrace.engine.script import LIBRARY
 from headrace.errors import InvalidArgument
@@ -40,7 +40,7 @@ PLAIN = {name: value for name, value in os.environ.items() if not name.startswit
     "NO_COLOR": "1",
     "FORCE_COLOR": "",
 }
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "guides" / "operations.md"
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def client(valkey_url: str, name: str) -> Iterator[Client]:
         yield found
 
 
-def looked(url: str | None, name: str = "default") -> dict[str, CheckResult]:
+def looked(url: str | None, name: str = "default") -> dict[str, Finding]:
     """Run the checks of the server and the namespace, without those of this machine."""
     made = examine(ServerOptions(url, name), from_environment=False)
     return {one.check: one for one in takewhile(lambda one: one.check != "versions", made)}

@@ -73,7 +73,7 @@ def test_refused_calls_raise_with_the_option_raises(open_qless: OpenQless, hr: C
     strict = open_qless("w1", raises=True)
     job = running(strict)
     hr.cancel("j")
-    with pytest.raises(QlessException, match="unknown"):
+    with pytest.raises(QlessException, match="does not exist"):
         job.heartbeat()
 
     job = running(strict)

@@ -66,13 +66,13 @@ FAULTS = [
         "lanes('refresh')",
     ),
     Fault(
-        "who is over still counts",
+        "a finished job still counts",
         "lib/job_states",
         "lanes('leave_gates', job)\n",
         "lanes('refresh')\n",
     ),
     Fault(
-        "a new priority leaves the lane as it was",
+        "a new priority does not change the lane",
         "lib/job_states",
         "  if is_in_lane(job) then\n    lanes('step_in', job, job_member(job))\n  end\nend",
         "end",
@@ -83,7 +83,7 @@ FAULTS = [
         "a throttle that ends frees nothing", "lib/end_throttle", "lanes('free', 't' .. name)", ""
     ),
     Fault(
-        "who waited before there were lanes waits for ever",
+        "jobs that waited before there were lanes never start",
         "lib/use_lanes",
         "== 1 then",
         "== 2 then",

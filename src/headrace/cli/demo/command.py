@@ -8,14 +8,14 @@ import signal
 import sys
 from pathlib import Path
 
-import click
-
 import headrace
-from headrace.cli.demo.display import DemoDisplay
+from headrace.cli import options
+from headrace.cli.connecting import HERE
 from headrace.cli.demo.environment import hired_workers, open_environment
-from headrace.cli.demo.steps import STEPS, DemoRun
-from headrace.cli.output import to_json
-from headrace.cli.server import HERE, directory_option, json_option
+from headrace.cli.demo.run import DemoDisplay, DemoRun
+from headrace.cli.demo.steps import STEPS
+from headrace.cli.output import print_json, wants_json
+from headrace.cli.server import directory_option
 from headrace.demo import NAMESPACE, NAMESPACE_VARIABLE
 
 FEWEST, MOST = 200, 40_000
@@ -31,24 +31,23 @@ NEXT = (
     ("{headrace} top{where}", "watch everything live; quit with q"),
     (
         '{headrace} lake sql "select * from failures" --lake {lake}',
-        "query the history in SQL; see docs/pipeline.md",
+        "query the history in SQL; see docs/guides/pipeline.md",
     ),
     ("README.md", "build your own app in five minutes"),
     ("{headrace} down{directory}", "stop the server; its data stays"),
 )
 
 
-@click.command(epilog="Example: headrace demo")
-@click.option(
+@options.command("demo", server=False)
+@options.number(
     "--jobs",
-    type=click.IntRange(FEWEST, MOST),
-    metavar="NUMBER",
+    least=FEWEST,
+    most=MOST,
     default=3000,
     help="Number of jobs, 200 to 40000; default: 3000.",
 )
 @directory_option
-@json_option
-def demo(jobs: int, directory: Path, as_json: bool) -> None:
+def demo(jobs: int, directory: Path) -> None:
     """Run a small online shop for a minute and kill one of its workers.
 
     Shows the recovery, the books and the history. Uses the embedded server, which keeps running,
@@ -56,17 +55,15 @@ def demo(jobs: int, directory: Path, as_json: bool) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _exit)
-    display = DemoDisplay(quiet=as_json)
+    display = DemoDisplay(quiet=wants_json())
     with open_environment(directory) as environment, hired_workers(environment) as workers:
         os.environ.update(environment.variables())
         with headrace.connect(environment.url, namespace=environment.namespace) as hr:
             run = DemoRun(hr, environment, workers, display, jobs)
             for step in STEPS:
                 step(run)
-    if as_json:
-        where = {"url": environment.url, "namespace": environment.namespace}
-        click.echo(to_json({**where, **run.found}))
-    else:
+    where = {"url": environment.url, "namespace": environment.namespace}
+    if not print_json({**where, **run.found}):
         _show_next_steps(display, run)
     if run.interrupted:
         sys.exit(128 + signal.SIGINT)

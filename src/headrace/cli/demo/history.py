@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from pyspark.sql import SparkSession
 from rich.text import Text
 
-from headrace import Client
 from headrace.cli.connecting import ServerOptions
-from headrace.cli.demo.display import DemoDisplay
-from headrace.cli.demo.environment import DemoEnvironment
+from headrace.cli.demo.run import DemoRun
 from headrace.cli.lake.spark_session import spark_server, spark_session
 from headrace.cli.output import counted, size
 from headrace.errors import HeadraceError
@@ -30,43 +27,36 @@ select worker, attempts, completed, attempts - completed as other,
 from workers order by first"""
 
 
-def keep(
-    hr: Client, environment: DemoEnvironment, display: DemoDisplay, found: dict[str, Any]
-) -> None:
+def keep(demo: DemoRun) -> None:
     """Copy the events of a demo into a lake, query and plot them, and compare the totals."""
-    start = time.monotonic()
-    display.say("spark", "starting, to keep the history as files and tables; takes some seconds")
+    environment, start = demo.environment, time.monotonic()
+    demo.say("spark", "starting, to keep the history as files and tables; takes some seconds")
     with spark_session(announced=False) as spark:
         ready = time.monotonic() - start
         server = spark_server(ServerOptions(environment.url, environment.namespace))
-        lake = _sync(spark, server, environment, display, found)
+        lake = _sync(spark, server, demo)
         seconds = sum(run.seconds for run in rollup(spark, lake))
-        display.say(
+        demo.say(
             "rollup",
             f"tables of the day in {seconds:.1f} s:\n"
             "attempts, jobs, daily, failures, workers, throughput",
         )
         with open_history(spark, lake) as history:
-            _query(history, display)
-            _plot(history, environment, display)
-        _compare(spark, lake, hr, server, display, found)
-    found["history"] |= {"start_seconds": ready, "seconds": time.monotonic() - start}
+            _query(history, demo)
+            _plot(history, demo)
+        _compare(spark, lake, server, demo)
+    demo.found["history"] |= {"start_seconds": ready, "seconds": time.monotonic() - start}
 
 
-def _sync(
-    spark: SparkSession,
-    server: ServerAddress,
-    environment: DemoEnvironment,
-    display: DemoDisplay,
-    found: dict[str, Any],
-) -> Lake:
+def _sync(spark: SparkSession, server: ServerAddress, demo: DemoRun) -> Lake:
+    environment = demo.environment
     files = LocalFiles(environment.lake)
     batches = list(sync(spark, server, files))
     events, written = sum(batch.events for batch in batches), sum(batch.bytes for batch in batches)
     parquet = counted(sum(batch.files for batch in batches), "Parquet file")
     seconds = sum(batch.seconds for batch in batches)
-    found["history"] = {"lake": str(environment.lake), "events": events, "bytes": written}
-    display.say(
+    demo.found["history"] = {"lake": str(environment.lake), "events": events, "bytes": written}
+    demo.say(
         "lake",
         f"[bold]{events:,} events[/bold] copied into {parquet}, {size(written)}, "
         f"in {seconds:.1f} s;\nthe server may now delete them",
@@ -74,33 +64,27 @@ def _sync(
     return Lake.open(files)
 
 
-def _query(history: HistoryView, display: DemoDisplay) -> None:
+def _query(history: HistoryView, demo: DemoRun) -> None:
     create_views(history, QUERY)
-    display.say("sql", "".join(f"[dim]{line}[/dim]\n" for line in QUERY.splitlines())[:-1])
+    demo.say("sql", "".join(f"[dim]{line}[/dim]\n" for line in QUERY.splitlines())[:-1])
     answer = history.spark.sql(QUERY)
-    display.table(answer.columns, answer.collect())
+    demo.display.table(answer.columns, answer.collect())
 
 
-def _plot(history: HistoryView, environment: DemoEnvironment, display: DemoDisplay) -> None:
+def _plot(history: HistoryView, demo: DemoRun) -> None:
+    environment = demo.environment
     picture = plots.picture(history.table("attempts"), history.table("daily"))
     plots.save(picture, environment.picture)
-    display.say("plot", f"{picture.title}; with waiting times in\n{environment.picture}")
-    display.show(Text.from_ansi(plots.text(picture)))
+    demo.say("plot", f"{picture.title}; with waiting times in\n{environment.picture}")
+    demo.display.show(Text.from_ansi(plots.text(picture)))
 
 
-def _compare(
-    spark: SparkSession,
-    lake: Lake,
-    hr: Client,
-    server: ServerAddress,
-    display: DemoDisplay,
-    found: dict[str, Any],
-) -> None:
-    compared = compare(spark, lake, server, hr)
-    found["history"]["compared"] = compared.values
+def _compare(spark: SparkSession, lake: Lake, server: ServerAddress, demo: DemoRun) -> None:
+    compared = compare(spark, lake, server, demo.hr)
+    demo.found["history"]["compared"] = compared.values
     if not compared.equal:
         raise HeadraceError(f"the lake and the server differ: {compared.differences[0]}")
-    display.say(
+    demo.say(
         "equal",
         f"{compared.values:,} figures of {counted(compared.queues, 'queue')} are the same in the "
         "lake\nand [bold green]in the statistics of the server[/bold green]",

@@ -6,14 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
 
-from headrace import Client, Event
-from headrace.cli.demo.display import DemoDisplay
-from headrace.cli.demo.environment import DemoWorker
+from headrace import Event
+from headrace.cli.demo.run import DemoRun
 from headrace.cli.output import counted, span
-from headrace.cli.stats import bars
-from headrace.demo import ShopDay
+from headrace.cli.queues import bars
 from headrace.engine.statistics import merged, quantile
 from headrace.errors import HeadraceError
 
@@ -97,13 +94,12 @@ def seconds_of_work(events: Sequence[Event]) -> float:
     return (max(ended) - min(started)).total_seconds() if started and ended else 0.0
 
 
-def show_recoveries(
-    display: DemoDisplay, found: Sequence[Recovery], workers: Sequence[DemoWorker]
-) -> None:
+def show_recoveries(demo: DemoRun, found: Sequence[Recovery]) -> None:
     """Print some recovered jobs, first one of each queue."""
     firsts = list({one.queue: one for one in reversed(found)}.values())[::-1]
     shown = (firsts + [one for one in found if one not in firsts])[:RECOVERIES_SHOWN]
-    display.table(
+    workers = demo.workers.started
+    demo.display.table(
         ("job", "queue", "lost", "again", "on", "attempt"),
         [
             (
@@ -119,22 +115,19 @@ def show_recoveries(
     )
 
 
-def show_summary(
-    hr: Client, display: DemoDisplay, day: ShopDay, held: Sequence[str], found: dict[str, Any]
-) -> None:
+def show_summary(demo: DemoRun) -> None:
     """Print the counts, times, failures and books of the day.
 
     Raises HeadraceError if the books do not balance.
     """
-    events = list(hr.events())
-    _show_queues(hr, display, day, events, found)
-    _show_failures(display, events, found)
-    _show_books(hr, display, day, events, held, found)
+    events = list(demo.hr.events())
+    _show_queues(demo, events)
+    _show_failures(demo, events)
+    _show_books(demo, events)
 
 
-def _show_queues(
-    hr: Client, display: DemoDisplay, day: ShopDay, events: list[Event], found: dict[str, Any]
-) -> None:
+def _show_queues(demo: DemoRun, events: list[Event]) -> None:
+    hr, day, found = demo.hr, demo.day, demo.found
     counts, stats = hr.queues(), {queue: hr.queue(queue).stats() for queue in day.jobs}
     seconds = seconds_of_work(events)
     scheduled = {event.job_id for event in events if event.schedule}
@@ -145,7 +138,7 @@ def _show_queues(
         queue: {"wait": one.wait.mean, "run": one.run.mean, "retries": one.retries}
         for queue, one in stats.items()
     }
-    display.say(
+    demo.say(
         "numbers",
         f"{jobs:,} jobs in {seconds:.1f} s, [bold]{jobs / seconds:,.0f} per second[/bold];"
         f"\nthe event log has {len(events):,} events. "
@@ -165,53 +158,47 @@ def _show_queues(
                 span(one.run.mean),
             )
         )
-    display.table(("queue", "complete", "failed", "retries", "wait", "p95", "run"), rows)
+    demo.display.table(("queue", "complete", "failed", "retries", "wait", "p95", "run"), rows)
     for label, words, series in (
         ("wait", "time between put and start", [one.wait for one in stats.values()]),
         ("run", "time between start and end", [one.run for one in stats.values()]),
     ):
-        display.say(label, words)
-        display.histogram(bars(merged(series).bins))
+        demo.say(label, words)
+        demo.display.histogram(bars(merged(series).bins))
 
 
-def _show_failures(display: DemoDisplay, events: list[Event], found: dict[str, Any]) -> None:
+def _show_failures(demo: DemoRun, events: list[Event]) -> None:
     types = failures(events)
-    found["failures"] = {kind: asdict(one) for kind, one in types.items()}
+    demo.found["failures"] = {kind: asdict(one) for kind, one in types.items()}
     failed = sum(one.failed for one in types.values())
-    display.say("failures", f"{counted(failed, 'job')} failed for good and can be retried:")
-    display.table(
+    demo.say("failures", f"{counted(failed, 'job')} failed for good and can be retried:")
+    demo.display.table(
         ("failure", "retried", "failed"),
         [(kind, one.retried or "", one.failed or "") for kind, one in types.items()],
     )
 
 
-def _show_books(
-    hr: Client,
-    display: DemoDisplay,
-    day: ShopDay,
-    events: list[Event],
-    held: Sequence[str],
-    found: dict[str, Any],
-) -> None:
+def _show_books(demo: DemoRun, events: list[Event]) -> None:
+    hr, held, found = demo.hr, demo.held, demo.found
     ends = Counter(event.job_id for event in events if event.kind in FINISHED)
     found["recovered"] = sum(ends[job_id] for job_id in held)
     found["over_twice"] = sum(times - 1 for times in ends.values())
-    display.say(
+    demo.say(
         "recovered",
         f"{found['recovered']} of the {len(held)} jobs of the dead worker are finished;\n"
         f"{found['over_twice']} jobs finished twice",
     )
-    found["most_at_once"] = max(most_at_once(events, day.customers).values())
-    display.say("limits", f"at most {found['most_at_once']} invoices of a customer ran at once")
+    found["most_at_once"] = max(most_at_once(events, demo.day.customers).values())
+    demo.say("limits", f"at most {found['most_at_once']} invoices of a customer ran at once")
     [cron] = hr.schedules.list()
     left = max(0.0, (cron.next - datetime.now(UTC)).total_seconds())
     runs = f"runs so far: {cron.made}, next in {left:.0f} s"
-    display.say("cron", f"count_stock runs every minute; {runs}")
+    demo.say("cron", f"count_stock runs every minute; {runs}")
     audit = hr.audit()
     found["audit"] = {**asdict(audit), "balanced": audit.balanced}
     if not audit.balanced:
         raise HeadraceError(f"the books do not balance: {'; '.join(audit.problems)}")
-    display.say(
+    demo.say(
         "audit",
         f"checked {audit.jobs:,} jobs in {audit.queues} queues: "
         "[bold green]the books balance[/bold green]",

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from typing import Any
 
 from rich.markup import escape
 
-from headrace import Client
 from headrace.cli.demo import report
-from headrace.cli.demo.display import DemoDisplay
-from headrace.cli.demo.environment import (
-    QUEUES,
-    WORK,
-    DemoEnvironment,
-    DemoWorker,
-    DemoWorkers,
-)
-from headrace.demo import ShopDay
+from headrace.cli.demo.environment import QUEUES, WORK
+from headrace.cli.demo.run import DemoRun
 from headrace.errors import HeadraceError
-from headrace.operations.snapshot import NamespaceSnapshot, snapshot
-from headrace.transport.drive import drive
 
 WORKERS = 2
 LOOK_EVERY = 0.1
@@ -36,50 +25,6 @@ HOLDS_AT_LEAST = 4
 STALL_TIMEOUT = 30.0
 SPARK_PACKAGES = ("pyspark", "pyarrow", "pandas", "matplotlib", "plotext")
 INSTALL_SPARK = "pip install 'headrace[spark]'"
-
-
-@dataclass(slots=True)
-class DemoRun:
-    """The state that the steps share."""
-
-    hr: Client
-    environment: DemoEnvironment
-    workers: DemoWorkers
-    display: DemoDisplay
-    jobs: int
-    day: ShopDay = field(default_factory=lambda: ShopDay({}, {}, ""))
-    found: dict[str, Any] = field(default_factory=dict)
-    started: float = field(default_factory=time.monotonic)
-    snapshot: NamespaceSnapshot | None = None
-    dead: DemoWorker | None = None
-    died_at: datetime = datetime(1970, 1, 1, tzinfo=UTC)
-    held: list[str] = field(default_factory=list)
-    interrupted: bool = False
-
-    def look(self) -> NamespaceSnapshot:
-        """Read the state of the namespace."""
-        core = self.hr.core
-        self.snapshot = drive(core.transport, snapshot(core, detailed=()))
-        return self.snapshot
-
-    @property
-    def finished(self) -> Mapping[str, int]:
-        """The number of finished jobs of each queue."""
-        queues = self.snapshot.queues if self.snapshot else {}
-        return {
-            name: max(0, put - queues[name].counts.length) if name in queues else 0
-            for name, put in self.day.jobs.items()
-        }
-
-    @property
-    def total(self) -> int:
-        """The number of jobs that were put."""
-        return sum(self.day.jobs.values())
-
-    def held_by(self, worker: DemoWorker) -> int:
-        """Return the number of jobs that a worker held in the last snapshot."""
-        known = self.snapshot.workers if self.snapshot else ()
-        return sum(one.jobs for one in known if worker.is_named(one.name))
 
 
 def put_jobs(demo: DemoRun) -> None:
@@ -94,7 +39,7 @@ def put_jobs(demo: DemoRun) -> None:
     seconds = time.monotonic() - start
     counts = [queue.counts for queue in demo.look().queues.values()]
     demo.found["put"] = {"jobs": demo.day.jobs, "seconds": seconds}
-    demo.display.say(
+    demo.say(
         "put",
         f"[bold]{demo.total:,} jobs[/bold] of an online shop in {seconds:.1f} s:\n"
         + ", ".join(f"{count:,} {queue}" for queue, count in demo.day.jobs.items())
@@ -110,7 +55,7 @@ def start_workers(demo: DemoRun) -> None:
         demo.workers.start()
     pids = " and ".join(str(worker.process.pid) for worker in demo.workers.started)
     *command, option = WORK
-    demo.display.say(
+    demo.say(
         "work",
         f"{WORKERS} workers, pids {pids}, each started with\n"
         f"[dim]headrace {' '.join(command)}[/dim]\n[dim]    {option} {QUEUES}[/dim]",
@@ -142,7 +87,7 @@ def kill(demo: DemoRun) -> None:
     demo.held = [job.id for job in running]
     queues = Counter(job.queue for job in running)
     demo.found["kill"] = {"pid": dead.process.pid, "at": demo.died_at, "held": demo.held}
-    demo.display.say(
+    demo.say(
         "kill -9",
         f"[red]worker {dead.number}, pid {dead.process.pid}[/red], after "
         f"{sum(demo.finished.values()):,} jobs\nit held {len(running)}: "
@@ -169,18 +114,18 @@ def recover(demo: DemoRun) -> None:
     demo.found["recovery"] = [asdict(one) for one in again]
     times = [one.again_after for one in again]
     between = f"from {min(times):.1f} to {max(times):.1f}" if times else "0"
-    demo.display.say(
+    demo.say(
         "recover",
         f"[green]{len(again)} of {len(demo.held)} jobs[/green] were handed to another worker\n"
         f"{between} s after the kill",
     )
-    report.show_recoveries(demo.display, again, demo.workers.started)
+    report.show_recoveries(demo, again)
 
 
 def replace(demo: DemoRun) -> None:
     """Start another worker, as a service manager would."""
     worker = demo.workers.start()
-    demo.display.say("replace", f"worker {worker.number}, pid {worker.process.pid}, replaces it")
+    demo.say("replace", f"worker {worker.number}, pid {worker.process.pid}, replaces it")
 
 
 def finish(demo: DemoRun) -> None:
@@ -197,23 +142,18 @@ def finish(demo: DemoRun) -> None:
     demo.workers.end()
     demo.found["seconds"] = time.monotonic() - demo.started
     codes = [worker.process.returncode for worker in demo.workers.started if worker != demo.dead]
-    demo.display.say(
+    demo.say(
         "drain",
         f"all {demo.total:,} jobs are finished;\nafter SIGTERM the workers exited with "
         + " and ".join(map(str, codes)),
     )
 
 
-def sum_up(demo: DemoRun) -> None:
-    """Print what the server counted, and whether the books balance."""
-    report.show_summary(demo.hr, demo.display, demo.day, demo.held, demo.found)
-
-
 def keep_history(demo: DemoRun) -> None:
     """Copy the events into a lake and query it. Ctrl-C skips the rest and keeps the server."""
     if not all(find_spec(package) is not None for package in SPARK_PACKAGES):
         demo.found["history"] = {"needs": INSTALL_SPARK}
-        demo.display.say(
+        demo.say(
             "lake",
             "to see the history as Parquet files, tables, SQL and a plot:\n"
             f"[bold]{escape(INSTALL_SPARK)}[/bold], and run the demo again",
@@ -222,10 +162,10 @@ def keep_history(demo: DemoRun) -> None:
     from headrace.cli.demo import history  # noqa: PLC0415 - needs pyspark
 
     try:
-        history.keep(demo.hr, demo.environment, demo.display, demo.found)
+        history.keep(demo)
     except KeyboardInterrupt:
         demo.interrupted = True
-        demo.display.say("lake", "stopped early; [dim]headrace lake sync[/dim] would continue")
+        demo.say("lake", "stopped early; [dim]headrace lake sync[/dim] would continue")
 
 
 STEPS: tuple[Callable[[DemoRun], None], ...] = (
@@ -236,7 +176,7 @@ STEPS: tuple[Callable[[DemoRun], None], ...] = (
     recover,
     replace,
     finish,
-    sum_up,
+    report.show_summary,
     keep_history,
 )
 

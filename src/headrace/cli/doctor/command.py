@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from urllib.parse import urlsplit
 
 import click
 from rich.console import Console
@@ -15,19 +16,37 @@ from rich.text import Text
 
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions
-from headrace.cli.doctor.examine import examine
-from headrace.cli.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, WARNING, CheckResult
-from headrace.cli.output import printable
+from headrace.cli.doctor import machine, namespace, server
+from headrace.cli.doctor.finding import (
+    NOT_APPLICABLE,
+    OK,
+    PROBLEM,
+    WARNING,
+    Finding,
+    not_applicable,
+    ok,
+    problem,
+)
+from headrace.cli.doctor.target import CommandRefused, NamespaceTarget, nodes_of
+from headrace.cli.output import print_json, printable
+from headrace.client.connect import LAYOUT, SCHEMES, ConnectOptions, connect_core
+from headrace.engine import check
+from headrace.errors import HeadraceError, InvalidArgument
+from headrace.local_server import embedded
+from headrace.operations.core import Core
+from headrace.operations.requests import raw
+from headrace.transport.drive import drive
 
 STYLES = {OK: "green", WARNING: "yellow", PROBLEM: "bold red", NOT_APPLICABLE: "dim"}
 SHOWN = {NOT_APPLICABLE: "n/a"}
+RETRY_FOR = 1
+TIMEOUT = 5
+UNREADABLE = "an invalid URL"
 
 
-@click.command(epilog="Example: headrace doctor --strict")
-@options.server
+@options.command("doctor --strict")
 @click.option("--strict", is_flag=True, help="Also exit with 1 if there is a warning.")
-@options.as_json
-def doctor(server: ServerOptions, strict: bool, as_json: bool) -> None:
+def doctor(server: ServerOptions, strict: bool) -> None:
     """Check the server, the namespace and this machine, and advise.
 
     Changes nothing. The exit code is 1 if there is a problem.
@@ -39,39 +58,23 @@ def doctor(server: ServerOptions, strict: bool, as_json: bool) -> None:
             status.update(f"checked {result.check}")
             checks.append(result)
     console = Console(highlight=False)
-    if as_json:
-        click.echo(json.dumps(report(checks)))
-    elif console.is_terminal:
-        console.print(table(checks))
-    else:
-        click.echo("\n".join(lines(checks)))
-    if not as_json:
-        click.echo(f"\n{summary(checks)}")
-    if _count(checks, PROBLEM) or (strict and _count(checks, WARNING)):
+    problems, warnings = _count(checks, PROBLEM), _count(checks, WARNING)
+    facts = {"problems": problems, "warnings": warnings, "checks": checks}
+    if not print_json(facts):
+        if console.is_terminal:
+            console.print(table(checks))
+        else:
+            click.echo("\n".join(lines(checks)))
+        click.echo(f"\n{len(checks)} checks, problems: {problems}, warnings: {warnings}")
+    if problems or (strict and warnings):
         sys.exit(1)
 
 
-def report(checks: Iterable[CheckResult]) -> dict[str, object]:
-    """Return the JSON report."""
-    every = list(checks)
-    return {
-        "problems": _count(every, PROBLEM),
-        "warnings": _count(every, WARNING),
-        "checks": [asdict(result) for result in every],
-    }
-
-
-def _count(checks: Iterable[CheckResult], verdict: str) -> int:
+def _count(checks: Iterable[Finding], verdict: str) -> int:
     return sum(result.verdict == verdict for result in checks)
 
 
-def summary(checks: list[CheckResult]) -> str:
-    """Return the last line of the report."""
-    problems, warnings = _count(checks, PROBLEM), _count(checks, WARNING)
-    return f"{len(checks)} checks, problems: {problems}, warnings: {warnings}"
-
-
-def table(checks: list[CheckResult]) -> Table:
+def table(checks: list[Finding]) -> Table:
     """Return the report for a terminal."""
     grid = Table.grid(padding=(0, 2))
     for result in checks:
@@ -82,14 +85,122 @@ def table(checks: list[CheckResult]) -> Table:
     return grid
 
 
-def lines(checks: list[CheckResult]) -> Iterator[str]:
+def lines(checks: list[Finding]) -> Iterator[str]:
     """Yield one line for each check, for a pipe."""
     for result in checks:
         verdict, name, found, advice = _words(result)
         yield f"{verdict:<8} {name:<14} {found}" + (f"; do: {advice}" if advice else "")
 
 
-def _words(result: CheckResult) -> tuple[str, str, str, str]:
+def _words(result: Finding) -> tuple[str, str, str, str]:
     name = f"{result.check} {result.node}".strip()
     verdict = SHOWN.get(result.verdict, result.verdict)
     return verdict, name, printable(result.found), printable(result.advice)
+
+
+def examine(target: ServerOptions, *, from_environment: bool) -> Iterator[Finding]:
+    """Run every check and yield each result at once."""
+    yield _result("url", lambda: where(target.url, from_environment=from_environment))
+    core, why_not = _reach(target)
+    if core is None:
+        yield _result("server", lambda: why_not)
+    else:
+        try:
+            yield from _on_server(core)
+        finally:
+            core.transport.close()
+    for title, look in machine.CHECKS:
+        yield _result(title, look)
+
+
+def where(url: str | None, *, from_environment: bool) -> Finding:
+    """Return the server that is examined, without the secrets of its URL."""
+    if url is None:
+        return ok("neither --url nor HEADRACE_URL: the embedded server of this directory")
+    return ok(f"{without_secrets(url)}, from {'HEADRACE_URL' if from_environment else '--url'}")
+
+
+def without_secrets(url: str) -> str:
+    """Return a URL without user, password and options; less if these are ambiguous."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return UNREADABLE
+    if parts.scheme not in SCHEMES:
+        return UNREADABLE
+    if "@" in parts.path + parts.query + parts.fragment:
+        return f"{parts.scheme}://..."
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _reach(target: ServerOptions) -> tuple[Core | None, Finding]:
+    url = target.url
+    if url is None and (running := embedded.status()) is not None:
+        url = running.url
+    if url is None:
+        return None, problem("no server runs here", "run headrace up, or pass --url")
+    check.namespace(target.namespace)
+    try:
+        asked = ConnectOptions(url, target.namespace, retry_for=RETRY_FOR, timeout=TIMEOUT)
+    except InvalidArgument:
+        # The part that cannot be parsed may belong to the password, so do not repeat it.
+        return None, problem(
+            "invalid URL",
+            "write it as redis://user:password@host:6379/0, with %xx for special characters",
+        )
+    try:
+        return connect_core(asked), ok("")
+    except HeadraceError as error:
+        return None, problem(
+            str(error), "check that the server runs and that this user may run INFO"
+        )
+
+
+def _on_server(core: Core) -> Iterator[Finding]:
+    nodes = nodes_of(core)
+    for node in nodes:
+        name = node.name if len(nodes) > 1 else ""
+        for title, look in server.CHECKS:
+            yield _result(title, partial(look, node), name)
+    shards, layout = _layout(core)
+    yield _result("namespace", lambda: layout)
+    if shards:
+        core.use_shards(shards)
+        here = NamespaceTarget(core)
+        for title, look_at in namespace.CHECKS:
+            yield _result(title, partial(look_at, here))
+
+
+def _layout(core: Core) -> tuple[int | None, Finding]:
+    """Return the number of shards if the namespace exists and can be read."""
+    command = (0, ("HMGET", core.key(0, "meta"), "layout", "shards"))
+    try:
+        [[layout, shards]] = drive(core.transport, raw(core, [command]))
+    except HeadraceError as error:
+        return None, problem(
+            str(error), "see docs/guides/operations.md, Rights, for what a user needs"
+        )
+    if layout is None or shards is None:
+        advice = "check --namespace; the first program that connects creates a namespace"
+        return None, not_applicable(f"there is no namespace {core.namespace!r}", advice)
+    if int(layout) != LAYOUT:
+        what = f"layout {int(layout)}, and this Headrace supports {LAYOUT}"
+        return None, problem(what, "upgrade the older of the two")
+    return int(shards), ok(f"{core.namespace!r}: layout {LAYOUT}, shards: {int(shards)}")
+
+
+def _result(title: str, look: Callable[[], Finding], node: str = "") -> Finding:
+    try:
+        found = look()
+    except CommandRefused as error:
+        found = not_applicable(f"not checked: the user may not run {error.command}", error.advice)
+    except HeadraceError as error:
+        found = problem(str(error), "check that the server runs, then run headrace doctor again")
+    return replace(found, check=title, node=node)
+
+
+def names() -> Iterable[str]:
+    """Return the names of all checks."""
+    of_nodes = [title for title, _ in server.CHECKS]
+    of_namespace = [title for title, _ in namespace.CHECKS]
+    return ["url", *of_nodes, "namespace", *of_namespace, *(title for title, _ in machine.CHECKS)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 OK = "ok"
 WARNING = "warning"
@@ -12,39 +13,21 @@ NOT_APPLICABLE = "not applicable"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A verdict, what was found, and what to do, in one sentence."""
+    """A verdict, what was found, and what to do, in one sentence.
+
+    The runner adds the name of the check, and of the node if the check is about one node.
+    """
 
     verdict: str
     found: str
     advice: str = ""
+    check: str = ""
+    node: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """A finding with the name of its check and of the node, if the check is about one node."""
-
-    check: str
-    node: str
-    verdict: str
-    found: str
-    advice: str
-
-
-def ok(found: str) -> Finding:
-    """Return a finding that needs no action."""
-    return Finding(OK, found)
-
-
-def warning(found: str, advice: str) -> Finding:
-    """Return a finding that needs action later, or that costs performance."""
-    return Finding(WARNING, found, advice)
-
-
-def problem(found: str, advice: str) -> Finding:
-    """Return a finding that means lost or stuck jobs."""
-    return Finding(PROBLEM, found, advice)
-
-
-def not_applicable(found: str, advice: str = "") -> Finding:
-    """Return a finding for a check that does not apply or is not permitted."""
-    return Finding(NOT_APPLICABLE, found, advice)
+# Needs no action; needs action later, or costs performance; means lost or stuck jobs; does not
+# apply or is not permitted.
+ok = partial(Finding, OK)
+warning = partial(Finding, WARNING)
+problem = partial(Finding, PROBLEM)
+not_applicable = partial(Finding, NOT_APPLICABLE)

@@ -42,12 +42,6 @@ def _version(name: str) -> str | None:
         return None
 
 
-def open_files() -> Finding:
-    """Check the limit of open files."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return file_limit(soft)
-
-
 def file_limit(soft: int) -> Finding:
     """Assess a limit of open files."""
     if soft == resource.RLIM_INFINITY:
@@ -88,11 +82,6 @@ def java_for_spark(found: int | None, *, spark: bool, embedded: str | None = Non
     advice = f"install Java {OLDEST_JAVA} or later and set JAVA_HOME, if you want the pipeline"
     about = f"{what}; {PIPELINE_ONLY}"
     return warning(about, advice) if spark else not_applicable(about, advice)
-
-
-def pyspark() -> Finding:
-    """Check the version of PySpark."""
-    return pyspark_version(_version("pyspark"))
 
 
 def pyspark_version(found: str | None) -> Finding:
@@ -141,8 +130,8 @@ def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str] | No
 
 CHECKS: tuple[tuple[str, Callable[[], Finding]], ...] = (
     ("versions", versions),
-    ("open files", open_files),
+    ("open files", lambda: file_limit(resource.getrlimit(resource.RLIMIT_NOFILE)[0])),
     ("java", java),
-    ("pyspark", pyspark),
+    ("pyspark", lambda: pyspark_version(_version("pyspark"))),
     ("pyspark python", pyspark_python),
 )

@@ -35,7 +35,7 @@ def books(namespace: NamespaceTarget) -> Finding:
         return ok(f"{checked}: the books balance")
     return problem(
         f"the books do not balance: {some(audit.problems)}",
-        "see docs/operations.md, Audit, for each problem",
+        "see docs/guides/operations.md, Audit, for each problem",
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from statistics import median
 from typing import Any
 
 from headrace.cli.doctor.finding import Finding, not_applicable, ok, problem, warning
@@ -160,23 +159,12 @@ def clock(node: ServerNode) -> Finding:
     return ok(f"{span(abs(apart))} {side} this machine's; Headrace uses only the server's")
 
 
-def latency(node: ServerNode) -> Finding:
-    """Measure the round trip."""
-    taken = node.round_trips(ROUND_TRIPS)
-    return round_trip(median(taken), taken[-1])
-
-
 def round_trip(usual: float, worst: float) -> Finding:
     """Assess a round trip in seconds."""
     what = f"a round trip takes {span(usual)}, at worst {span(worst)}"
     if usual < FAR:
         return ok(what)
     return warning(what, "run workers closer to the server, or pop and complete jobs in batches")
-
-
-def slow_scripts(node: ServerNode) -> Finding:
-    """Check the slow log for commands that block the server."""
-    return slowness(node.ask("SLOWLOG", "GET", str(SLOWLOG)))
 
 
 def slowness(entries: Iterable[Sequence[Any]]) -> Finding:
@@ -205,11 +193,6 @@ def _slow_name(words: Sequence[bytes], names: dict[bytes, str]) -> str:
     return f"Headrace's {op}" if op else "another program's or another version's script"
 
 
-def connections(node: ServerNode) -> Finding:
-    """Check that the server has room for more connections."""
-    return connection_count(node.number("connected_clients"), node.number("maxclients"))
-
-
 def connection_count(clients: int, most: int) -> Finding:
     """Assess the number of connections."""
     what = f"{clients} of {most}"
@@ -217,11 +200,6 @@ def connection_count(clients: int, most: int) -> Finding:
         advice = "raise maxclients and the server's open file limit, or use fewer processes"
         return problem(what, advice) if clients >= 0.95 * most else warning(what, advice)
     return ok(what)
-
-
-def clients(node: ServerNode) -> Finding:
-    """List the connected client libraries and their versions."""
-    return libraries(node.ask("CLIENT", "LIST").decode(errors="replace"))
 
 
 def libraries(listed: str) -> Finding:
@@ -243,8 +221,11 @@ CHECKS: tuple[tuple[str, Callable[[ServerNode], Finding]], ...] = (
     ("disk", disk),
     ("replicas", replicas),
     ("clock", clock),
-    ("latency", latency),
-    ("slow scripts", slow_scripts),
-    ("connections", connections),
-    ("clients", clients),
+    ("latency", lambda node: round_trip(*node.round_trip(ROUND_TRIPS))),
+    ("slow scripts", lambda node: slowness(node.ask("SLOWLOG", "GET", str(SLOWLOG)))),
+    (
+        "connections",
+        lambda node: connection_count(node.number("connected_clients"), node.number("maxclients")),
+    ),
+    ("clients", lambda node: libraries(node.ask("CLIENT", "LIST").decode(errors="replace"))),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 from redis.exceptions import NoPermissionError, ResponseError
@@ -78,14 +79,14 @@ class ServerNode:
         """Return the server's clock in seconds since 1970."""
         return read_time(self.ask("TIME")) / 1000
 
-    def round_trips(self, times: int) -> list[float]:
-        """Measure PING and return the sorted durations in seconds."""
+    def round_trip(self, times: int) -> tuple[float, float]:
+        """Measure PING and return the median and the longest duration in seconds."""
         taken = []
         for _ in range(times):
             start = time.perf_counter()
             self.ask("PING")
             taken.append(time.perf_counter() - start)
-        return sorted(taken)
+        return median(taken), max(taken)
 
 
 def nodes_of(core: Core) -> list[ServerNode]:

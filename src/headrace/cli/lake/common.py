@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
@@ -12,11 +12,13 @@ from typing import Any, TypeVar
 import click
 
 from headrace import Client, LakeShard
+from headrace.cli import options
+from headrace.cli.connecting import HERE
 from headrace.cli.output import counted
-from headrace.cli.server import HERE
 from headrace.lake.files import Files, LocalFiles
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 # Warn about a lake that lags by more than this share of the events that a shard keeps at most.
 LARGE_LAG = 0.5
@@ -42,11 +44,8 @@ def _lake_option(*names: str) -> Callable[[F], F]:
 
 lake_option = _lake_option("--lake")
 target_option = _lake_option("--to", "--lake")
-grace_option = click.option(
-    "--grace",
-    metavar="DURATION",
-    default="1h",
-    help="Keep replaced files this long for running readers; default: 1h.",
+grace_option = options.duration(
+    "--grace", default="1h", help="Keep replaced files this long for running readers; default: 1h."
 )
 
 
@@ -84,6 +83,14 @@ def stopped_by_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def until_stopped(steps: Iterable[T], stopping: threading.Event) -> Iterator[T]:
+    """Yield the steps of a long run up to the one during which the event is set."""
+    for step in steps:
+        yield step
+        if stopping.is_set():
+            return
 
 
 def lag_warnings(client: Client, rows: Sequence[LakeShard]) -> list[str]:

@@ -13,7 +13,7 @@ from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.lake.common import lake_option
 from headrace.cli.lake.spark_session import files_at, spark_server, spark_session
-from headrace.cli.output import table, to_json
+from headrace.cli.output import print_json, table, to_json, wants_json
 from headrace.errors import InvalidArgument
 from headrace.lake.lake import Lake
 from headrace.spark import plots
@@ -25,8 +25,9 @@ PICTURE_FORMATS = (".png", ".svg", ".pdf")
 MAX_ROWS = 1000
 
 
-@click.command(
-    epilog="Example: headrace lake sql \"select queue, day, wait_p99 from daily where by = 'all'\""
+@options.command(
+    "lake sql \"select queue, day, wait_p99 from daily where by = 'all'\"",
+    json_help=options.JSON_LINES,
 )
 @click.argument(
     "query",
@@ -36,11 +37,7 @@ MAX_ROWS = 1000
 @lake_option
 @click.option("--live", is_flag=True, help="Include events that only the server has so far.")
 @click.option("--to", metavar="PATH", help="Write the result to a .parquet, .csv or .json folder.")
-@options.server
-@options.json_lines
-def sql(
-    query: str, lake: str, live: bool, to: str | None, server: ServerOptions, as_json: bool
-) -> None:
+def sql(query: str, lake: str, live: bool, to: str | None, server: ServerOptions) -> None:
     """Query the history in SQL; queries are read-only.
 
     Without --live the result is as of the last sync, and no server is needed. At most 1,000 rows
@@ -57,15 +54,15 @@ def sql(
             create_views(history, query)
             answer = run_query(spark, query)
             if to is None:
-                _show_rows(answer, as_json=as_json)
+                _show_rows(answer)
             else:
                 _write(answer, to)
 
 
-def _show_rows(answer: DataFrame, *, as_json: bool) -> None:
+def _show_rows(answer: DataFrame) -> None:
     rows = answer.limit(MAX_ROWS + 1).collect()
     shown = [row.asDict(recursive=True) for row in rows[:MAX_ROWS]]
-    if as_json:
+    if wants_json():
         for row in shown:
             click.echo(to_json(row))
     else:
@@ -81,7 +78,7 @@ def _write(answer: DataFrame, to: str) -> None:
     click.echo(f"The result is in {to}.")
 
 
-@click.command(epilog="Example: headrace lake plot --to history.png")
+@options.command("lake plot --to history.png", server=False)
 @lake_option
 @click.option(
     "--to",
@@ -89,8 +86,7 @@ def _write(answer: DataFrame, to: str) -> None:
     metavar="FILE",
     help="Also write a .png, .svg or .pdf file, which includes waiting times.",
 )
-@options.as_json
-def plot(lake: str, to: Path | None, as_json: bool) -> None:
+def plot(lake: str, to: Path | None) -> None:
     """Plot finished attempts over time, as of the last sync."""
     if to is not None and to.suffix not in PICTURE_FORMATS:
         formats = ", ".join(PICTURE_FORMATS)
@@ -99,8 +95,7 @@ def plot(lake: str, to: Path | None, as_json: bool) -> None:
         picture = plots.picture(history.table("attempts"), history.table("daily"))
     if to is not None:
         plots.save(picture, to)
-    if as_json:
-        click.echo(to_json(picture))
+    if print_json(picture):
         return
     console = Console(highlight=False)
     console.print(picture.title)

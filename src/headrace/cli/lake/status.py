@@ -16,22 +16,20 @@ from headrace.cli.output import (
     counted,
     heading,
     pairs,
+    print_json,
     printable,
     show,
     size,
     table,
-    to_json,
     warn,
 )
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import LakeSnapshot
 
 
-@click.command(epilog="Example: headrace lake status")
+@options.command("lake status")
 @lake_option
-@options.server
-@options.as_json
-def status(lake: str, server: ServerOptions, as_json: bool) -> None:
+def status(lake: str, server: ServerOptions) -> None:
     """Show what the lake holds and how far it lags behind the server.
 
     Prints a warning if the lag is large. Spark is not needed for a local directory.
@@ -41,9 +39,7 @@ def status(lake: str, server: ServerOptions, as_json: bool) -> None:
         facts = _facts(found, found.snapshot())
         rows = [row for row in client.lakes.list() if row.lake == found.identity.id]
         warnings = lag_warnings(client, rows)
-    if as_json:
-        click.echo(to_json({**facts, "shards": rows, "warnings": warnings}))
-    else:
+    if not print_json({**facts, "shards": rows, "warnings": warnings}):
         _show(facts, rows)
     for warning in warnings:
         warn(warning)
@@ -95,15 +91,13 @@ def _show(facts: dict[str, Any], rows: list[LakeShard]) -> None:
     table(columns, cells)
 
 
-@click.command(epilog="Example: headrace lake forget --lake /data/lake")
+@options.command("lake forget --lake /data/lake")
 @click.argument(
     "lake_id", metavar="[ID]", required=False, help="Id of a lake that no longer exists."
 )
 @lake_option
 @options.yes
-@options.server
-@options.as_json
-def forget(lake_id: str | None, lake: str, yes: bool, server: ServerOptions, as_json: bool) -> None:
+def forget(lake_id: str | None, lake: str, yes: bool, server: ServerOptions) -> None:
     """Stop keeping events on the server for a lake; the lake is not changed."""
     name = lake_id or _id_of(lake)
     with open_client(server) as client:
@@ -118,7 +112,7 @@ def forget(lake_id: str | None, lake: str, yes: bool, server: ServerOptions, as_
         if forgotten
         else f"The server does not know lake {shown}."
     )
-    show({"lake": name, "forgotten": forgotten, "behind": behind}, sentence, as_json=as_json)
+    show({"lake": name, "forgotten": forgotten, "behind": behind}, sentence)
 
 
 def _id_of(place: str) -> str:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 import click
@@ -15,9 +15,9 @@ from pyspark.errors import PySparkException
 
 from headrace.cli import options, terminal
 from headrace.cli.connecting import ServerOptions, open_client
-from headrace.cli.lake.common import needs_spark, stopped_by_signals, target_option
+from headrace.cli.lake.common import needs_spark, stopped_by_signals, target_option, until_stopped
 from headrace.cli.lake.spark_session import files_at, spark_server, spark_session
-from headrace.cli.output import counted, size, span, to_json, warn
+from headrace.cli.output import counted, print_json, size, span, wants_json, warn
 from headrace.errors import HeadraceError, ServerUnavailable
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import open_lake
@@ -30,57 +30,35 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 
 
-@click.command(epilog="Example: headrace lake sync --to /data/lake --follow")
+@options.command("lake sync --to /data/lake --follow")
 @target_option
 @click.option("--follow", "-f", is_flag=True, help="Continue with new events until Ctrl-C.")
-@click.option(
-    "--interval",
-    metavar="DURATION",
-    default="5s",
-    help="With --follow: time between two commits; default: 5s.",
+@options.duration(
+    "--interval", default="5s", help="With --follow: time between two commits; default: 5s."
 )
-@click.option(
-    "--batch",
-    type=click.IntRange(1),
-    metavar="NUMBER",
-    default=500_000,
-    help="Commit at most this many events at once; default: 500000.",
+@options.number(
+    "--batch", default=500_000, help="Commit at most this many events at once; default: 500000."
 )
-@options.server
-@options.as_json
-def sync(
-    lake: str, follow: bool, interval: str, batch: int, server: ServerOptions, as_json: bool
-) -> None:
+def sync(lake: str, follow: bool, interval: float, batch: int, server: ServerOptions) -> None:
     """Copy new events into the lake, each exactly once.
 
     A sync that was interrupted or killed continues where it stopped. --json prints one object at
     the end, or with --follow one for each commit.
     """
-    pause = options.seconds(interval)
     _check(lake, server)
     with spark_session() as spark, stopped_by_signals() as stopping:
         source, files = spark_server(server), files_at(lake, spark)
         if follow:
-            following = partial(
-                pipeline.follow,
-                spark,
-                source,
-                files,
-                stopping=stopping,
-                interval=pause,
-                batch=batch,
-            )
-            batches = with_retries(following, stopping)
+            following = partial(pipeline.follow, spark, source, files, stopping=stopping)
+            batches = with_retries(partial(following, interval=interval, batch=batch), stopping)
         else:
             batches = pipeline.sync(spark, source, files, batch=batch)
         total = SyncTotal(str(files))
-        with _display(follow=follow, as_json=as_json) as show:
-            for done in batches:
+        with _display(follow=follow) as show:
+            for done in until_stopped(batches, stopping):
                 total.add(done)
                 show(done)
-                if stopping.is_set():
-                    break
-    _report(total, follow=follow, as_json=as_json)
+    _report(total, follow=follow)
 
 
 def _check(lake: str, server: ServerOptions) -> None:
@@ -125,23 +103,20 @@ class SyncTotal:
     def add(self, batch: SyncedBatch) -> None:
         """Add a batch."""
         self.batches += 1
-        self.events += batch.events
-        self.missing += batch.missing
-        self.files += batch.files
-        self.bytes += batch.bytes
-        self.seconds += batch.seconds
+        for name in ("events", "missing", "files", "bytes", "seconds"):
+            setattr(self, name, getattr(self, name) + getattr(batch, name))
         self.behind = batch.behind
 
 
-def _report(total: SyncTotal, *, follow: bool, as_json: bool) -> None:
+def _report(total: SyncTotal, *, follow: bool) -> None:
     if total.missing:
         warn(
             f"{counted(total.missing, 'event')} had been dropped before this sync; rows of kind "
             "'gap' mark them. Sync more often, or raise events_cap"
         )
-    if as_json:
+    if wants_json():
         if not follow:
-            click.echo(to_json(asdict(total)))
+            print_json(total)
     elif not total.batches:
         click.echo(f"Nothing new; the lake is in {total.lake}.")
     else:
@@ -157,11 +132,11 @@ def _rate(events: int, took: float) -> str:
 
 
 @contextmanager
-def _display(*, follow: bool, as_json: bool) -> Iterator[Callable[[SyncedBatch], None]]:
+def _display(*, follow: bool) -> Iterator[Callable[[SyncedBatch], object]]:
     """Yield the function that shows a batch: a line, JSON, a progress bar or nothing."""
     if follow:
-        yield _print_json if as_json else _print_line
-    elif sys.stderr.isatty() and not as_json:
+        yield print_json if wants_json() else _print_line
+    elif sys.stderr.isatty() and not wants_json():
         with terminal.progress_bar() as bar:
             task = bar.add_task("events", total=None)
 
@@ -174,10 +149,6 @@ def _display(*, follow: bool, as_json: bool) -> Iterator[Callable[[SyncedBatch],
             yield show
     else:
         yield lambda _batch: None
-
-
-def _print_json(batch: SyncedBatch) -> None:
-    click.echo(to_json(asdict(batch)))
 
 
 def _print_line(batch: SyncedBatch) -> None:

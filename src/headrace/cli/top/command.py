@@ -1,41 +1,54 @@
-"""`top`: queues, workers and failures, live."""
+"""`top`: queues, workers and failures, once or live.
+
+The live view reads snapshots in a thread; the main thread handles keys and draws.
+"""
 
 from __future__ import annotations
 
-import json
+import os
+import select
+import signal
 import sys
+import termios
+import threading
 import time
-from contextlib import suppress
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from typing import Any
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.live import Live
 
 from headrace import Client
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
-from headrace.cli.top.drawing import LOWEST_WITH_PANELS, frame
-from headrace.cli.top.model import SnapshotHistory, View, ViewState
-from headrace.cli.top.screen import watch
-from headrace.operations.snapshot import snapshot
+from headrace.cli.output import print_json, wants_json
+from headrace.cli.top.drawing import LOWEST_WITH_PANELS, frame, visible_rows, waiting_frame
+from headrace.cli.top.model import SnapshotHistory, View, ViewState, parse_keys, press
+from headrace.errors import HeadraceError
+from headrace.operations.snapshot import NamespaceSnapshot, snapshot
 from headrace.transport.drive import drive
 
 SHOWN_ONCE = 50
 PIPED_WIDTH = 150
+READ_SIZE = 1024
+END_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
-@click.command(epilog="Example: headrace top")
-@options.server
-@click.option(
+@options.command("top")
+@options.number(
     "--interval",
-    type=click.FloatRange(0.1, 3600),
+    least=0.1,
+    most=3600,
     metavar="SECONDS",
     default=1.0,
     help="Time between two snapshots, 0.1 to 3600; default: 1.",
 )
 @click.option("--once", is_flag=True, help="Print one picture and exit.")
-@options.as_json
-def top(server: ServerOptions, interval: float, once: bool, as_json: bool) -> None:
+def top(server: ServerOptions, interval: float, once: bool) -> None:
     """Watch queues, workers and failures live.
 
     Press ? for the keys and q to quit.
@@ -43,8 +56,8 @@ def top(server: ServerOptions, interval: float, once: bool, as_json: bool) -> No
     console = Console(highlight=False)
     live = console.is_terminal and not console.is_dumb_terminal and sys.stdin.isatty()
     with open_client(server) as client, suppress(KeyboardInterrupt):
-        if as_json:
-            click.echo(json.dumps(asdict(two_snapshots(client, interval)), default=str))
+        if wants_json():
+            print_json(asdict(two_snapshots(client, interval)))
         elif once or not live:
             _show_once(client, console, interval)
         else:
@@ -68,3 +81,151 @@ def _show_once(client: Client, console: Console, interval: float) -> None:
     picture = frame(view, ViewState(), width, height, where=client.core.namespace)
     console.width = width
     console.print(picture)
+
+
+class SnapshotReader(threading.Thread):
+    """Reads snapshots in a thread, so that keys work while the server does not answer."""
+
+    def __init__(self, client: Client, interval: float, wake: int) -> None:
+        super().__init__(daemon=True)
+        self.offset = 0
+        self.visible: list[str] = []
+        self.found: tuple[int, NamespaceSnapshot] | Exception | None = None
+        self._core = client.core
+        self._interval = interval
+        self._wake = wake
+        self._hurry = threading.Event()
+
+    def run(self) -> None:
+        """Read snapshots until the process ends."""
+        while True:
+            offset = self.offset
+            try:
+                operation = snapshot(self._core, offset=offset, detailed=self.visible)
+                self.found = offset, drive(self._core.transport, operation)
+            except Exception as error:  # noqa: BLE001 - the screen decides what to do
+                self.found = error
+            os.write(self._wake, b".")
+            self._hurry.wait(self._interval)
+            self._hurry.clear()
+
+    def hurry(self) -> None:
+        """Read the next snapshot now."""
+        self._hurry.set()
+
+
+class LiveScreen:
+    """The current picture and the state that keys change."""
+
+    def __init__(self, console: Console, reader: SnapshotReader, where: str) -> None:
+        self._console = console
+        self._reader = reader
+        self._where = where
+        self._history = SnapshotHistory()
+        self._empty = True
+        # A key that brings other queues into view triggers a snapshot at once.
+        self._rush = True
+        self._trouble = ""
+        self.state = ViewState()
+
+    def update(self) -> None:
+        """Use the snapshot that the reader has found. Raises unexpected errors of the reader."""
+        found, self._reader.found = self._reader.found, None
+        if isinstance(found, HeadraceError):
+            # A refusal by the server has a cause; a missing answer has none.
+            what = "no connection" if found.__cause__ is None else "refused"
+            self._trouble = f"{what}, trying again: {found}"
+        elif isinstance(found, Exception):
+            raise found
+        elif found is not None:
+            self._trouble = ""
+            offset, taken = found
+            if not self.state.paused and offset == self.state.offset:
+                self._history.add(taken, offset)
+                self._empty = False
+
+    def type(self, typed: str) -> None:
+        """Handle typed keys."""
+        for key in parse_keys(typed):
+            before = self.state
+            view = None if self._empty else self._history.view(before.order)
+            names = [row.name for row in view.rows] if view else []
+            self.state = press(before, key, names, more=bool(view and view.more))
+            self._rush |= self.state.order != before.order
+            if self.state.offset != before.offset:
+                self._turn_page()
+
+    def _turn_page(self) -> None:
+        self._history.clear()
+        self._empty = True
+        self._rush = True
+        self._reader.offset = self.state.offset
+        self._reader.hurry()
+
+    def picture(self) -> RenderableType:
+        """Draw the screen, and tell the reader which queues are visible."""
+        if self._empty:
+            return waiting_frame(self._trouble)
+        view = self._history.view(self.state.order)
+        width, height = self._console.size
+        self._reader.visible = [row.name for row in visible_rows(view, self.state, height)]
+        if self._rush:
+            self._rush = False
+            self._reader.hurry()
+        return frame(view, self.state, width, height, where=self._where, trouble=self._trouble)
+
+
+def watch(client: Client, console: Console, interval: float, where: str) -> None:
+    """Show the live view until the user quits; restore the terminal afterwards."""
+    with _wake_pipe() as (awake, wake), _keyboard() as keyboard:
+        reader = SnapshotReader(client, interval, wake)
+        screen = LiveScreen(console, reader, where)
+        with Live(screen.picture(), console=console, screen=True, auto_refresh=False) as live:
+            reader.start()
+            while not screen.state.quit:
+                ready, _, _ = select.select([awake, keyboard], [], [])
+                if awake in ready:
+                    os.read(awake, READ_SIZE)
+                    screen.update()
+                if keyboard in ready:
+                    typed = os.read(keyboard, READ_SIZE)
+                    # An empty read means that the terminal is closed.
+                    screen.type(typed.decode(errors="replace") or "q")
+                live.update(screen.picture(), refresh=True)
+
+
+@contextmanager
+def _wake_pipe() -> Iterator[tuple[int, int]]:
+    """Open a pipe that wakes the main loop: for a snapshot, a resize or a signal to end."""
+    awake, wake = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(awake, False)
+    handlers: dict[int, Any] = {signal.SIGWINCH: lambda *_: None}
+    handlers |= dict.fromkeys(END_SIGNALS, _exit)
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    earlier = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    try:
+        yield awake, wake
+    finally:
+        signal.set_wakeup_fd(earlier)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _exit(number: int, _: object) -> None:
+    sys.exit(128 + number)
+
+
+@contextmanager
+def _keyboard() -> Iterator[int]:
+    """Read keys one by one without echo; disable Ctrl-Z, which would leave the terminal raw."""
+    keyboard = sys.stdin.fileno()
+    before = termios.tcgetattr(keyboard)
+    try:
+        tty.setcbreak(keyboard)
+        mode = termios.tcgetattr(keyboard)
+        mode[6][termios.VSUSP] = b"\0"
+        termios.tcsetattr(keyboard, termios.TCSANOW, mode)
+        yield keyboard
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSAFLUSH, before)

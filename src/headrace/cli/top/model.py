@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from headrace.engine.statistics import Series, quantile
 from headrace.operations.snapshot import (
@@ -208,6 +209,9 @@ HELP = (
 )
 
 
+SWITCHES = {"q": "quit", "p": "paused", "enter": "detail", "?": "help"}
+
+
 @dataclass(frozen=True, slots=True)
 class ViewState:
     """The user's choices: order, selected queue, page, and switches."""
@@ -232,17 +236,10 @@ def press(state: ViewState, key: str, names: Sequence[str], *, more: bool) -> Vi
         return replace(state, offset=state.offset + QUEUES, selected=None)
     if key == "left":
         return replace(state, offset=max(0, state.offset - QUEUES), selected=None)
-    return _toggled(state, key)
-
-
-def _toggled(state: ViewState, key: str) -> ViewState:
-    if key == "q":
-        return replace(state, quit=True)
-    if key == "p":
-        return replace(state, paused=not state.paused)
-    if key == "enter":
-        return replace(state, detail=not state.detail)
-    return replace(state, help=not state.help) if key == "?" else state
+    if switch := SWITCHES.get(key):
+        changed: dict[str, Any] = {switch: not getattr(state, switch)}
+        return replace(state, **changed)
+    return state
 
 
 def _moved(selected: str | None, names: Sequence[str], step: int) -> str | None:
