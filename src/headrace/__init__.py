@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from headrace.app.app import App as App
-    from headrace.app.backoff import Backoff as Backoff
     from headrace.app.context import Context as Context
     from headrace.app.task import Task as Task
     from headrace.app.verdicts import Discard as Discard
     from headrace.app.verdicts import Retry as Retry
     from headrace.app.verdicts import Snooze as Snooze
+    from headrace.backoff import Backoff as Backoff
     from headrace.client.client import AsyncClient as AsyncClient
     from headrace.client.client import Client as Client
     from headrace.client.connect import PendingAsyncClient
@@ -103,7 +103,7 @@ __version__ = "0.1.0"
 # redis-py alone takes longer than most programs take to start.
 _NAMES = {
     "headrace.app.app": "App",
-    "headrace.app.backoff": "Backoff",
+    "headrace.backoff": "Backoff",
     "headrace.app.context": "Context",
     "headrace.app.task": "Task",
     "headrace.app.verdicts": "Discard Retry Snooze",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, TypedDict, Unpack, get_type_hints
 
+from headrace.backoff import Backoff
 from headrace.engine.check import (
     Limits,
     Span,
@@ -148,7 +149,7 @@ class TaskOptions(_CommonOptions, _PutOptions, total=False):
     key: str | Callable[..., str] | None
     queue: str
     """The queue of the task."""
-    backoff: Any
+    backoff: Backoff | None
     """How long a failed job waits before the next attempt: a headrace.Backoff."""
     timeout: Span | None
     """Fail the attempt after this time."""

@@ -135,7 +135,7 @@ def test_all_events_of_fully_trimmed_log_are_missing() -> None:
 
 @st.composite
 def logs(draw: st.DrawFn) -> tuple[list[LogRange], list[LogEnds]]:
-    """Ranges of shards, of which some events may be trimmed."""
+    """Ranges of shards that may have trimmed events."""
     spans, ends = [], []
     for shard in range(draw(st.integers(1, 5))):
         newest = draw(st.integers(1, 300))

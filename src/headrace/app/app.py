@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
 from headrace.app.async_clients import AsyncClients
-from headrace.app.backoff import Backoff
 from headrace.app.options import checked
 from headrace.app.task import AsyncTask, Register, Task
 from headrace.app.tracing import Tracing
+from headrace.backoff import Backoff
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
 from headrace.codecs.codec import Codec

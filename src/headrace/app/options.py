@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.app.backoff import Backoff
+from headrace.backoff import Backoff
 from headrace.engine.check import milliseconds
 from headrace.errors import InvalidArgument
 from headrace.options import OPTIONS, TaskOptions

@@ -65,8 +65,10 @@ class ClientBase:
 class Client(ClientBase, SyncMethods, ClosesOnExit):
     """A namespace on a server. Threads may share a client.
 
-    with headrace.connect("redis://localhost") as client:
-        client.queue("mail").put({"to": "ada@example.org"})
+    Connect with headrace.connect:
+
+        with headrace.connect("redis://localhost") as client:
+            client.queue("mail").put({"to": "ada@example.org"})
     """
 
     def __init__(self, core: Core) -> None:
@@ -91,7 +93,14 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
         return Feed(self.core, name, is_sorted=drive(self.core.transport, operation))
 
     def group(self, name: str | None = None) -> Group:
-        """Return the group of jobs with this name, or a new group."""
+        """Return the group of jobs with this name, or a new group.
+
+        The members of a group may be in different queues.
+
+            group = client.group()
+            group.put_many("resize", images)
+            group.then("notify", {"to": "ada@example.org"})
+        """
         return Group(self.core, name)
 
     def queue(self, name: str) -> Queue:
@@ -103,6 +112,9 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
 
         A ttl of None never lapses. When a session ends, the jobs of its worker go back to their
         queues.
+
+            with client.session("worker-1", ttl=10) as session:
+                session.serve("mail")
         """
         token = drive(self.core.transport, sessions.start(self, worker, ttl=ttl))
         return Session(self.core, worker, token)
@@ -114,6 +126,12 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
 
         A lost lease has "cancelled" or "lost" in its attribute `taken`. `on_taken` is called with
         the lease and that word, in the thread of the watch.
+
+        Raises InvalidArgument if `on_taken` is not a plain function, ServerUnavailable if the watch
+        cannot subscribe.
+
+            with client.watch("worker-1", on_taken=print):
+                [lease] = client.queue("mail").pop("worker-1", wait=None)
         """
         watch = Watch(self.core, worker, on_taken)
         self._watches.add(watch)
@@ -123,6 +141,9 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
         """Yield the events of the log, oldest first on each shard, `count` per round trip.
 
         With `follow`, wait for new events until the client is closed.
+
+            for event in client.events(follow=True):
+                print(event.kind, event.job_id)
         """
         seen: dict[int, str] = {}
         closings = self.core.transport.closings
@@ -149,8 +170,10 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
 class AsyncClient(ClientBase, AsyncMethods, ClosesOnAsyncExit):
     """The asyncio form of Client. Tasks of one event loop may share it.
 
-    async with headrace.connect_async("redis://localhost") as client:
-        await client.queue("mail").put({"to": "ada@example.org"})
+    Connect with headrace.connect_async:
+
+        async with headrace.connect_async("redis://localhost") as client:
+            await client.queue("mail").put({"to": "ada@example.org"})
     """
 
     def __init__(self, core: Core) -> None:
@@ -177,7 +200,7 @@ class AsyncClient(ClientBase, AsyncMethods, ClosesOnAsyncExit):
         )
 
     def group(self, name: str | None = None) -> AsyncGroup:
-        """Return the group of jobs with this name, or a new group."""
+        """Return the group of jobs with this name, or a new group; see Client.group."""
         return AsyncGroup(self.core, name)
 
     def queue(self, name: str) -> AsyncQueue:

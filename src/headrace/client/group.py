@@ -26,9 +26,11 @@ class GroupBase:
 class Group(GroupBase, SyncMethods):
     """A group of jobs. Jobs put with `then` start when all members are finished.
 
-    group = client.group()
-    group.put_many("resize", images)
-    group.then("notify", {"to": "ada@example.org"})
+    The members may be in different queues.
+
+        group = client.group()
+        group.put_many("resize", images)
+        group.then("notify", {"to": "ada@example.org"})
     """
 
 

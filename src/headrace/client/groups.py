@@ -131,7 +131,14 @@ class Feeds(FeedsBase, SyncMethods):
         max_length: int | None = None,
         about: str | None = None,
     ) -> Feed:
-        """Create a feed. Raises FeedExists if there is one with this name."""
+        """Create a feed and return it; the items of a sorted feed have positions.
+
+        A plain feed with `max_length` retracts its oldest items. `about` is a description.
+
+        Raises FeedExists if there is a feed with this name.
+
+            todo = client.feeds.create("todo", sorted=True)
+        """
         kind = "sorted" if sorted else "plain"
         operation = feed_operations.make(
             self.core, name, kind=kind, max_length=max_length, about=about

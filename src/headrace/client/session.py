@@ -30,9 +30,11 @@ class SessionBase:
 class Session(SessionBase, SyncMethods):
     """The session of a worker. Renew it before it lapses; leaving a with statement ends it.
 
-    with client.session("worker-1", ttl=10) as session:
-        session.serve("mail")
-        session.renew()
+    When it has lapsed or ended, the jobs of the worker return to their queues.
+
+        with client.session("worker-1", ttl=10) as session:
+            session.serve("mail")
+            session.renew()
     """
 
     def __enter__(self) -> Self:

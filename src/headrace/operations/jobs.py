@@ -57,8 +57,10 @@ def _state_calls(op: str, **args: Any) -> Any:
 def job(client: ClientLike, job_id: str) -> Operation[Job | None]:
     """Return the job with this id, or None.
 
-    job = client.job("order-7")
-    print(job.state, job.attempt, job.data)
+    The job is a snapshot; read it again to see later changes.
+
+        job = client.job("order-7")
+        print(job.state, job.attempt, job.data)
     """
     found = yield from jobs(client, [job_id])
     return found[0] if found else None

@@ -73,7 +73,9 @@ def shares(core: Core, limits: Mapping[str, Value]) -> dict[str, bytes]:
 def settings(queue: QueueLike) -> Operation[dict[str, Value]]:
     """Return every setting of the queue, including defaults; durations are in seconds.
 
-    queue.settings()["lease"]
+    Settings of the namespace apply to queues that do not have their own.
+
+        queue.settings()["lease"]
     """
     hashes = [queue.core.key(0, name) for name in (keys.CONFIG, keys.settings(queue.name))]
     shared, own = yield from raw(queue.core, [(0, ("HGETALL", key)) for key in hashes])
@@ -128,8 +130,10 @@ def queues(
 ) -> Operation[dict[str, Counts]]:
     """Return a page of the queues with their counts, in the order of their first use.
 
-    for name, counts in client.queues().items():
-        print(name, counts.waiting, counts.running)
+    With several shards the counts are summed.
+
+        for name, counts in client.queues().items():
+            print(name, counts.waiting, counts.running)
     """
     core = client.core
     names = yield from queue_names(core, *page(offset, count))

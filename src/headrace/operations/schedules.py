@@ -207,8 +207,10 @@ def schedules(
 ) -> Operation[list[Schedule]]:
     """Return a page of the schedules of a queue, or of all queues, by the time of their next run.
 
-    for schedule in client.schedules.list("mail"):
-        print(schedule.id, schedule.next)
+    `offset` and `count` select the page.
+
+        for schedule in client.schedules.list("mail"):
+            print(schedule.id, schedule.next)
     """
     core = client.core
     offset, count = page(offset, count)

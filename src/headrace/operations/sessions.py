@@ -121,8 +121,10 @@ def _end(core: Any, worker: str, token: str) -> Operation[None]:
 def workers(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation[list[Worker]]:
     """Return a page of the workers that have a session, sorted by name.
 
-    for worker in client.workers.list():
-        print(worker.name, worker.queues, worker.jobs)
+    `jobs` of a worker is the number of jobs that it holds.
+
+        for worker in client.workers.list():
+            print(worker.name, worker.queues, worker.jobs)
     """
     core = client.core
     offset, count = page(offset, count)

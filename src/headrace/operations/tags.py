@@ -62,7 +62,9 @@ def _tags_of(job_id: str) -> Callable[[list[Any]], list[str]]:
 def tagged(client: ClientLike, name: str, *, offset: int = 0, count: int = 25) -> Operation[Page]:
     """Return a page of the jobs that have a tag, in any state; the first that got it comes first.
 
-    client.tags.jobs("urgent").jobs
+    The page also has the total number of jobs with the tag.
+
+        client.tags.jobs("urgent").jobs
     """
     core = client.core
     text("a tag", name, core.limits.name)

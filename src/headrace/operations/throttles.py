@@ -27,7 +27,7 @@ def set_throttle(
 
     Raises InvalidArgument if a limit is malformed or smaller than the number of shards.
 
-        client.throttles.set("mail-api", concurrency=5, rate="100/min")
+        client.throttles.set("mail-api", concurrency=5, rate="100/m")
     """
     core = client.core
     text("throttle", name, core.limits.name)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from headrace.app.backoff import Backoff
 from headrace.app.context import Context
 from headrace.app.options import LONGEST_TIMEOUT
 from headrace.app.task import Task
 from headrace.app.verdicts import Discard, Retry, Snooze
+from headrace.backoff import Backoff
 from headrace.codecs.codec import Codec
 from headrace.engine.call import packed_pair
 from headrace.errors import InvalidArgument, Unreadable

@@ -1,4 +1,4 @@
-"""What the reader of each system finds: old keys, and the jobs that they become."""
+"""The reader of each system: old keys, and the jobs that they become."""
 
 from __future__ import annotations
 

@@ -203,6 +203,15 @@ def test_peek_shows_the_jobs_that_pop_would_hand_out(queue: Queue) -> None:
     assert data(queue) == seen
 
 
+def test_peek_shows_no_job_of_a_key_at_or_over_its_limit(queue: Queue) -> None:
+    queue.configure(key_concurrency=2)
+    queue.put_many([Put(n, key="a") for n in range(6)])
+    queue.pop("ada", count=2)
+    assert queue.peek(10) == []
+    queue.configure(key_concurrency=1)
+    assert queue.peek(10) == []
+
+
 def pop_once(hr: Client, queue: Queue, count: int) -> list[Any]:
     """Make one call; a client would continue."""
     call: Call[list[Any]] = build(
@@ -216,6 +225,20 @@ def pop_once(hr: Client, queue: Queue, count: int) -> list[Any]:
         offer=0,
     )
     return drive(hr.core.transport, ask_one(hr.core, 0, call))
+
+
+def test_pop_does_not_ask_for_another_call_after_the_rate_was_lowered(
+    hr: Client, queue: Queue
+) -> None:
+    hr.throttles.set("closed", concurrency=0)
+    queue.put(0, throttles=["closed"])
+    queue.put_many([1, 2, 3])
+    queue.configure(rate="3/2s")
+    queue.pop("ada", count=2)
+    queue.configure(rate="1/s")  # Two jobs have started, twice as many as the new rate allows.
+
+    due, *_ = pop_once(hr, queue, 1)
+    assert 1000 < due < 2000
 
 
 def parked(hr: Client, queue: Queue) -> int:

@@ -1,4 +1,4 @@
-"""tally: books and statistics of queues together with the number of the newest event."""
+"""day_totals: books and statistics of queues together with the number of the newest event."""
 
 from __future__ import annotations
 

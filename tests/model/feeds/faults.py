@@ -57,7 +57,7 @@ PUBLISHING = [
         "",
     ),
     Fault(
-        "nobody hears of an eviction",
+        "an eviction sends no notice",
         "lib/feed_evict",
         "    record_change(feed, 'retracted', id, '', '', '')\n",
         "",
@@ -133,13 +133,13 @@ TELLING = [
     Fault("numbers with holes", "lib/feed_change", "feed_number + 1", "feed_number + 2"),
     Fault("the shard does not count", "lib/feed_change", "changes + 1", "changes"),
     Fault(
-        "who listens to all is not told",
+        "listeners of all feeds get no notice",
         "lib/feed_change",
         "redis.call('SPUBLISH', key('changes', ''), message)",
         "",
     ),
     Fault(
-        "who listens to one is not told",
+        "listeners of one feed get no notice",
         "lib/feed_change",
         "redis.call('SPUBLISH', key('changes', feed), message)",
         "",

@@ -64,7 +64,10 @@ LEASES = [
     Fault("a plain job has no retries", "lib/plain_put", "pack(now, retries)", "pack(now, 0)"),
     Fault("one job has no retries", "ops/put_one", "seq, now, retries", "seq, now, 0"),
     Fault(
-        "the log tells what it must not", "lib/plain_put_event", "if #data > largest", "if false"
+        "the log contains data that it must not contain",
+        "lib/plain_put_event",
+        "if #data > largest",
+        "if false",
     ),
     Fault("a plain pop forgets attempts", "ops/pop", "attempt or 0", "0"),
     Fault("a plain pop gives retries back", "ops/pop", "if remaining == nil", "if remaining"),
@@ -90,7 +93,7 @@ LEASES = [
         "",
     ),
     Fault("a repeated put happens twice", "lib/put_existing_id", "== nonce", "== 'nonce'"),
-    Fault("whoever had a job holds it", "ops/check_leases", " and job.token == token", ""),
+    Fault("a former holder still holds the job", "ops/check_leases", " and job.token == token", ""),
     Fault("what is over is held", "ops/check_leases", "job.state == 'running' and ", ""),
     Fault("what is gone is held", "ops/check_leases", "'cancelled'", "'held'"),
     Fault("pause is not heard", "lib/pop_general", "limits.paused == 1", "limits.paused == 2"),
@@ -99,7 +102,7 @@ LEASES = [
 SESSIONS = [
     Fault("a session lives too long", "lib/sessions", "> now", ">= now"),
     Fault(
-        "whoever has a session may pop",
+        "any session may pop",
         "ops/pop",
         "or session_mode == 'required' and not redis.call('ZSCORE', key('serves', worker), queue)",
         "",
@@ -230,20 +233,20 @@ STATISTICS = [
     Fault("who closes seems to die", "ops/session_end", "'session closed'", "'session ended'"),
     Fault("a requeued job has no tags", "ops/requeue", "if extra(job, 'tags')", "if false"),
     Fault("a tally of no day", "ops/day_totals", "wanted < 0", "wanted < -1"),
-    Fault("a tally of another moment", "ops/day_totals", "or 0), wanted", "or 0) - 1, wanted"),
+    Fault("totals of another time", "ops/day_totals", "or 0), wanted", "or 0) - 1, wanted"),
 ]
 
 TIDINGS = [
     Fault("events with holes", "lib/events", "number = number + 1", "number = number + 2"),
     Fault("plain events with holes", "lib/plain_put", "event = event + 1", "event = event + 2"),
     Fault("one event leaves a hole", "ops/put_one", "'number', seq,", "'number', seq + 1,"),
-    Fault("nobody is woken for one job", "ops/put_one", "'work 1'", "'rest 1'"),
+    Fault("no worker is woken for one job", "ops/put_one", "'work 1'", "'rest 1'"),
     Fault("one job goes past a limit", "ops/put_one", "if governed then", "if false then"),
     Fault(
         "one job goes past an offer", "ops/put_one", "elseif idle_worker then", "elseif false then"
     ),
-    Fault("one job is put beside what is due", "ops/put_one", "'-inf', now) > 0", "'-inf', 0) > 0"),
-    Fault("what comes due is not told", "lib/promote_due_jobs", "emit('due', job)", ""),
+    Fault("a put ignores due jobs", "ops/put_one", "'-inf', now) > 0", "'-inf', 0) > 0"),
+    Fault("a due job sends no notice", "lib/promote_due_jobs", "emit('due', job)", ""),
     Fault("a holder is not told", "lib/reclaim_job", "notify_worker(job, 'lost')", ""),
     Fault("nobody is woken", "lib/job_states", "wake(job.queue, 1)", ""),
     Fault(
@@ -279,10 +282,12 @@ TIDINGS = [
     Fault(
         "a handed job has not waited", "ops/hand_one", "'wait:count', n,", "'wait:count', n - 1,"
     ),
-    Fault("what comes sooner is not told", "lib/job_states", "announce_due(queue, score)", ""),
-    Fault("nobody is woken for plain jobs", "lib/plain_put", "'work ' ..", "'rest ' .."),
+    Fault(
+        "an earlier due time sends no notice", "lib/job_states", "announce_due(queue, score)", ""
+    ),
+    Fault("no worker is woken for plain jobs", "lib/plain_put", "'work ' ..", "'rest ' .."),
     Fault("a sweep sees what is gone", "ops/sweep", "flush_zsets()", ""),
-    Fault("somebody is woken in vain", "lib/pop_general", "wake(queue, -#granted)", ""),
+    Fault("a worker is woken without a job", "lib/pop_general", "wake(queue, -#granted)", ""),
     Fault("nobody hears of the end", "lib/complete_general", "notify_finished(job.id)", ""),
 ]
 

@@ -120,7 +120,7 @@ TIES = [
         "'ZREM', TRACKED, ''",
     ),
     Fault(
-        "what happens to a tracked job is not told",
+        "events of a tracked job are not published",
         "lib/events",
         "if extra(job, 'tracked')",
         "if nil",
@@ -145,7 +145,7 @@ TIES = [
         "or not redis.call('ZSCORE', TAGS, tag)",
         "",
     ),
-    Fault("the audit sees nobody tracked", "ops/audit_members", "extra(job, 'tracked')", "nil"),
+    Fault("the audit ignores tracked jobs", "ops/audit_members", "extra(job, 'tracked')", "nil"),
     Fault("the audit counts no claims", "ops/audit_members", "reply[2] + 1", "reply[2]"),
     Fault(
         "the audit of a tag sees no ghost",
@@ -154,7 +154,7 @@ TIES = [
         "nil",
     ),
     Fault(
-        "the audit of a tag sees nobody",
+        "the audit of a tag ignores its jobs",
         "ops/audit_tag",
         "elseif not has_tag(job, tag)",
         "elseif false",

@@ -41,6 +41,12 @@ FAULTS = [
         "    gate = ''\n",
     ),
     Fault(
+        "a lane that was let go and moved back leaves the others parked",
+        "lib/lanes",
+        "(served or gate ~= '' and has_moved(turns, lane, turn, next_turn, first[2]))",
+        "served",
+    ),
+    Fault(
         "a lane that ends leaves the others parked",
         "lib/lanes",
         "turn .. lane)\n    look_again(queue, gate)\n",
@@ -66,13 +72,13 @@ FAULTS = [
         "lanes('refresh')",
     ),
     Fault(
-        "who is over still counts",
+        "a finished job still counts",
         "lib/job_states",
         "lanes('leave_gates', job)\n",
         "lanes('refresh')\n",
     ),
     Fault(
-        "a new priority leaves the lane as it was",
+        "a new priority does not change the lane",
         "lib/job_states",
         "  if is_in_lane(job) then\n    lanes('step_in', job, job_member(job))\n  end\nend",
         "end",
@@ -83,7 +89,7 @@ FAULTS = [
         "a throttle that ends frees nothing", "lib/end_throttle", "lanes('free', 't' .. name)", ""
     ),
     Fault(
-        "who waited before there were lanes waits for ever",
+        "jobs that waited before there were lanes never start",
         "lib/use_lanes",
         "== 1 then",
         "== 2 then",

@@ -11,13 +11,13 @@ LINKS = [
     ),
     Fault("failed members block who runs", "lib/links", "policy == 'run' and failed or 0", "0"),
     Fault(
-        "nobody knows of a dependent",
+        "a dependent is not recorded",
         "lib/links",
         "zset_add(dependents_key(policy, parent), job.id, number)",
         "",
     ),
     Fault(
-        "a parent takes the short way", "lib/links", "set_extra(parent_job, 'awaited', true)", ""
+        "a parent takes the fast path", "lib/links", "set_extra(parent_job, 'awaited', true)", ""
     ),
     Fault(
         "who comes after the failure waits", "lib/links", "if failed and policy", "if not policy"
@@ -30,10 +30,17 @@ LINKS = [
         "zset_remove(dependents_key(policy, parent), job.id)",
         "",
     ),
-    Fault("a job is blocked by what it was", "lib/unlink_job", "redis.call('DEL', depends)", ""),
+    Fault(
+        "a job is blocked by its former self", "lib/unlink_job", "redis.call('DEL', depends)", ""
+    ),
     Fault("what is unlocked keeps its number", "lib/links", "job.seq = emit(", "local _ = emit("),
     Fault("a delay ends with the blocking", "lib/links", "math.max(0, job.since - now)", "0"),
-    Fault("nobody is replaced in his place", "lib/replace_job", " or job.state == 'blocked'", ""),
+    Fault(
+        "a replacement does not keep its position",
+        "lib/replace_job",
+        " or job.state == 'blocked'",
+        "",
+    ),
     Fault(
         "who is replaced loses his dependencies",
         "lib/replace_job",
@@ -162,7 +169,7 @@ ENDS = [
     ),
     Fault("a sweep is done too soon", "ops/sweep", " and not unlocking[1]", ""),
     Fault(
-        "what is due ends for nobody",
+        "due work does not finish dependents",
         "lib/write_back",
         "number))\n    follow_finished()",
         "number))",

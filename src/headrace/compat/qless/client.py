@@ -25,10 +25,7 @@ from headrace.compat.qless.jobs import (
     RecurringJob,
     RecurringJobBase,
 )
-from headrace.compat.qless.queues import (
-    AsyncQlessQueue,
-    QlessQueue,
-)
+from headrace.compat.qless.queues import AsyncQlessQueue, QlessQueue
 from headrace.compat.qless.values import (
     Document,
     QlessJobFields,
@@ -44,7 +41,6 @@ from headrace.operations import queues as queue_operations
 from headrace.operations import schedules, sessions, tracking
 from headrace.operations import tags as tag_operations
 from headrace.operations import throttles as throttle_operations
-from headrace.operations.core import Core
 from headrace.operations.method import method
 from headrace.operations.queues import QueueRef
 from headrace.options import UNSET
@@ -76,11 +72,8 @@ class AsyncQlessConfig(QlessConfigBase, AsyncQlessGroup):
     """The options of qless: `await config["heartbeat"]`."""
 
 
-class QlessWorkersBase:
+class QlessWorkersBase(QlessLike):
     """The methods that QlessWorkers and AsyncQlessWorkers share."""
-
-    core: Core
-    context: QlessContext
 
     @method
     def __getitem__(self, name: str) -> Operation[dict[str, list[str]]]:
@@ -121,10 +114,8 @@ def _jobs_by_worker(owner: QlessLike) -> Operation[JobsByWorker]:
     return found
 
 
-class QlessThrottlesBase:
+class QlessThrottlesBase(QlessLike):
     """The methods that QlessThrottles and AsyncQlessThrottles share."""
-
-    core: Core
 
     delete = method(throttle_operations.delete_throttle)
 
@@ -176,11 +167,9 @@ class AsyncQlessQueues(AsyncQlessGroup):
         return AsyncQlessQueue(self._qless, name)
 
 
-class QlessJobsBase:
+class QlessJobsBase(QlessLike):
     """The methods that QlessJobs and AsyncQlessJobs share."""
 
-    core: Core
-    context: QlessContext
     job_class: ClassVar[type[QlessJobFields]]
     recurring_class: ClassVar[type[RecurringJobBase]]
 
@@ -255,7 +244,7 @@ def _counts_by_type(owner: QlessLike) -> Operation[dict[str, Any]]:
     return {failure: count for page in pages for failure, count in page.items()}
 
 
-class QlessBase(Generic[AnyClient]):
+class QlessBase(QlessLike, Generic[AnyClient]):
     """The methods that Qless and AsyncQless share.
 
     The calls of the qless document have its arguments in its order. Data and tags are JSON text,
@@ -264,7 +253,6 @@ class QlessBase(Generic[AnyClient]):
     """
 
     codec: ClassVar[str | Codec] = "json"
-    core: Core
 
     cancel = method(job_operations.cancel)
     depends = method(operations.depends)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from headrace.client.lease import LeaseBase
 from headrace.compat.opening import OpeningMethods, process_name
@@ -94,16 +94,11 @@ class QlessContext:
         return False
 
 
-class QlessLike(Protocol):
+class QlessLike:
     """An object of a Qless client, such as the client itself, a queue or a job."""
 
-    @property
-    def core(self) -> Core:
-        """The namespace and its connection."""
-
-    @property
-    def context(self) -> QlessContext:
-        """The options and the leases of the client."""
+    core: Core
+    context: QlessContext
 
 
 class QlessGroup(SyncMethods):

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.client.lease import LeaseBase
 from headrace.compat.qless import operations
-from headrace.compat.qless.context import NotLeased, QlessContext, Refused
+from headrace.compat.qless.context import NotLeased, QlessContext, QlessLike, Refused
 from headrace.compat.qless.values import QlessJobFields
 from headrace.engine.check import Span
 from headrace.operations import finishing, schedules, tracking
@@ -138,7 +138,7 @@ class AsyncQlessJob(QlessJobBase, AsyncMethods):
     """The asyncio form of QlessJob."""
 
 
-class RecurringJobBase:
+class RecurringJobBase(QlessLike):
     """The fields and methods of RecurringJob and AsyncRecurringJob; intervals are seconds."""
 
     def __init__(self, context: QlessContext, core: Core, schedule: Schedule) -> None:

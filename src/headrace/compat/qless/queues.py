@@ -7,14 +7,13 @@ from datetime import date
 from typing import Any, ClassVar, TypeVar
 
 from headrace.compat.qless import operations
-from headrace.compat.qless.context import AsyncQlessGroup, QlessContext, QlessGroup, QlessLike
+from headrace.compat.qless.context import AsyncQlessGroup, QlessGroup, QlessLike
 from headrace.compat.qless.jobs import UNLIMITED_BACKLOG, AsyncQlessJob, QlessJob, to_backlog
 from headrace.compat.qless.values import Document, QlessJobFields, day_of, statistics
 from headrace.engine.check import Span, choice, page
 from headrace.operations import jobs as job_operations
 from headrace.operations import queues as queue_operations
 from headrace.operations import schedules
-from headrace.operations.core import Core
 from headrace.operations.ids import new_ids
 from headrace.operations.method import method
 from headrace.options import UNSET, Unset
@@ -34,18 +33,19 @@ LISTED = {
 }
 
 
-class QlessQueueBase:
+class QlessQueueBase(QlessLike):
     """The methods that QlessQueue and AsyncQlessQueue share."""
 
-    core: Core
-    context: QlessContext
     job_class: ClassVar[type[QlessJobFields]]
-    _name: str
 
     delete = method(queue_operations.delete)
     length = method(queue_operations.length)
     pause = method(queue_operations.pause)
     unpause = method(queue_operations.resume)
+
+    def __init__(self, qless: QlessLike, name: str) -> None:
+        super().__init__(qless)  # type: ignore[call-arg]  # of QlessGroup or AsyncQlessGroup
+        self._name = name
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._name!r}>"
@@ -181,10 +181,6 @@ class QlessQueue(QlessQueueBase, QlessGroup):
 
     job_class = QlessJob
 
-    def __init__(self, qless: QlessLike, name: str) -> None:
-        super().__init__(qless)
-        self._name = name
-
     def __len__(self) -> int:
         return self.length()
 
@@ -193,7 +189,3 @@ class AsyncQlessQueue(QlessQueueBase, AsyncQlessGroup):
     """The asyncio form of QlessQueue."""
 
     job_class = AsyncQlessJob
-
-    def __init__(self, qless: QlessLike, name: str) -> None:
-        super().__init__(qless)
-        self._name = name

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from headrace.client.lease import LeaseBase
-from headrace.compat.qless.context import QlessContext
+from headrace.compat.qless.context import QlessContext, QlessLike
 from headrace.engine.check import EPOCH, number
 from headrace.engine.statistics import Series, Stats
 from headrace.errors import InvalidArgument
@@ -56,7 +56,7 @@ def history_entry(stage: Stage) -> list[Any]:
     return [stage.queue, *times, stage.worker or None]
 
 
-class QlessJobFields:
+class QlessJobFields(QlessLike):
     """A job as it was when it was read, with the field names of the qless document."""
 
     def __init__(

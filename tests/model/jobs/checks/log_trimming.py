@@ -112,7 +112,7 @@ def marks_belong_to_the_log(url: str, swaps: dict[str, str]) -> None:
         mark(hr, "a", entries[3])
         assert hr.lakes.list()[0].entry == entries[5]
         ms, _, number = entries[-1].partition("-")
-        with pytest.raises(LakeRefused, match="the newest of the server is"):
+        with pytest.raises(LakeRefused, match="the newest event on the server is"):
             mark(hr, "a", f"{ms}-{int(number) + 1}")
         with pytest.raises(LakeRefused, match="which was never"):
             mark(hr, "a", f"{int(ms) - 1}-{number}")

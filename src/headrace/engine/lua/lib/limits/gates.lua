@@ -85,14 +85,15 @@ local function rate_step(rate)
   return tonumber(starts), math.max(1, math.floor(1000 * span / starts))
 end
 
--- Return how many jobs may start now under a rate, and when the next one may.
+-- Return how many jobs may start now under a rate, and when the next one may. After a rate was lowered, more
+-- may have started than it allows; that is 0, not a negative number.
 local function starts_left(gate, rate)
   local starts, step = rate_step(rate)
   if starts == 0 then
     return 0, math.huge
   end
   local used = rate_used_until(gate)
-  return math.floor((1000 * now + starts * step - used) / step),
+  return math.max(0, math.floor((1000 * now + starts * step - used) / step)),
     math.max(now, math.ceil((used + step - starts * step) / 1000))
 end
 

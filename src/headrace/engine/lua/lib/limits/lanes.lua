@@ -97,10 +97,16 @@ local function end_lane(queue, lane, state, turn, gate)
   end
 end
 
+-- Whether a lane has another position than the one that is stored, because its first job is another one or has
+-- a new priority.
+local function has_moved(where, lane, turn, next_turn, priority)
+  return next_turn ~= turn or tonumber(redis.call('ZSCORE', where, turn .. lane)) ~= tonumber(priority)
+end
+
 -- A parked lane with a new first job may come before one that was let go.
 local function refresh_parked(queue, lane, turn, gate, next_turn, priority)
   local where = parked_at(queue, gate)
-  if next_turn ~= turn or tonumber(redis.call('ZSCORE', where, turn .. lane)) ~= tonumber(priority) then
+  if has_moved(where, lane, turn, next_turn, priority) then
     redis.call('ZREM', where, turn .. lane)
     write_lane(queue, lane, 'P', next_turn, gate, priority)
     look_again(queue, gate)
@@ -120,12 +126,15 @@ local function refresh_lane(queue, lane, served)
   if state == 'P' then
     refresh_parked(queue, lane, turn, gate, next_turn, first[2])
     return
-  elseif state and next_turn ~= turn then
-    redis.call('ZREM', key('turns', queue), turn .. lane)
   end
-  if served and state then
+  local turns = key('turns', queue)
+  -- A lane that was let go and now has a later position may come after one that is still parked.
+  if state and (served or gate ~= '' and has_moved(turns, lane, turn, next_turn, first[2])) then
     look_again(queue, gate)
     gate = ''
+  end
+  if state and next_turn ~= turn then
+    redis.call('ZREM', turns, turn .. lane)
   end
   write_lane(queue, lane, 'T', next_turn, gate or '', first[2])
 end

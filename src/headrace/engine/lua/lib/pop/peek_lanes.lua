@@ -23,8 +23,11 @@ end
 
 -- Add the jobs of a lane that may start, each with its sort keys: priority, round, position.
 local function candidates(lane, most, into)
-  local found = redis.call('ZRANGE', lane_key(queue, lane), 0, math.min(most, free_in(lane)) - 1,
-    'WITHSCORES')
+  local free = free_in(lane)
+  if free <= 0 then
+    return
+  end
+  local found = redis.call('ZRANGE', lane_key(queue, lane), 0, math.min(most, free) - 1, 'WITHSCORES')
   local ids = {}
   for i = 1, #found, 2 do
     ids[#ids + 1] = name_in(found[i])
