@@ -35,7 +35,7 @@ Check = Callable[[str, Swaps], None]
 START_MS = round(START.timestamp() * 1000)
 
 # put, pop and complete have a fast path for the plain case; this makes them take the general path.
-GENERAL_PATH: Swaps = {"fast_path_switch": "local FAST_PATH = false\n"}
+GENERAL_PATH: Swaps = {"fast_path_enabled": "local FAST_PATH = false\n"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import Client
-from headrace.lake.batches import sweep
+from headrace.lake.batch_lifecycle import sweep
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake, LakeMoved
 from headrace.lake.manifest import DataFile, LakeSnapshot

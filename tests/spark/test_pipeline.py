@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import headrace
 from headrace import Client, LakeRefused
 from headrace.errors import InvalidArgument, NamespaceNotFound
-from headrace.lake import batches
+from headrace.lake import batch_lifecycle
 from headrace.lake.files import Files, LocalFiles
 from headrace.lake.lake import Lake, LakeMoved, LakeNotFound, open_lake
 from headrace.lake.lock import LakeBusy
@@ -247,8 +247,10 @@ def test_files_of_failed_attempts_are_deleted(
     work(hr, 3)
 
     def with_a_leftover(batch: str) -> str:
-        files.create(f"{batches.folder_of(batch)}/day=2026-11-01/queue=mail/part.parquet", b"half")
-        return batches.folder_of(batch)
+        files.create(
+            f"{batch_lifecycle.folder_of(batch)}/day=2026-11-01/queue=mail/part.parquet", b"half"
+        )
+        return batch_lifecycle.folder_of(batch)
 
     monkeypatch.setattr(batch_files, "folder_of", with_a_leftover)
     list(sync(spark, server, files))

@@ -269,7 +269,7 @@ class App:
             [run] = app.run_pending()
             assert run.outcome == "completed"
         """
-        from headrace.testing.pending import run_pending  # noqa: PLC0415 - only tests need it
+        from headrace.testing.run_pending import run_pending  # noqa: PLC0415 - only tests need it
 
         return run_pending(self, queues=queues, reraise=reraise, most=most)
 
@@ -277,7 +277,7 @@ class App:
         self, *, queues: Iterable[str] | None = None, reraise: bool = False, most: int = 1000
     ) -> list[Ran]:
         """Do the same as run_pending in an event loop; sync tasks run in a thread, one by one."""
-        from headrace.testing.pending import arun_pending  # noqa: PLC0415 - only tests need it
+        from headrace.testing.run_pending import arun_pending  # noqa: PLC0415 - only tests need it
 
         return await arun_pending(self, queues=queues, reraise=reraise, most=most)
 

@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from headrace.client.client import Client
 from headrace.errors import HeadraceError
-from headrace.lake.batches import folder_of
+from headrace.lake.batch_lifecycle import folder_of
 from headrace.lake.event_columns import GAP
 from headrace.lake.event_files import write_events
 from headrace.lake.files import Files, LocalFiles

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from headrace.lake.batches import GRACE, begin, delete_replaced, folder_of
+from headrace.lake.batch_lifecycle import GRACE, begin, delete_replaced, folder_of
 from headrace.lake.lake import Lake, LakeMoved
 from headrace.lake.lock import held
 from headrace.lake.manifest import DataFile, LakeSnapshot

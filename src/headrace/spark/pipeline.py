@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from headrace.client.client import Client
 from headrace.engine.check import whole
-from headrace.lake.batches import begin, end, sweep
+from headrace.lake.batch_lifecycle import begin, end, sweep
 from headrace.lake.files import Files
 from headrace.lake.lake import Lake, LakeMoved, open_lake
 from headrace.lake.lock import LakeLock, held

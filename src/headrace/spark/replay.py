@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from headrace.client.client import Client
 from headrace.errors import HeadraceError, InvalidArgument
-from headrace.lake.batches import LEFTOVER
+from headrace.lake.batch_lifecycle import LEFTOVER
 from headrace.lake.files import still_folders
 from headrace.lake.lake import Lake, check_owner
 from headrace.lake.manifest import LakeRecord, packed, unpacked

@@ -20,7 +20,11 @@ from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
 from headrace.operations.requests import load
 from headrace.operations.writes import recover_transactions
 from headrace.transport.drive import drive_async
-from headrace.worker.child_process import (
+from headrace.worker.event_loop import new_event_loop
+from headrace.worker.logs import Meter, log_event
+from headrace.worker.poison import StartedJobs
+from headrace.worker.settings import ServedQueue, WorkerSettings, load_app
+from headrace.worker.supervised_process import (
     CANCEL_SECONDS,
     RELEASE_SECONDS,
     START,
@@ -28,10 +32,6 @@ from headrace.worker.child_process import (
     Hello,
     PipeEnds,
 )
-from headrace.worker.event_loop import new_event_loop
-from headrace.worker.logs import Meter, log_event
-from headrace.worker.poison import StartedJobs
-from headrace.worker.settings import ServedQueue, WorkerSettings, load_app
 from headrace.worker.worker_loop import WorkerLoop
 
 # Exit codes of a worker process. Any other code is a crash.

@@ -28,8 +28,8 @@ from headrace.engine import keys
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.operations.requests import raw
 from headrace.transport.drive import drive
-from headrace.worker.child_process import is_stopped
 from headrace.worker.leases import end_dead_worker
+from headrace.worker.supervised_process import is_stopped
 
 STARTED, WATCHED_ENDED = b"started\n", b"ended\n"
 

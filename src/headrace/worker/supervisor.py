@@ -22,14 +22,14 @@ from headrace.client.client import Client
 from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.operations.sessions import default_worker_name
-from headrace.retrying import RetryPause
+from headrace.retry_pause import RetryPause
 from headrace.worker import process
-from headrace.worker.child_process import START, ChildProcess, PipeEnds, is_stopped
 from headrace.worker.leases import end_dead_worker
 from headrace.worker.logs import Meter, log_event
 from headrace.worker.poison import StartedJobs
 from headrace.worker.process import DRAINED, RECYCLED, SCRIPTS, SERVER_AWAY, UNUSABLE
 from headrace.worker.settings import WorkerSettings
+from headrace.worker.supervised_process import START, ChildProcess, PipeEnds, is_stopped
 
 FIRST_PAUSE = 0.5
 # The longest pauses before a replacement: after failed starts, and after crashes at work.

@@ -46,7 +46,7 @@ WRITE_FAULTS = [
         "an aborted transaction is published", "ops/publish", "state == 'aborted' then", "nil then"
     ),
     Fault(
-        "a chunk is published again", "lib/publish_chunk", "drop_chunk(transaction, attempt)", ""
+        "a chunk is published again", "lib/staged_chunks", "drop_chunk(transaction, attempt)", ""
     ),
     Fault(
         "the last chunk is forgotten",
@@ -102,7 +102,7 @@ WRITE_FAULTS = [
     Fault("skipped rows are counted as made", "lib/publish_rows", "or 'skipped'", "or 'made'"),
     Fault("options of rows are lost", "lib/publish_rows", "data, own, nonce", "data, nil, nonce"),
     Fault("the policy of a write is ignored", "lib/publish_rows", "on_exists = policy", ""),
-    Fault("payloads are cut wrong", "lib/publish_chunk", "at + length)", "at + length + 1)"),
+    Fault("payloads are cut wrong", "lib/staged_chunks", "at + length)", "at + length + 1)"),
     Fault(
         "staged attempts have no order",
         "ops/prepare",

@@ -3,7 +3,7 @@
 -- again at once (due is 0), so that no job that should come first is skipped.
 --
 -- uses   keys set_members now settings job_records sorted_sets job_states reclaim_dead_worker promote_due_jobs
--- uses   run_due_schedules ingress notices run_agenda write_back events observations books job_finished
+-- uses   run_due_schedules drain_ingress notices run_agenda write_back events observations books job_finished
 -- uses   lane_access
 -- needs  queue worker secret count deadline
 

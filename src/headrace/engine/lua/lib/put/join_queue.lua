@@ -1,10 +1,10 @@
 -- join_queue: add a job to the back of a queue, like a new one: its retries are renewed.
 --
--- uses   now job_records books open_queue unique_values job_states
+-- uses   now job_records books ensure_queue unique_values job_states
 -- later  block_job
 
 local function join_queue(job, queue, seq, delay, parents)
-  open_queue(queue)
+  ensure_queue(queue)
   job.queue = queue
   job.seq = seq
   job.put_at = now

@@ -1,7 +1,7 @@
 -- recover_transaction: continue a transaction from the agenda: publish a committed one, abort on the
 -- coordinator one that was never committed, delete one that is done.
 --
--- uses   keys now transactions publish_chunk
+-- uses   keys now transactions staged_chunks
 -- later  publish_rows
 
 local PAUSE = 20

@@ -5,7 +5,7 @@
 --
 -- args   import_name
 -- each   id spare import_id queue data about:packed result:optional
--- uses   job_records imported_ids write_back keys now settings create_job events open_queue unique_values books
+-- uses   job_records imported_ids write_back keys now settings create_job events ensure_queue unique_values books
 -- uses   job_states keep_completed failures notices join_queue
 -- reply  for each, 1 imported, 2 imported under its spare id, '=' and an id: imported before under that id,
 --        or a refusal
@@ -71,7 +71,7 @@ local function import_job(id, queue, data, about, result)
     job.remaining = about.remaining
   end
   set_history(job, about.history)
-  open_queue(queue)
+  ensure_queue(queue)
   local more = { 'reason', IMPORTED }
   if about.state == 'scheduled' then
     more[3], more[4] = 'delay', math.max(1, about.since - now)

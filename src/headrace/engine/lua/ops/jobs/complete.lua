@@ -5,7 +5,7 @@
 -- args   next_queue:optional delay:int parents:packed
 -- each   id token given
 -- flags  allow-oom
--- uses   keys now defaults setting_value job_packing fast_path_switch fast_path statistics
+-- uses   keys now defaults setting_value job_packing fast_path_enabled fast_path statistics
 -- reply  the number of jobs if all are complete, else for each its new state or a refusal
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE DEPENDENCY_REFUSED
 

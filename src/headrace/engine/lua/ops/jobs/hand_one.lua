@@ -4,7 +4,7 @@
 -- job has no retry to lose with a worker that has just died.
 --
 -- args   queue id data
--- uses   keys now defaults setting_value job_packing plain_put_event fast_path_switch log_needs_trim statistics
+-- uses   keys now defaults setting_value job_packing plain_put_event fast_path_enabled log_needs_trim statistics
 -- reply  1 created, 0 call put, 2 call put_one for this and the next jobs, -1 call put for this and the next jobs
 
 local where = job_prefix .. id

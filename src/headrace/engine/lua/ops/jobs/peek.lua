@@ -4,7 +4,7 @@
 --
 -- args   queue count:int
 -- uses   keys set_members now settings job_records sorted_sets reclaim_dead_worker promote_due_jobs
--- uses   run_due_schedules ingress expired_leases describe_jobs write_back
+-- uses   run_due_schedules drain_ingress expired_leases describe_jobs write_back
 -- reply  {1 if every job that may come first was considered, described job, ...}
 
 local LOOK_AT_MOST = 10000

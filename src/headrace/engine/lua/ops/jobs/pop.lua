@@ -5,7 +5,7 @@
 --
 -- args   queue worker secret count:int lease:int offer:int
 -- flags  allow-oom
--- uses   keys set_members now defaults setting_value job_packing fast_path_switch fast_path statistics
+-- uses   keys set_members now defaults setting_value job_packing fast_path_enabled fast_path statistics
 -- reply  {milliseconds until something is due or -1, {id, payload with a key of its own, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 

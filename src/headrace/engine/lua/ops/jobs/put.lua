@@ -4,7 +4,7 @@
 --
 -- args   queue on_exists nonce options:packed others:packed
 -- each   id data
--- uses   keys now defaults setting_value fast_path_switch fast_path plain_put
+-- uses   keys now defaults setting_value fast_path_enabled fast_path plain_put
 -- reply  the number of jobs if all were created, else for each: 1 created, 2 created under its spare id,
 --        3 moved, 4 replaced, 0 already created, '=' and an id: that job was replaced instead, or a refusal
 -- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN

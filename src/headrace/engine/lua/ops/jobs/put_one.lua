@@ -3,7 +3,7 @@
 -- is new: if it exists, this call is a repetition.
 --
 -- args   queue id data
--- uses   keys set_members now defaults setting_value job_packing plain_put_event fast_path_switch
+-- uses   keys set_members now defaults setting_value job_packing plain_put_event fast_path_enabled
 -- uses   log_needs_trim
 -- reply  1 created, 0 call put, 2 call hand_one for this and the next jobs, -1 call put for this and the next jobs
 

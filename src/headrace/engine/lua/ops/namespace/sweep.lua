@@ -4,7 +4,7 @@
 --
 -- each   queue
 -- flags  allow-oom
--- uses   keys now reclaim_dead_worker promote_due_jobs run_due_schedules ingress sorted_sets notices
+-- uses   keys now reclaim_dead_worker promote_due_jobs run_due_schedules drain_ingress sorted_sets notices
 -- uses   prune_completed run_agenda job_finished write_back
 -- reply  1 when nothing is left to do, else 0
 

@@ -4,7 +4,7 @@
 -- args   queue
 -- each   name value:optional
 -- flags  allow-oom
--- uses   keys open_queue notices
+-- uses   keys ensure_queue notices
 -- reply  1
 
 -- later  apply_queue_limits
@@ -12,7 +12,7 @@
 local LIMITS = { concurrency = true, rate = true, key_concurrency = true, key_rate = true, fair = true }
 local limits_change = false
 
-open_queue(queue)
+ensure_queue(queue)
 for name, value in each() do
   limits_change = limits_change or LIMITS[name]
   if value then

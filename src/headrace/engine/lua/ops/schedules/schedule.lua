@@ -5,7 +5,7 @@
 --
 -- args   id queue nonce seen:optional delay:int import_name:optional import_id:optional
 -- each   name value
--- uses   keys now open_queue schedule_index cron notices imported_ids sorted_sets
+-- uses   keys now ensure_queue schedule_index cron notices imported_ids sorted_sets
 -- reply  {now, {name, value, ...}}
 -- error  NOT_AS_SEEN
 
@@ -42,7 +42,7 @@ for _, kept in ipairs({ 'made', 'skipped', 'counter', 'last' }) do
   new[kept] = old[kept] or new[kept]
 end
 
-open_queue(queue)
+ensure_queue(queue)
 if old.queue and old.queue ~= queue then
   unlist_schedule(id, old.queue)
 end

@@ -3,8 +3,8 @@
 -- more calls.
 --
 -- args   transaction
--- uses   keys now sorted_sets defaults setting_value fast_path_switch fast_path plain_put transactions
--- uses   publish_chunk write_back
+-- uses   keys now sorted_sets defaults setting_value fast_path_enabled fast_path plain_put transactions
+-- uses   staged_chunks write_back
 -- reply  {1 if more chunks are left else 0, jobs made, moved, replaced, skipped}, or a refusal
 -- error  NOT_COMMITTED WRITE_ABORTED
 

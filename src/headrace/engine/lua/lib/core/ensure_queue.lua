@@ -1,8 +1,8 @@
--- open_queue: create a queue at its first use.
+-- ensure_queue: create a queue at its first use.
 --
 -- uses   keys now settings
 
-local function open_queue(queue)
+local function ensure_queue(queue)
   if settings(queue).created then
     return
   end

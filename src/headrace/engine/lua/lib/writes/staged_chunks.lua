@@ -1,4 +1,4 @@
--- publish_chunk: read a chunk of staged rows, and record that its rows became jobs.
+-- staged_chunks: read a chunk of staged rows, and record that its rows became jobs.
 --
 -- uses   keys now sorted_sets transactions
 -- later  finalize_single_shard

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.lake.batches import begin, delete_replaced, end, folder_of, sweep
+from headrace.lake.batch_lifecycle import begin, delete_replaced, end, folder_of, sweep
 from headrace.lake.files import MAKING, LocalFiles
 from headrace.lake.lake import BatchDropped, Lake
 from headrace.lake.manifest import DataFile, LogRange

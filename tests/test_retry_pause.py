@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import doctest
 
-from headrace import retrying
-from headrace.retrying import RetryPause
+from headrace import retry_pause
+from headrace.retry_pause import RetryPause
 
 
 def test_examples_of_the_module_run() -> None:
-    assert doctest.testmod(retrying).failed == 0
+    assert doctest.testmod(retry_pause).failed == 0
 
 
 def test_pause_doubles_up_to_the_longest_and_starts_again_after_reset() -> None:

@@ -1,4 +1,4 @@
--- ingress: turn the elements of a queue's ingress list into jobs, if there are any. True when the list is
+-- drain_ingress: turn the elements of a queue's ingress list into jobs, if there are any. True when the list is
 -- empty. The time of a job is when it is taken from the list.
 --
 -- uses   keys
