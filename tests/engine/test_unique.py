@@ -400,7 +400,7 @@ def test_of_equal_ones_in_a_call_the_last_counts_where_they_replace(queue: Queue
 
 
 def test_many_jobs_do_not_share_a_value(queue: Queue) -> None:
-    with pytest.raises(InvalidArgument, match="many jobs cannot share"):
+    with pytest.raises(InvalidArgument, match="jobs cannot share"):
         queue.put_many([1, 2], unique="u")
 
 

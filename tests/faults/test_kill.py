@@ -16,12 +16,11 @@ import pytest
 import headrace
 from headrace import Client, Event
 from tests.faults import consumer
-from tests.support.effort import EFFORT
 from tests.support.servers import until, valkey
 from tests.support.shards import numbered_without_holes
 
 PROCESSES = 10
-JOBS = 10_000 if EFFORT > 1 else 3_000
+JOBS = 10_000
 KILLS = 10
 GIVES_UP = {"lost", "released", "retried"}
 

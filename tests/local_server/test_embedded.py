@@ -241,7 +241,7 @@ def test_error_names_a_lock_that_no_server_holds(
 
 
 def test_start_waits_for_a_loading_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "PATIENCE", 0.05)
+    monkeypatch.setattr(embedded, "REPLY_TIMEOUT", 0.05)
     home.mkdir()
     replies = [b"-LOADING Valkey is loading the dataset in memory\r\n"] * 20 + [b"+PONG\r\n"]
     with socket.socket(socket.AF_UNIX) as server, embedded._lock(home):

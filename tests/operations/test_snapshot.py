@@ -22,7 +22,7 @@ from tests.cli.support.views import work
 from tests.docs.pages import ROOT
 from tests.docs.test_operations import rights
 
-PAGE = ROOT / "docs" / "top.md"
+PAGE = ROOT / "docs" / "guides" / "top.md"
 
 
 @pytest.fixture

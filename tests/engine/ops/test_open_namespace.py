@@ -24,7 +24,7 @@ def test_first_client_decides_the_number_of_shards(url: str, namespace: str) -> 
 def test_another_number_of_shards_is_refused(url: str, namespace: str) -> None:
     with headrace.connect(url, namespace=namespace, shards=2):
         pass
-    with pytest.raises(NamespaceMismatch, match="has 2 shards, not 3"):
+    with pytest.raises(NamespaceMismatch, match="created with 2 shards, not 3"):
         headrace.connect(url, namespace=namespace, shards=3)
     with headrace.connect(url, namespace=namespace, shards=2) as again:
         assert again.core.shards == 2
