@@ -23,7 +23,7 @@ LITTLE = Effort(
     idle_seconds=0.2,
     steps=200,
     backlog=500,
-    pops=20,
+    pops=50,
 )
 
 
