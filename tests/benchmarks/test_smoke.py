@@ -11,7 +11,7 @@ from benchmarks.comparison.bench import Bench, Effort
 from benchmarks.comparison.competitors import BARE_LIST, HEADRACE
 from benchmarks.comparison.registry import WORKLOADS, Workload
 from benchmarks.comparison.servers import servers
-from benchmarks.comparison.workloads import idle
+from benchmarks.comparison.workloads import idle, pop
 
 LITTLE = Effort(
     rounds=1,
@@ -38,6 +38,7 @@ def test_workload_returns_figures(
     workload: Workload, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(idle, "SETTLE", 0.5)
+    monkeypatch.setattr(pop, "FIRST", 100)
 
     figures = workload.measure(bench, HEADRACE)
 
