@@ -32,7 +32,7 @@ def metrics(
         try:
             server, thread = start_http_server(port, registry=registry_of(ServerCollector(client)))
         except OSError as error:
-            raise InvalidArgument(f"cannot serve metrics at port {port}: {error}") from None
+            raise InvalidArgument(f"cannot serve metrics on port {port}: {error}") from None
         with suppress(KeyboardInterrupt):
             said = f"metrics of {namespace} at port {server.server_port}; Ctrl-C ends"
             show({"namespace": namespace, "port": server.server_port}, said, as_json=as_json)
