@@ -165,4 +165,4 @@ def test_port_in_use_is_reported(site: Site) -> None:
         work = site.work("--metrics-port", str(port), app=SHOP, SHOP_SPANS=str(site.home / "spans"))
         assert work.exit_code() == 2
 
-    assert f"headrace: cannot serve metrics at port {port}" in work.log()
+    assert f"headrace: cannot serve metrics on port {port}" in work.log()

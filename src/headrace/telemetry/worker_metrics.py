@@ -51,7 +51,7 @@ class WorkerMetrics:
         if not answer.isdecimal():
             self.__exit__(None, None, None)
             raise InvalidArgument(
-                f"cannot serve metrics at port {self.port}: {answer or 'the server process died'}"
+                f"cannot serve metrics on port {self.port}: {answer or 'the server process died'}"
             )
         self.port = int(answer)
         return self
