@@ -437,7 +437,7 @@ def test_a_write_that_nobody_publishes_is_a_warning(
     found = looked(valkey_url, name)["writes"]
     assert (found.verdict, found.found) == (OK, "1 lately, all published")
 
-    client.core.wire.send([(0, ("HSET", client.core.key(0, "write:batch:w"), "decided_at", 1))])
+    client.core.wire.send([(0, ("HSET", client.core.key(0, "write:batch:w"), "committed_at", 1))])
     found = looked(valkey_url, name)["writes"]
     assert (found.verdict, found.advice) == (
         WARNING,

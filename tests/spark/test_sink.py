@@ -38,7 +38,7 @@ def numbers(hr: Client) -> list[Any]:
 
 
 def left_over(hr: Client) -> list[str]:
-    return [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
+    return [key for key in dump(hr) if "}:staged" in key or "}:attempts" in key]
 
 
 def test_rows_become_jobs_with_their_options(

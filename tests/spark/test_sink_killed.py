@@ -61,7 +61,7 @@ def killed_again_and_again(home: Path, *, batches: int, kills: int, shards: int)
         jobs = [job.data["n"] for job in jobs_of(hr)]
         assert sorted(jobs) == [*range(batches * ROWS)]
         assert hr.audit().balanced
-        assert not [key for key in dump(hr) if "}:parcels" in key]
+        assert not [key for key in dump(hr) if "}:attempts" in key]
 
 
 def jobs_of(hr: Client) -> list[Job]:

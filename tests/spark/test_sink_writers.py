@@ -114,7 +114,7 @@ def test_a_write_with_an_id_is_done_once(hr: Client, options: dict[str, str]) ->
         writer.commit(staged(writer, rows))
 
     assert held(hr) == [1, 2]
-    assert not [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
+    assert not [key for key in dump(hr) if "}:staged" in key or "}:attempts" in key]
 
 
 def test_the_id_of_a_write_is_not_taken_for_another_queue(
