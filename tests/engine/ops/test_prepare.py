@@ -117,7 +117,7 @@ def test_at_home_a_bundle_that_is_not_decided_within_a_day_is_given_up(
 
     assert desk.written(bundle="b") == ({}, "aborted")
     assert desk.decide("b") == "WRITE_ABORTED"
-    assert not [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
+    assert not [key for key in dump(hr) if "}:staged" in key or "}:attempts" in key]
     clock.tick(86_400)
     hr.sweep()
     assert desk.written(bundle="b") == ({}, "")

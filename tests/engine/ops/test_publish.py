@@ -334,7 +334,7 @@ def test_much_is_discarded_in_several_calls(hr: Client) -> None:
     desk.prepare("b", *parcels)
 
     assert [desk.discard("b") for _ in range(3)] == [0, 0, 1]
-    assert not [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
+    assert not [key for key in dump(hr) if "}:staged" in key or "}:attempts" in key]
 
 
 def test_what_was_discarded_before_its_prepare_arrived_stays_so(hr: Client) -> None:
@@ -396,5 +396,5 @@ def test_what_was_never_decided_is_cleared_away_by_a_sweep_on_all_shards(valkey_
         clock.tick(1)
         hr.sweep()
 
-        assert not [key for key in dump(hr) if "}:staged" in key or "}:parcels" in key]
+        assert not [key for key in dump(hr) if "}:staged" in key or "}:attempts" in key]
         assert Desk(hr, home).decide("b") == "WRITE_ABORTED"
