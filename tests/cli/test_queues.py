@@ -52,7 +52,7 @@ def test_unknown_queue_is_a_one_line_error(
     result = cli(*words)
 
     assert (result.code, result.out) == (1, "")
-    assert result.err == "headrace: queue 'mial' does not exist; the first put makes it\n"
+    assert result.err == "headrace: queue 'mial' does not exist; the first put creates it\n"
     assert list(client.queues()) == ["mail"], "nothing is made by looking"
     assert mail.counts().paused, "and a refused command does nothing"
 

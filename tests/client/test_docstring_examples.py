@@ -70,7 +70,7 @@ def test_example_runs(hr: Client, example: str) -> None:
         "send": str,
         "session": None,
         "todo": todo,
-        "url": "http://example.org",
+        "url": "http://localhost",
         "yesterday": datetime.now(UTC),
     }
     for line in re.split(r"\n(?=lease\.)", example):

@@ -68,11 +68,15 @@ async def test_repeated_hand_over_notice_runs_the_job_once_and_broken_subscripti
         await gate.wait()
 
     async with at_work(app, "mail") as (worker, client):
-        job_id = await note.aput()
+
+        async def is_subscribed() -> bool:
+            return worker._receives_notices()
 
         async def has_begun() -> bool:
             return runs == [job_id]
 
+        await until(is_subscribed)
+        job_id = await note.aput()
         await until(has_begun)
         packed = (
             await client.core.transport.send([(0, ("GET", client.core.key(0, f"job:{job_id}")))])
@@ -81,7 +85,6 @@ async def test_repeated_hand_over_notice_runs_the_job_once_and_broken_subscripti
         worker._take_hand_over(repeated)
         assert worker._notices is not None
         assert list(worker._notices.read("worker", b"\x93\xa6handed\xa1x\xa1\xff")) == []
-        assert worker._receives_notices()
         worker._notices.subscription.lose(ConnectionError("cut"))
         assert not worker._receives_notices()
         gate.set()

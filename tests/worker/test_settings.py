@@ -38,7 +38,7 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "an unknown option": (["bare:app", "--quickly"], 2, "No such option"),
     "zero processes": (["bare:app", "--processes", "0"], 2, "--processes"),
     "a session too short": (["bare:app", "--session", "0.1"], 2, "--session"),
-    "a session that is no number": (["bare:app", "--session", "nan"], 2, "--session"),
+    "a session that is no number": (["bare:app", "--session", "nan"], 2, "finite"),
     "an infinite session": (["bare:app", "--session", "inf"], 2, "finite"),
     "an infinite drain": (["bare:app", "--drain", "inf"], 2, "finite"),
     "a queue twice": (["bare:app", "-q", "mail,default,mail"], 2, "listed twice"),

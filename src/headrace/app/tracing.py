@@ -31,7 +31,7 @@ class Tracing(Protocol):
         """Trace a put: add the trace to the data of the jobs, and receive their ids at the end."""
 
     def carry(self, datas: list[dict[str, Any]]) -> None:
-        """Add the current trace to the data of jobs that are put by other means."""
+        """Add the current trace context to the data of jobs that are not put through a task."""
 
     def begin_run(self, popped: Any, envelope: Any) -> RunSpan:
         """Begin the span of a run; the envelope is None if the data cannot be read."""

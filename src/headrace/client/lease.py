@@ -32,7 +32,7 @@ class LeaseBase:
         self.token = record.token
         self._popped = popped
         self.taken: str | None = None
-        # In queues whose pop removes the job there is no lease that could be lost.
+        # If the pop of the queue removes the job, there is no lease to lose.
         if core.held_leases and record.state == "running":
             for held_leases in tuple(core.held_leases):
                 if held_leases.worker == record.worker:

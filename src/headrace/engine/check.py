@@ -172,7 +172,9 @@ def day_number(value: object) -> int:
     try:
         day = value if isinstance(value, date) else date.fromisoformat(str(value))
     except ValueError:
-        raise InvalidArgument(f"the day must be a date or YYYY-MM-DD, not {value!r}") from None
+        raise InvalidArgument(
+            f"the day must be a date, or a text such as 2026-11-18, not {value!r}"
+        ) from None
     days = (date(day.year, day.month, day.day) - EPOCH).days
     if days < 0:
         raise InvalidArgument(f"the day must be 1970-01-01 or later, not {value!r}")

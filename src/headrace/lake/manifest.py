@@ -59,7 +59,7 @@ class LogRange(LakeRecord, frozen=True):
 
 
 class DataFile(LakeRecord, frozen=True):
-    """A Parquet file with events of one day and one queue; path is relative to the lake."""
+    """A Parquet file with the events of one queue on one day; path is relative to the lake."""
 
     path: str
     day: dt.date

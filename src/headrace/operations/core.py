@@ -96,7 +96,7 @@ class Core:
         return shard, f"{prefix(self.namespace, shard)}{role}:{name}"
 
     def key(self, shard: int, name: str) -> str:
-        """Return a key of a shard; names are in `headrace.engine.keys`."""
+        """Return the full key for a key name of a shard; `headrace.engine.keys` has the names."""
         return f"{prefix(self.namespace, shard)}{name}"
 
     def words(self, shard: int, call: Call[Any], *, again: bool = False) -> tuple[Any, ...]:

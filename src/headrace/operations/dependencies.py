@@ -172,7 +172,9 @@ def _checked_steps(core: Core, steps: Iterable[tuple[str, Any]]) -> list[tuple[s
     found = []
     for step in every:
         if not isinstance(step, tuple) or len(step) != 2:
-            raise InvalidArgument("a step of a chain is a queue and data: ('fetch', {...})")
+            raise InvalidArgument(
+                "each step of a chain must be a (queue, data) pair such as ('fetch', {...})"
+            )
         queue, item = step
         found.append((check_name(core, queue), item if isinstance(item, Put) else Put(item)))
     return found

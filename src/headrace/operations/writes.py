@@ -45,7 +45,7 @@ def written(
     """Return the status of a write from Spark by its writeId, or None if it is unknown.
 
     With stream=True, write_id is the id of a streaming query, and the status is that of its newest
-    batch. A write is unknown before its commit, and again 7 days after it.
+    batch. The server knows a write from its commit on, for 7 days.
     """
     longest = client.core.limits.name
     text("write_id", write_id, longest)

@@ -49,7 +49,7 @@ def registry_of(collector: Any) -> CollectorRegistry:
 def main() -> None:
     """Serve the metric files of a directory at a port until stdin closes; then remove them."""
     directory, port = sys.argv[1:]
-    # A worker that is shutting down still has jobs to count.
+    # Serve metrics during shutdown, too: the worker still finishes jobs, and they count.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     try:

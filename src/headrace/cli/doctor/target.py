@@ -27,7 +27,7 @@ MAX_QUEUES = 100_000
 
 
 class CommandRefused(Exception):
-    """The user may not run a command, or the server does not have it."""
+    """The server lacks a command, or the user is not permitted to run it."""
 
     def __init__(self, words: tuple[str, ...], *, known: bool) -> None:
         parts = words[: 2 if words[0] in _WITH_SUBCOMMANDS else 1]

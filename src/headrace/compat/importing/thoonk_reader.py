@@ -170,7 +170,7 @@ class ThoonkReader(SourceReader):
             for each in unlisted:
                 self.left_out.add(f"was taken from {feed.name!r}, but its item remained", each)
         else:
-            # A worker died between two steps of thoonk.
+            # A worker died halfway through a thoonk operation, which is not atomic.
             running += unlisted
         first = [each for each in running if each not in placed]
         first.sort(key=lambda each: claimed.get(each, 0))

@@ -103,7 +103,7 @@ class WorqrBase:
 
     @method
     def cancelTasks(self, queue: str, task: Any) -> Operation[None]:
-        """Remove every task of a queue that equals this one, waiting or running."""
+        """Remove from a queue every waiting or running task that equals this one."""
         yield from matching.cancel_matching(QueueRef(self.core, queue), task)
 
     @method

@@ -31,7 +31,11 @@ def bin_number(milliseconds: str) -> Column:
 
 
 def bin_name(number: Column) -> Column:
-    """Return the name of a bin: s0 to s59, m1 to m59, q4 to q95, h24 to h71, d3 to d366."""
+    """Return the name of a bin: its unit and number.
+
+    Units are seconds (s0 to s59), minutes (m1 to m59), quarter hours (q4 to q95), hours (h24 to
+    h71) and days (d3 to d366).
+    """
     unit = F.substring(F.lit(_UNITS), (number / 1000).cast("int") + 1, F.lit(1))
     return F.concat(unit, (number % 1000).cast("string"))
 

@@ -14,7 +14,7 @@ local NO_FIELDS, FALSE = 144, 194
 -- The first two bytes of a job that was only put, then popped, then completed.
 local JUST_PUT, JUST_POPPED, JUST_COMPLETE = '\151\1', '\156\4', '\157\6'
 
--- The initial values of the fields behind the data.
+-- The initial values of the fields that follow the data in the packed job.
 local function initial_fields(job)
   return { job.put_at, 0, job.retries, '', '', false, false, false }
 end

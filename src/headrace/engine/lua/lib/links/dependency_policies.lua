@@ -1,4 +1,4 @@
--- dependency_policies: the policies of dependents for a dependency that fails. Dependents are listed
+-- dependency_policies: what happens to a dependent when its dependency fails. Dependents are listed
 -- separately by policy, so that a list can be processed as a whole. The name under which jobs wait for a
 -- group cannot be the id of a job.
 --
