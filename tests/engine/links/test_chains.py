@@ -68,8 +68,8 @@ def test_the_policy_holds_for_all_steps(hr: Client, policy: str, after: list[str
     [
         ([], "1 to 3 steps, not 0"),
         ([("a", 0)] * 4, "1 to 3 steps, not 4"),
-        (["a"], "a queue and data"),
-        ([("a", 0, 1)], "a queue and data"),
+        (["a"], "pair such as"),
+        ([("a", 0, 1)], "pair such as"),
         ([("", 0)], "queue must not be empty"),
         ([("a", Put(0, id="x")), ("b", Put(0, id="x"))], "would depend on itself"),
         ("abc", "must be a list"),
