@@ -55,7 +55,7 @@ payloads = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=150)
 @given(queue=names, job_id=names, worker=names, failure=names)
 @example(queue="{}", job_id="}{", worker="{a}{b}", failure="a}b{c")
 @example(queue="-inf", job_id="+inf", worker="(a", failure="[a")
@@ -89,7 +89,7 @@ def test_names_come_back_as_they_were(
     assert hr.queues() == {}
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=150)
 @given(data=payloads, other=payloads, result=payloads)
 @example(data=b"", other=b"\0", result=b"")
 @example(data=b"\xc2", other=b"\xff" * INLINE, result=b"=")

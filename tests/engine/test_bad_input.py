@@ -416,7 +416,7 @@ TIES: list[Row] = [
     ("Tags.remove", lambda w, bad: w.hr.tags.remove(bad, "vip"), bad.NOT_A_NAME),
     ("Tags.remove from", lambda w, bad: w.hr.tags.remove("waits", bad), bad.NOT_A_NAME),
     ("Tracking.remove", lambda w, bad: w.hr.tracking.remove(bad), bad.NOT_A_NAME),
-    ("Queue.put unique", lambda w, bad: w.queue.put("x", unique=bad), bad.NOT_A_NAME[1:]),
+    ("Queue.put unique", lambda w, bad: w.queue.put("x", unique=bad), bad.NOT_A_NAME),
     ("Queue.put_many unique", lambda w, bad: w.queue.put_many(["x"], unique=bad), ["u", ""]),
     (
         "Queue.put_many values",

@@ -132,7 +132,7 @@ def as_cronsim(expression: str, zone: str, at: datetime, count: int) -> list[dat
 
 
 @proves("QL-12")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(question=questions(days=4))
 def test_times_match_another_implementation(
     cron_server: Redis, question: tuple[str, str, datetime]

@@ -19,7 +19,7 @@ def test_random_steps_match_the_model(private_url: str, profiles: tuple[str, str
         def __init__(self) -> None:
             super().__init__(private_url, profiles)
 
-    run_state_machine_as_test(Here, settings=examples(50, stateful_step_count=50))
+    run_state_machine_as_test(Here, settings=examples(80, stateful_step_count=50))
 
 
 @proves("C-08", "WL-01", "QL-13", "QL-15")
@@ -34,4 +34,4 @@ def test_unique_values_tags_and_tracked_jobs_match_the_model(private_url: str) -
         def do(self, step: Step) -> None:
             super().do(step)
 
-    run_state_machine_as_test(Tagged, settings=examples(40, stateful_step_count=30))
+    run_state_machine_as_test(Tagged, settings=examples(60, stateful_step_count=30))

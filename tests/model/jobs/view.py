@@ -49,9 +49,9 @@ class View:
         """Remember the notices of the model's last call for the next check."""
         self.expected += self.model.notices()
 
-    def check(self, *, audit: bool = True) -> None:
+    def check(self) -> None:
         checks = [self.check_jobs, self.check_queues, self.check_ties, self.check_workers]
-        checks += [self.check_events, *([self.check_books] if audit else [])]
+        checks += [self.check_events, self.check_books]
         drive(self.hr.core.transport, together([check() for check in checks]))
         self.check_notices()
 

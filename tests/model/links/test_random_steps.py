@@ -21,7 +21,7 @@ def take(twin: LinkTwin, steps: list[Step]) -> None:
 @proves("QL-11")
 @pytest.mark.timeout(300 * EFFORT)
 @given(steps=every_step)
-@examples(40)
+@examples(60)
 def test_random_steps_match_the_model(private_url: str, steps: list[Step]) -> None:
     take(LinkTwin(private_url), steps)
 
@@ -29,7 +29,7 @@ def test_random_steps_match_the_model(private_url: str, steps: list[Step]) -> No
 @proves("QL-11")
 @pytest.mark.timeout(300 * EFFORT)
 @given(steps=plain_steps)
-@examples(40)
+@examples(60)
 def test_random_steps_match_the_model_in_the_smallest_steps(
     private_url: str, steps: list[Step]
 ) -> None:

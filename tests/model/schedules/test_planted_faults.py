@@ -43,5 +43,9 @@ def cron_times_are_right(url: str, swaps: Swaps) -> None:
 
 
 test_scripts_without_a_fault_pass, test_planted_fault_is_caught = planted(
-    FAULTS, [*starmap(walk, WALKS)], [cron_times_are_right], both_paths=True
+    FAULTS,
+    [*starmap(walk, WALKS)],
+    [cron_times_are_right],
+    both_paths=True,
+    also_raised=(KeyError, ValueError),
 )

@@ -24,7 +24,7 @@ STEPS = st.one_of(
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_each_row_of_a_committed_write_becomes_one_job(private_url: str, shards: int) -> None:
-    @examples(30)
+    @examples(60)
     @given(st.lists(STEPS, min_size=5, max_size=60))
     def happens(steps: list[tuple[str, int] | tuple[str, int, int]]) -> None:
         world = World(private_url, shards)
