@@ -211,7 +211,12 @@ class Twin(Generic[M]):
 # planted faults
 
 # A check complains by any of these; the second is raised by pytest.raises if nothing was raised.
-COMPLAINTS = (AssertionError, pytest.fail.Exception, HeadraceError, ResponseError)
+COMPLAINTS: tuple[type[BaseException], ...] = (
+    AssertionError,
+    pytest.fail.Exception,
+    HeadraceError,
+    ResponseError,
+)
 
 
 def named(name: str, check: Check) -> Check:
@@ -225,7 +230,7 @@ def named(name: str, check: Check) -> Check:
 
 
 def complaint(
-    url: str, swaps: Swaps, checks: Sequence[Check], complaints: tuple[type[Exception], ...]
+    url: str, swaps: Swaps, checks: Sequence[Check], complaints: tuple[type[BaseException], ...]
 ) -> str:
     """Return what the first failing check reports; empty if all pass."""
     for check in checks:
@@ -248,13 +253,13 @@ def planted(
     checks: Sequence[Check] = (),
     *,
     both_paths: bool = False,
-    also_raised: tuple[type[Exception], ...] = (),
+    also_raised: tuple[type[BaseException], ...] = (),
 ) -> tuple[Callable[..., None], Callable[..., None]]:
     """Return two tests: all walks and checks pass, and they catch each planted fault.
 
     Without a fault, the walks run on the fast path and on the general path. With a fault they run
-    on the fast path; with `both_paths` also on the general path. `also_raised` are exceptions of the
-    model itself that count as a complaint, such as a KeyError for an unexpected job.
+    on the fast path; with `both_paths` also on the general path. `also_raised` are exceptions of
+    the model itself that count as a complaint, such as a KeyError for an unexpected job.
     """
     general = [on_the_general_path(walk) for walk in walks]
     catching = [*walks, *(general if both_paths else []), *checks]
